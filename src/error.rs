@@ -5,6 +5,7 @@
 //! written.
 
 mod facts;
+mod make;
 mod text;
 
 use core::fmt;

@@ -83,11 +83,7 @@ pub(crate) fn left() -> u64 {
 }
 
 fn refused(op: &'static str, bytes: u128, available: Option<u64>) -> Error {
-    Error::OutOfMemory {
-        op,
-        bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
-        available,
-    }
+    Error::out_of_memory(op, u64::try_from(bytes).unwrap_or(u64::MAX), available)
 }
 
 /// Checks that `count` items of `bytes_each` bytes fit in the budget. Called for several lists together before the

@@ -104,11 +104,9 @@ impl Account {
         let floors = [sizes.upload, sizes.read, 3 * stride * sizes.dispatches];
         let least: u64 = floors.iter().sum();
         match limit {
-            Some(limit) if limit <= least => Err(Error::OutOfMemory {
-                op: "device",
-                bytes: least,
-                available: Some(limit),
-            }),
+            Some(limit) if limit <= least => {
+                Err(Error::out_of_memory("device", least, Some(limit)))
+            }
             _ => Ok(Account {
                 limit,
                 floors: if limit.is_some() { floors } else { [0; 3] },
@@ -153,11 +151,7 @@ impl Account {
                 .staging()
                 .map_or(0, |i| self.floors[i].saturating_sub(self.staging[i]));
             if bytes > left + own {
-                return Err(Error::OutOfMemory {
-                    op,
-                    bytes,
-                    available: Some(left + own),
-                });
+                return Err(Error::out_of_memory(op, bytes, Some(left + own)));
             }
         }
         *self.counter(what) += bytes;

@@ -65,9 +65,11 @@ impl Watch {
                 true => Ok(made),
                 false => Err("more arrays than records".to_owned()),
             })
-            .map_err(|message| Error::Gpu {
-                op,
-                message: format!("kernel {name} cannot be instrumented: {message}"),
+            .map_err(|message| {
+                Error::gpu(
+                    op,
+                    format!("kernel {name} cannot be instrumented: {message}"),
+                )
             })?;
         places.push(name.to_owned());
         places.extend(made.arrays.iter().map(|array| format!("{name}: {array}")));

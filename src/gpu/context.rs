@@ -116,9 +116,9 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
                 .position(|name| name.to_lowercase().contains(&lower));
             match at.and_then(|at| found.into_iter().nth(at)) {
                 Some(adapter) => Ok((adapter, why.to_owned())),
-                None => Err(Error::NoDevice {
-                    reason: format!("no adapter name contains {name:?}; available: {names:?}"),
-                }),
+                None => Err(Error::no_device(format!(
+                    "no adapter name contains {name:?}; available: {names:?}"
+                ))),
             }
         }
         None => match found.into_iter().next() {
@@ -129,9 +129,9 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
                 };
                 Ok((adapter, why.to_owned()))
             }
-            None => Err(Error::NoDevice {
-                reason: "no Vulkan, Metal or DX12 adapter was found".to_owned(),
-            }),
+            None => Err(Error::no_device(
+                "no Vulkan, Metal or DX12 adapter was found",
+            )),
         },
     }
 }
@@ -185,9 +185,10 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     let (adapter, why) = choose(options).await?;
     let limits = adapter.limits();
     if let Some(what) = lacking(&limits) {
-        return Err(Error::NoDevice {
-            reason: format!("{} is insufficient: {what}", adapter.get_info().name),
-        });
+        return Err(Error::no_device(format!(
+            "{} is insufficient: {what}",
+            adapter.get_info().name
+        )));
     }
     let (invocations, memory) = (
         limits.max_compute_invocations_per_workgroup,
@@ -208,8 +209,8 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
             ..Default::default()
         })
         .await
-        .map_err(|e| Error::NoDevice {
-            reason: format!("{} cannot be opened: {e}", adapter.get_info().name),
+        .map_err(|e| {
+            Error::no_device(format!("{} cannot be opened: {e}", adapter.get_info().name))
         })?;
     let health = Arc::new(Health::default());
     let on_loss = health.clone();
@@ -237,11 +238,11 @@ impl Gpu {
         options: &GpuOptions,
     ) -> Result<Gpu> {
         if options.max_workgroups_per_dimension == Some(0) {
-            return Err(Error::Argument {
-                op: "device",
-                expected: "at least 1 workgroup per dimension".to_owned(),
-                got: "0".to_owned(),
-            });
+            return Err(Error::argument(
+                "device",
+                "at least 1 workgroup per dimension",
+                "0",
+            ));
         }
         let info = adapter.get_info();
         let own = device.limits();

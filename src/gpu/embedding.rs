@@ -84,12 +84,9 @@ impl Gpu {
         options: &GpuOptions,
     ) -> Result<Gpu> {
         const OP: &str = "from_wgpu";
-        let unfit = |what: String| Err(Error::Unsupported { op: OP, what });
+        let unfit = |what: String| Err(Error::unsupported(OP, what));
         if is_lost(&device) {
-            return Err(Error::DeviceLost {
-                op: OP,
-                reason: "the device was already lost".to_owned(),
-            });
+            return Err(Error::device_lost(OP, "the device was already lost"));
         }
         let (info, own) = (adapter.get_info(), device.adapter_info());
         if info != own {
@@ -116,15 +113,15 @@ impl Gpu {
             // A lost device does not report errors.
             if is_lost(&self.device) {
                 let reason = "it reports no errors for its buffers".to_owned();
-                return Err(self.health.note(Error::DeviceLost { op, reason }));
+                return Err(self.health.note(Error::device_lost(op, reason)));
             }
-            return Err(Error::Unsupported {
+            return Err(Error::unsupported(
                 op,
-                what: format!(
+                format!(
                     "the buffer of {} bytes belongs to another wgpu device or instance, or is mapped",
                     buffer.size()
                 ),
-            });
+            ));
         }
         let lent = self.pool.lend(buffer);
         caught(&self.device, op, || {

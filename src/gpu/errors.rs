@@ -8,26 +8,15 @@ use crate::{Error, Result};
 pub(crate) fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Error) -> Error {
     match error {
         // wgpu invalidates the device when a submission or a pipeline runs out of memory, but not when a buffer does.
-        wgpu::Error::OutOfMemory { .. } if is_lost(device) => Error::DeviceLost {
-            op,
-            reason: "out of memory".to_owned(),
-        },
-        wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory {
-            op,
-            bytes: 0,
-            available: None,
-        },
+        wgpu::Error::OutOfMemory { .. } if is_lost(device) => {
+            Error::device_lost(op, "out of memory")
+        }
+        wgpu::Error::OutOfMemory { .. } => Error::out_of_memory(op, 0, None),
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             if is_lost(device) {
-                Error::DeviceLost {
-                    op,
-                    reason: description,
-                }
+                Error::device_lost(op, description)
             } else {
-                Error::Gpu {
-                    op,
-                    message: description,
-                }
+                Error::gpu(op, description)
             }
         }
     }
@@ -104,10 +93,7 @@ impl Health {
     pub(crate) fn check(&self, op: &'static str) -> Result<()> {
         match self.lost.get() {
             None => Ok(()),
-            Some(reason) => Err(Error::DeviceLost {
-                op,
-                reason: reason.clone(),
-            }),
+            Some(reason) => Err(Error::device_lost(op, reason)),
         }
     }
 

@@ -100,7 +100,7 @@ impl Pipelines {
     ) -> Result<Pipeline> {
         let name = kernel.name(variant);
         let start = std::time::Instant::now();
-        let mut source = assemble(kernel, variant).map_err(|message| Error::Gpu { op, message })?;
+        let mut source = assemble(kernel, variant).map_err(|message| Error::gpu(op, message))?;
         #[cfg(vsla_mutant)]
         super::assembler::mutant::report(&source);
         check_needs(op, &name, &source, limits)?;
@@ -110,13 +110,13 @@ impl Pipelines {
             source = watch.instrument(op, &name, &source, buffers)?;
         }
         if buffers as u32 > limits.storage_buffers {
-            return Err(Error::Unsupported {
+            return Err(Error::unsupported(
                 op,
-                what: format!(
+                format!(
                     "kernel {name} needs {buffers} storage buffers, but the device allows {}",
                     limits.storage_buffers
                 ),
-            });
+            ));
         }
         let (layout, pipeline_layout) = self.layouts(device, op, kernel.interface.access)?;
         let raw = caught(device, op, || {
@@ -271,24 +271,24 @@ pub(crate) fn needs(source: &str) -> Result<(u32, u32), String> {
 }
 
 fn check_needs(op: &'static str, name: &str, source: &str, limits: &Limits) -> Result<()> {
-    let (memory, invocations) = needs(source).map_err(|message| Error::Gpu { op, message })?;
+    let (memory, invocations) = needs(source).map_err(|message| Error::gpu(op, message))?;
     if memory > limits.workgroup_memory {
-        return Err(Error::Unsupported {
+        return Err(Error::unsupported(
             op,
-            what: format!(
+            format!(
                 "kernel {name} needs {memory} bytes of workgroup memory, but the device allows {}",
                 limits.workgroup_memory
             ),
-        });
+        ));
     }
     if invocations > limits.invocations {
-        return Err(Error::Unsupported {
+        return Err(Error::unsupported(
             op,
-            what: format!(
+            format!(
                 "kernel {name} needs {invocations} invocations per workgroup, but the device allows {}",
                 limits.invocations
             ),
-        });
+        ));
     }
     Ok(())
 }

@@ -156,13 +156,7 @@ impl Pool {
         words: u64,
     ) -> Result<Arc<GpuBuffer>> {
         if words * 4 > self.largest {
-            return Err(Error::TooLarge {
-                op,
-                element: None,
-                what: "buffer".to_owned(),
-                bytes: words * 4,
-                limit: self.largest,
-            });
+            return Err(Error::too_large(op, "buffer", words * 4, self.largest));
         }
         let bytes = class_of(words * 4).min(self.largest);
         let mut state = self.lock();
@@ -235,11 +229,9 @@ impl Pool {
     ) -> Result<wgpu::Buffer> {
         super::errors::caught(&self.device, op, || self.device.create_buffer(descriptor)).map_err(
             |error| match error {
-                Error::OutOfMemory { op, available, .. } => Error::OutOfMemory {
-                    op,
-                    bytes: descriptor.size,
-                    available,
-                },
+                Error::OutOfMemory { op, available, .. } => {
+                    Error::out_of_memory(op, descriptor.size, available)
+                }
                 other => other,
             },
         )

@@ -109,11 +109,7 @@ impl Gpu {
         if self.pool.freed.wait(count, PATIENCE) {
             return Ok(());
         }
-        Err(Error::OutOfMemory {
-            op,
-            bytes,
-            available: Some(0),
-        })
+        Err(Error::out_of_memory(op, bytes, Some(0)))
     }
 
     fn begin_read(
@@ -151,11 +147,8 @@ impl Gpu {
         wait: Wait,
     ) -> Result<()> {
         let failed = |reason: String| match errors::is_lost(&self.device) {
-            true => self.health.note(Error::DeviceLost { op, reason }),
-            false => Error::Gpu {
-                op,
-                message: reason,
-            },
+            true => self.health.note(Error::device_lost(op, reason)),
+            false => Error::gpu(op, reason),
         };
         let elsewhere =
             wait == Wait::Elsewhere && self.poller.watch(&self.device, piece.submission.clone());

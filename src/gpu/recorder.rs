@@ -363,10 +363,7 @@ impl Recorder {
         } else {
             copy(self).and_then(|()| self.submit(m, op))
         };
-        submitted?.ok_or_else(|| Error::Gpu {
-            op,
-            message: "a read was not recorded".to_owned(),
-        })
+        submitted?.ok_or_else(|| Error::gpu(op, "a read was not recorded"))
     }
 
     /// Runs `record` on the open encoder, outside any pass.
@@ -416,11 +413,8 @@ impl Recorder {
             let reason = "parameters could not be written".to_owned();
             // On a lost device wgpu skips work without reporting it.
             index.ok_or_else(|| match is_lost(m.device) {
-                true => Error::DeviceLost { op, reason },
-                false => Error::Gpu {
-                    op,
-                    message: reason,
-                },
+                true => Error::device_lost(op, reason),
+                false => Error::gpu(op, reason),
             })
         });
         self.leave_params(m);

@@ -243,13 +243,7 @@ impl Gpu {
         if words * 4 <= self.limits.binding_bytes {
             return Ok(());
         }
-        Err(Error::TooLarge {
-            op,
-            element,
-            what: what.to_owned(),
-            bytes: words * 4,
-            limit: self.limits.binding_bytes,
-        })
+        Err(Error::too_large(op, what, words * 4, self.limits.binding_bytes).at(element))
     }
 
     /// The layout's offsets and extents on this device.
@@ -343,7 +337,7 @@ impl Gpu {
     /// Waits until all submitted work is done. Holds no locks, because polling may run the application's callbacks.
     pub(super) fn catch_up(&self, op: &'static str) -> Result<()> {
         let submitted = self.pool.submitted();
-        let lost = |reason: String| Err(self.health.note(Error::DeviceLost { op, reason }));
+        let lost = |reason: String| Err(self.health.note(Error::device_lost(op, reason)));
         loop {
             let waited = self.device.poll(wgpu::PollType::Wait {
                 submission_index: None,

@@ -284,10 +284,10 @@ impl Uploads {
                 Ok(view) => view,
                 Err(e) => {
                     staging.upload_came_back(buffer, false, 0);
-                    return Err(Error::DeviceLost {
+                    return Err(Error::device_lost(
                         op,
-                        reason: format!("an upload buffer cannot be mapped: {e}"),
-                    });
+                        format!("an upload buffer cannot be mapped: {e}"),
+                    ));
                 }
             };
             self.filling = Some(Filling {

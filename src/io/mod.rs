@@ -410,18 +410,15 @@ fn layout_of(op: &'static str, rank: usize, extents: Vec<u32>) -> Result<Layout>
     offsets.push(0u32);
     let mut end = 0u32;
     for (element, extents) in extents.chunks_exact(rank).enumerate() {
-        let size = product(extents).ok_or_else(|| Error::SizeOverflow {
-            op,
-            element: Some(element),
-            what: "the product of the extents".into(),
-        })?;
+        let size = product(extents)
+            .ok_or_else(|| Error::size_overflow(op, "the product of the extents").at(element))?;
         let sum = end.checked_add(size);
         end = sum.ok_or_else(|| total_overflow(op, element))?;
         offsets.push(end);
     }
     let offsets = Offsets::from_vec_unchecked(offsets);
     let extents = if rank == 1 { Vec::new() } else { extents };
-    Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+    Ok(Layout::unchecked(offsets, rank, extents))
 }
 
 /// The positions of blocks, from the number of blocks in each row and the column of each block. The counts must add up

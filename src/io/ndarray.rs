@@ -75,12 +75,7 @@ impl<T: Copy> Ragged<T> {
         let mut values = Vec::new();
         for (element, array) in arrays.enumerate() {
             if array.ndim() != rank {
-                return Err(Error::Rank {
-                    op: OP,
-                    element: Some(element),
-                    expected: rank.to_string(),
-                    got: array.ndim(),
-                });
+                return Err(Error::rank(OP, rank, array.ndim()).at(element));
             }
             let shape = Shape::new(array.shape()).map_err(|error| match error {
                 Error::SizeOverflow { what, .. } => too_large(OP, Some(element), what),
@@ -142,22 +137,16 @@ impl<T: Copy> Ragged<T> {
         const OP: &str = "from_padded_array";
 
         if array.ndim() != layout.rank() + 1 {
-            return Err(Error::Rank {
-                op: OP,
-                element: None,
-                expected: (layout.rank() + 1).to_string(),
-                got: array.ndim(),
-            });
+            return Err(Error::rank(OP, layout.rank() + 1, array.ndim()));
         }
         let array = array.into_dyn();
         let space = &array.shape()[1..];
         if array.shape()[0] != layout.len() {
-            return Err(Error::ValueCount {
-                op: OP,
-                element: None,
-                expected: space.iter().product::<usize>().saturating_mul(layout.len()),
-                got: array.len(),
-            });
+            return Err(Error::value_count(
+                OP,
+                space.iter().product::<usize>().saturating_mul(layout.len()),
+                array.len(),
+            ));
         }
         let fits = |shape: &Shape| {
             let mut extents = shape.extents().iter().zip(space);
@@ -165,12 +154,12 @@ impl<T: Copy> Ragged<T> {
         };
         if let Some(element) = layout.shapes().position(|shape| !fits(&shape)) {
             let most = space.iter().map(usize::to_string).collect::<Vec<_>>();
-            return Err(Error::Shape {
-                op: OP,
+            return Err(Error::shape(
+                OP,
                 element,
-                expected: format!("({}) at most", most.join(", ")),
-                got: layout.shape(element).to_string(),
-            });
+                format!("({}) at most", most.join(", ")),
+                layout.shape(element),
+            ));
         }
         let mut values = host::room(OP, layout.total())?;
         for (element, shape) in array.axis_iter(Axis(0)).zip(layout.shapes()) {
@@ -203,5 +192,5 @@ fn append<T: Copy>(values: &mut Vec<T>, array: ArrayViewD<'_, T>) {
 }
 
 fn too_large(op: &'static str, element: Option<usize>, what: String) -> Error {
-    Error::SizeOverflow { op, element, what }
+    Error::size_overflow(op, what).at(element)
 }

@@ -168,12 +168,7 @@ fn of_rank(rank: usize, extents: &[u32]) -> Result<()> {
     check_rank("layout", rank)?;
     match extents.iter().position(|&extents| extents as usize != rank) {
         None => Ok(()),
-        Some(element) => Err(Error::Rank {
-            op: "layout",
-            element: Some(element),
-            expected: rank.to_string(),
-            got: extents[element] as usize,
-        }),
+        Some(element) => Err(Error::rank("layout", rank, extents[element] as usize).at(element)),
     }
 }
 
@@ -210,12 +205,7 @@ fn layout_of_numbers<E: serde::de::Error>(rank: u8, extents: List<u32>) -> Resul
     let rank = usize::from(rank);
     let whole = check_rank("layout", rank).and_then(|()| match extents.0.len() % rank {
         0 => Ok(()),
-        rest => Err(Error::Rank {
-            op: "layout",
-            element: Some(extents.0.len() / rank),
-            expected: rank.to_string(),
-            got: rest,
-        }),
+        rest => Err(Error::rank("layout", rank, rest).at(extents.0.len() / rank)),
     });
     let layout = whole.and_then(|()| layout_of("layout", rank, extents.0));
     layout.map_err(E::custom)
@@ -328,11 +318,7 @@ impl Serialize for Topology {
 
 impl Places<Lists<u32>, List<u32>> {
     fn topology(self) -> Result<Topology> {
-        let wrong = |expected: String, got: String| Error::Argument {
-            op: "topology",
-            expected,
-            got,
-        };
+        let wrong = |expected: String, got: String| Error::argument("topology", expected, got);
         let [rows, columns] = grid(self.shape, self.block)?;
         let listed = self.rows.lengths.len();
         if listed != rows {
@@ -393,12 +379,12 @@ impl<'de, T: Copy + Deserialize<'de>> Deserialize<'de> for Bsr<T> {
             .iter()
             .position(|&length| length as usize != expected)
         {
-            return Err(D::Error::custom(Error::Length {
-                op: "bsr",
+            return Err(D::Error::custom(Error::length(
+                "bsr",
                 element,
                 expected,
-                got: sets.lengths[element] as usize,
-            }));
+                sets.lengths[element] as usize,
+            )));
         }
         let matrices = Bsr::from_sets(&topology, sets.lengths.len(), sets.values);
         matrices.map_err(D::Error::custom)

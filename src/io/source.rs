@@ -87,11 +87,11 @@ impl<R: Read> Source<R> {
     pub fn values<T: Pod>(&mut self, count: u64, number: usize, what: &str) -> Result<Vec<T>> {
         let size = size_of::<T>();
         let Ok(count) = usize::try_from(count) else {
-            return Err(Error::OutOfMemory {
-                op: OP,
-                bytes: count.saturating_mul(size as u64),
-                available: None,
-            });
+            return Err(Error::out_of_memory(
+                OP,
+                count.saturating_mul(size as u64),
+                None,
+            ));
         };
         let mut values = Vec::new();
         while values.len() < count {

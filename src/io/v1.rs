@@ -91,9 +91,5 @@ fn pack<T: Copy>(values: &mut [T], extents: &[usize], capacities: &[u64]) {
 }
 
 fn too_large() -> Error {
-    Error::SizeOverflow {
-        op: OP,
-        element: Some(0),
-        what: "the array".into(),
-    }
+    Error::size_overflow(OP, "the array").at(0)
 }

@@ -85,12 +85,7 @@ impl Head {
         }
         let set = topology.values_layout(1)?.shape(0);
         if let Some(element) = layout.shapes().position(|shape| shape != set) {
-            return Err(Error::Shape {
-                op: OP,
-                element,
-                expected: set.to_string(),
-                got: layout.shape(element).to_string(),
-            });
+            return Err(Error::shape(OP, element, set, layout.shape(element)));
         }
         Bsr::from_sets(&topology, self.elements, self.values(source)?)
     }

@@ -4,19 +4,15 @@
 
 use bytemuck::cast_slice_mut;
 use half::f16;
-use rayon::prelude::*;
 
-use super::convert::{OP, Params, Slots};
-use super::{STREAM, stream_groups};
-use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
-    Variant,
-};
+use super::convert::{self, Params, Slots};
+use super::{STREAM, par_map};
+use crate::plan::{CpuArgs, Interface, Kernel, Launch, Variant};
 use crate::ragged::{DType, Layout, Scalar};
 
 macro_rules! from {
     ($($dtype:ident $flag:literal),*) => {
-        &[$(Variant { dtype: DType::$dtype, flags: &[$flag] }),*]
+        &[$(Variant::of(DType::$dtype, &[$flag])),*]
     };
 }
 
@@ -33,21 +29,9 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// Values in one parallel task on the CPU.
-const PIECE: usize = 1 << 14;
-
 fn each<T: Scalar, R: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> R + Sync) {
     let (x, _) = args.input::<T>(0);
-    let y: &mut [R] = cast_slice_mut(args.outputs[0].words);
-    // The last word may hold one extra half.
-    y[..x.len()]
-        .par_chunks_mut(PIECE)
-        .zip(x.par_chunks(PIECE))
-        .for_each(|(y, x)| {
-            for (y, &x) in y.iter_mut().zip(x) {
-                *y = f(x);
-            }
-        });
+    par_map(x, cast_slice_mut(args.outputs[0].words), f);
 }
 
 /// A conversion between numeric types.
@@ -86,26 +70,6 @@ impl Cast {
             // Methods exist only for the pairs above.
             _ => unreachable!("no conversion"),
         };
-        Launch {
-            op: OP,
-            outputs: vec![Output::new(to, OutputLayout::Input(0))],
-            scratch: Vec::new(),
-            dispatches: vec![Dispatch::new(
-                (&KERNEL, KERNEL.variant(to, flag)),
-                Slots {
-                    y: Slot::Output(0),
-                    x: Slot::Input(0),
-                },
-                Params {
-                    total: Param::U32(x.total() as u32),
-                    x_base: Param::InputBase(0),
-                },
-                stream_groups(x.total()),
-                x.total() as u64,
-            )],
-            pairs: None,
-            work: x.total() as u64,
-            twin: CpuKernel::new(twin),
-        }
+        convert::launch((&KERNEL, KERNEL.variant(to, flag)), to, x, twin)
     }
 }

@@ -5,12 +5,11 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use rayon::prelude::*;
 
-use super::{STREAM, stream_groups};
+use super::{STREAM, par_pieces, stream_groups};
 use crate::plan::{
-    CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Interface, Kernel, Launch, Output,
-    OutputLayout, Param, Slot, Variant, params, slots,
+    CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Interface, Kernel, Launch, OutputLayout,
+    Param, Slot, Variant, params, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -28,23 +27,11 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../shaders/convert.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
-    variants: &[
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-    ],
+    variants: &[Variant::of(DType::F16, &[]), Variant::of(DType::F32, &[])],
 };
 
 /// The name in errors. If another operation widens f16, the name of its launch replaces this one.
 pub(super) const OP: &str = "to";
-
-/// Values in one parallel task on the CPU.
-const PIECE: usize = 1 << 14;
 
 /// A conversion to another floating-point type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -65,22 +52,21 @@ impl Convert {
                 widen(x, cast_slice_mut(args.outputs[0].words));
             }),
         };
-        Launch {
-            op: OP,
-            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
-            scratch: Vec::new(),
-            work: x.total() as u64,
-            dispatches: vec![dispatch(
-                dtype,
-                x.total(),
-                Slot::Input(0),
-                Param::InputBase(0),
-                Slot::Output(0),
-            )],
-            pairs: None,
-            twin: CpuKernel::new(twin),
-        }
+        launch((&KERNEL, KERNEL.variant(dtype, &[])), dtype, x, twin)
     }
+}
+
+/// The launch of a kernel that converts every value to `dtype`.
+pub(super) fn launch(
+    variant: (&'static Kernel, usize),
+    dtype: DType,
+    x: &Layout,
+    twin: fn(&mut CpuArgs<'_>),
+) -> Launch {
+    let base = Param::InputBase(0);
+    let dispatch = convert(variant, x.total(), Slot::Input(0), base, Slot::Output(0));
+    let twin = CpuKernel::new(twin);
+    Launch::new(OP, dtype, OutputLayout::Input(0), dispatch, twin)
 }
 
 /// Converts `values` values from one slot to another, which is of type `dtype`.
@@ -91,8 +77,24 @@ pub(in crate::ops) fn dispatch(
     base: Param,
     to: Slot,
 ) -> Dispatch {
-    Dispatch::new(
+    convert(
         (&KERNEL, KERNEL.variant(dtype, &[])),
+        values,
+        from,
+        base,
+        to,
+    )
+}
+
+fn convert(
+    variant: (&'static Kernel, usize),
+    values: usize,
+    from: Slot,
+    base: Param,
+    to: Slot,
+) -> Dispatch {
+    Dispatch::new(
+        variant,
         Slots { y: to, x: from },
         Params {
             total: Param::U32(values as u32),
@@ -155,15 +157,10 @@ pub(in crate::ops) fn in_f32(
 
 /// Rounds `x` to f16; `y` may be longer.
 fn narrow(x: &[f32], y: &mut [f16]) {
-    y[..x.len()]
-        .par_chunks_mut(PIECE)
-        .zip(x.par_chunks(PIECE))
-        .for_each(|(y, x)| y.convert_from_f32_slice(x));
+    par_pieces(x, y, |x, y| y.convert_from_f32_slice(x));
 }
 
 /// Widens `x`, which is exact.
 fn widen(x: &[f16], y: &mut [f32]) {
-    y.par_chunks_mut(PIECE)
-        .zip(x.par_chunks(PIECE))
-        .for_each(|(y, x)| x.convert_to_f32_slice(y));
+    par_pieces(x, y, |x, y| x.convert_to_f32_slice(y));
 }

@@ -2,10 +2,10 @@
 
 use super::worklist::{ByCost, Worklist};
 use super::{Arithmetic, PAIRING, pair_params, par_tiles, twin_of};
-use crate::ops::conv::choice::check_rank;
+
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param,
-    PlanBuffer, Slot, constants, for_each_type, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Slot,
+    constants, for_each_type, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 use crate::{Result, host};
@@ -43,7 +43,7 @@ pub(crate) struct Eval {
 impl Eval {
     pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
         let (op, dtype) = ("eval", self.dtype);
-        check_rank(op, [a, a])?;
+        a.check_rank(op, 1)?;
         let (result, output) = match pairs.pairing() {
             Pairing::Elementwise | Pairing::OneToAll => (None, OutputLayout::Input(1)),
             Pairing::AllToAll | Pairing::List(_) => {
@@ -62,42 +62,33 @@ impl Eval {
         let points = |pair: u32| (pair, b.length(pairs.get(pair as usize).1));
         let units = Worklist::new(op, by_cost.iter().map(points), WG)?;
         let (groups, count, entries) = (units.groups, units.units, units.entries());
-        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
         let c_meta = result.map_or(Slot::InputMeta(1), Slot::Meta);
-        let pair_list = list.map_or(c_meta.clone(), |list| {
-            Slot::PlanBuffer(PlanBuffer::new(list))
-        });
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(dtype, output)],
-            scratch: Vec::new(),
-            work: cost,
-            dispatches: vec![Dispatch::new(
-                (&KERNEL, KERNEL.variant(dtype, &[])),
-                Slots {
-                    x: Slot::Input(0),
-                    x_meta: Slot::InputMeta(0),
-                    y: Slot::Input(1),
-                    y_meta: Slot::InputMeta(1),
-                    c: Slot::Output(0),
-                    c_meta,
-                    items: Slot::PlanBuffer(units.words()),
-                    pair_list,
-                },
-                Params {
-                    x_base: Param::InputBase(0),
-                    y_base: Param::InputBase(1),
-                    units: Param::U32(count),
-                    entries: Param::U32(entries),
-                    pair_kind,
-                    pair_right,
-                },
-                groups,
-                cost,
-            )],
-            pairs: Some(pairs.clone()),
-            twin: CpuKernel::new(twin_of!(dtype, twin)),
-        })
+        let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &c_meta)?;
+        let dispatch = Dispatch::new(
+            (&KERNEL, KERNEL.variant(dtype, &[])),
+            Slots {
+                x: Slot::Input(0),
+                x_meta: Slot::InputMeta(0),
+                y: Slot::Input(1),
+                y_meta: Slot::InputMeta(1),
+                c: Slot::Output(0),
+                c_meta,
+                items: Slot::PlanBuffer(units.words()),
+                pair_list,
+            },
+            Params {
+                x_base: Param::InputBase(0),
+                y_base: Param::InputBase(1),
+                units: Param::U32(count),
+                entries: Param::U32(entries),
+                pair_kind,
+                pair_right,
+            },
+            groups,
+            cost,
+        );
+        let twin = CpuKernel::new(twin_of!(dtype, twin));
+        Ok(Launch::new(op, dtype, output, dispatch, twin).with_pairs(pairs))
     }
 }
 
@@ -112,11 +103,7 @@ fn shapes(op: &'static str, b: &Layout, pairs: &Pairs) -> Result<Layout> {
             extents.extend_from_slice(b.shape(j).extents());
         }
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
 
 fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>) {

@@ -4,12 +4,10 @@
 
 use std::sync::Arc;
 
-use half::f16;
-
-use super::{PAIRING, pair_params, par_tiles};
+use super::{PAIRING, bits_of, pair_params, par_tiles};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, PlanBuffer, Slot, Variant,
+    params, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
 use crate::{Error, Result, host};
@@ -30,18 +28,9 @@ pub(crate) static KERNEL: Kernel = Kernel {
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
     variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["DOUBLE"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::U32, &["DOUBLE"]),
+        Variant::of(DType::F16, &[]),
     ],
 };
 
@@ -83,10 +72,8 @@ pub(in crate::ops) fn rows(
             let from = extents.len();
             extents.push(rows);
             extents.extend_from_slice(&x.extents()[i * rank + 1..(i + 1) * rank]);
-            product(&extents[from..]).ok_or_else(|| Error::SizeOverflow {
-                op,
-                element: Some(pair),
-                what: "the number of values in its rows".into(),
+            product(&extents[from..]).ok_or_else(|| {
+                Error::size_overflow(op, "the number of values in its rows").at(pair)
             })?
         };
         total = total
@@ -95,7 +82,7 @@ pub(in crate::ops) fn rows(
         offsets.push(total);
     }
     let offsets = Offsets::from_vec_unchecked(offsets);
-    Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+    Ok(Layout::unchecked(offsets, rank, extents))
 }
 
 /// The gather whose result has this layout, which also determines the width of the rows.
@@ -112,8 +99,8 @@ pub(in crate::ops) fn plan(
         _ => (DType::U32, &[]),
     };
     let tile = stream_tile(result.total(), result.len());
-    let ([pair_kind, pair_right], list) = pair_params(op, pairs, indices.len())?;
     let c_meta = Slot::Meta(result.clone());
+    let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, indices.len(), &c_meta)?;
     let (indices, lists) = (indices.clone(), indices.lists().clone());
     let bytes = size_of_val(indices.values());
     let dispatch = Dispatch::new(
@@ -122,10 +109,10 @@ pub(in crate::ops) fn plan(
             x: Slot::Input(0),
             x_meta: Slot::InputMeta(0),
             c: Slot::Output(0),
-            c_meta: c_meta.clone(),
+            c_meta,
             index: Slot::PlanBuffer(words(&indices)?),
             index_meta: Slot::Meta(lists),
-            pair_list: list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
+            pair_list,
         },
         Params {
             total: Param::U32(result.total() as u32),
@@ -138,20 +125,8 @@ pub(in crate::ops) fn plan(
         result.total().div_ceil(tile) as u32,
         dtype.words(result.total()) as u64,
     );
-    Ok(Launch {
-        op,
-        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-        scratch: Vec::new(),
-        work: dispatch.cost,
-        dispatches: vec![dispatch],
-        pairs: Some(pairs.clone()),
-        twin: CpuKernel::new(move |args| match dtype.size() {
-            2 => twin::<f16>(args, &indices),
-            4 => twin::<u32>(args, &indices),
-            _ => twin::<[u32; 2]>(args, &indices),
-        })
-        .holding(bytes),
-    })
+    let twin = CpuKernel::new(move |args| bits_of!(dtype, twin)(args, &indices)).holding(bytes);
+    Ok(Launch::new(op, dtype, result, dispatch, twin).with_pairs(pairs))
 }
 
 /// The indices as a plan buffer, cached with them.

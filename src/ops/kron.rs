@@ -7,8 +7,8 @@ use std::iter::repeat_n;
 use super::Arithmetic;
 use super::{PAIRING, pair_params, par_tiles, twin_of};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param,
-    PlanBuffer, Slot, for_each_type, merge, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, for_each_type,
+    merge, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs};
 use crate::{Error, Result, host};
@@ -82,42 +82,37 @@ impl Kron {
         };
         let twin = twin_of!(dtype, twin);
         let tile = stream_tile(result.total(), result.len());
-        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
+
         // Only the offsets of the elements.
         let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
-        Ok(Launch {
-            op,
-            scratch: Vec::new(),
-            work: result.total() as u64,
-            dispatches: vec![Dispatch::new(
-                (&KERNEL, KERNEL.variant(dtype, flags)),
-                Slots {
-                    a: Slot::Input(0),
-                    a_meta,
-                    b: Slot::Input(1),
-                    b_meta,
-                    c: Slot::Output(0),
-                    c_meta: c_meta.clone(),
-                    pair_list: list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
-                },
-                Params {
-                    total: Param::U32(result.total() as u32),
-                    a_base: Param::InputBase(0),
-                    b_base: Param::InputBase(1),
-                    elements: Param::U32(pairs.len() as u32),
-                    tile: Param::U32(tile as u32),
-                    pair_kind,
-                    pair_right,
-                    pair_left: Param::U32(a.len() as u32),
-                    rank: Param::U32(rank as u32),
-                },
-                result.total().div_ceil(tile) as u32,
-                result.total() as u64,
-            )],
-            outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-            pairs: Some(pairs.clone()),
-            twin: CpuKernel::new(move |args| twin(args, rank, merged.as_ref())),
-        })
+        let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &c_meta)?;
+        let dispatch = Dispatch::new(
+            (&KERNEL, KERNEL.variant(dtype, flags)),
+            Slots {
+                a: Slot::Input(0),
+                a_meta,
+                b: Slot::Input(1),
+                b_meta,
+                c: Slot::Output(0),
+                c_meta,
+                pair_list,
+            },
+            Params {
+                total: Param::U32(result.total() as u32),
+                a_base: Param::InputBase(0),
+                b_base: Param::InputBase(1),
+                elements: Param::U32(pairs.len() as u32),
+                tile: Param::U32(tile as u32),
+                pair_kind,
+                pair_right,
+                pair_left: Param::U32(a.len() as u32),
+                rank: Param::U32(rank as u32),
+            },
+            result.total().div_ceil(tile) as u32,
+            result.total() as u64,
+        );
+        let twin = CpuKernel::new(move |args| twin(args, rank, merged.as_ref()));
+        Ok(Launch::new(op, dtype, result, dispatch, twin).with_pairs(pairs))
     }
 }
 
@@ -127,14 +122,7 @@ impl Kron {
 /// digits of a (on axes whose extent is not 1) come before all those of b.
 fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
     let rank = a.rank();
-    if rank != b.rank() {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("{rank}, as in the left batch"),
-            got: b.rank(),
-        });
-    }
+    b.check_rank_of(op, a, "the left batch")?;
     let mut offsets = Offset::new(op, pairs.len())?;
     if rank == 1 {
         pairs.try_lengths(a, b, |m, n| offsets.push(u64::from(m) * u64::from(n)))?;
@@ -174,7 +162,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
             last = axis;
         }
     }
-    let result = Layout::with_extents_unchecked(offsets.finish(), rank, extents);
+    let result = Layout::unchecked(offsets.finish(), rank, extents);
     Ok(match (merge(op, a, begins)?, merge(op, b, begins)?) {
         (Some(a), Some(b)) => Plan {
             result,
@@ -193,12 +181,11 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
 fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
     let rank = a.rank() + b.rank();
     if rank > MAX_RANK {
-        return Err(Error::Rank {
+        return Err(Error::rank(
             op,
-            element: None,
-            expected: format!("at most {MAX_RANK} for both operands together"),
-            got: rank,
-        });
+            format!("at most {MAX_RANK} for both operands together"),
+            rank,
+        ));
     }
     let mut offsets = Offset::new(op, pairs.len())?;
     let mut extents = host::room(op, pairs.len() * rank)?;
@@ -213,7 +200,7 @@ fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result
         extents.extend_from_slice(b.shape(y).extents());
     }
     Ok(Plan {
-        result: Layout::with_extents_unchecked(offsets.finish(), rank, extents),
+        result: Layout::unchecked(offsets.finish(), rank, extents),
         rank: 1,
         merged: None,
     })

@@ -5,10 +5,10 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::{Arithmetic, STREAM, stream_groups, twin_of};
+use super::{Arithmetic, STREAM, par_map, stream_groups, twin_of};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
-    Variant, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
+    params, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -26,34 +26,13 @@ pub(crate) static KERNEL: Kernel = Kernel {
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &["SCALE"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["SCALE"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["SCALE"],
-        },
-        Variant {
-            dtype: DType::I32,
-            flags: &["NEG"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["NEG"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["COPY"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &["COPY"],
-        },
+        Variant::of(DType::F32, &["SCALE"]),
+        Variant::of(DType::I32, &["SCALE"]),
+        Variant::of(DType::U32, &["SCALE"]),
+        Variant::of(DType::I32, &["NEG"]),
+        Variant::of(DType::U32, &["NEG"]),
+        Variant::of(DType::U32, &["COPY"]),
+        Variant::of(DType::F16, &["COPY"]),
     ],
 };
 
@@ -70,10 +49,7 @@ pub(crate) static FILL: Kernel = Kernel {
     source: include_str!("../../shaders/map.wgsl"),
     interface: Interface::of::<FillSlots, FillParams>(),
     constants: &[STREAM],
-    variants: &[Variant {
-        dtype: DType::U32,
-        flags: &["FILL"],
-    }],
+    variants: &[Variant::of(DType::U32, &["FILL"])],
 };
 
 /// Values in one parallel task on the CPU.
@@ -121,28 +97,22 @@ impl Map {
             Kind::Neg | Kind::Copy => Param::U32(0),
         };
         let words = dtype.words(x.total());
-        Launch {
-            op,
-            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
-            scratch: Vec::new(),
-            work: words as u64,
-            dispatches: vec![Dispatch::new(
-                (&KERNEL, KERNEL.variant(kernel_type, flag)),
-                Slots {
-                    y: Slot::Output(0),
-                    x: Slot::Input(0),
-                },
-                Params {
-                    total: Param::U32(words as u32),
-                    x_base: Param::InputBase(0),
-                    scalar,
-                },
-                stream_groups(words),
-                words as u64,
-            )],
-            pairs: None,
-            twin: CpuKernel::new(twin),
-        }
+        let dispatch = Dispatch::new(
+            (&KERNEL, KERNEL.variant(kernel_type, flag)),
+            Slots {
+                y: Slot::Output(0),
+                x: Slot::Input(0),
+            },
+            Params {
+                total: Param::U32(words as u32),
+                x_base: Param::InputBase(0),
+                scalar,
+            },
+            stream_groups(words),
+            words as u64,
+        );
+        let twin = CpuKernel::new(twin);
+        Launch::new(op, dtype, OutputLayout::Input(0), dispatch, twin)
     }
 }
 
@@ -153,14 +123,7 @@ fn scale_twin<T: Arithmetic>(args: &mut CpuArgs<'_>) {
 
 fn each<T: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> T + Sync) {
     let (x, _) = args.input::<T>(0);
-    let y: &mut [T] = bytemuck::cast_slice_mut(args.outputs[0].words);
-    y.par_chunks_mut(PIECE)
-        .zip(x.par_chunks(PIECE))
-        .for_each(|(y, x)| {
-            for (y, &x) in y.iter_mut().zip(x) {
-                *y = f(x);
-            }
-        });
+    par_map(x, bytemuck::cast_slice_mut(args.outputs[0].words), f);
 }
 
 /// A batch of this layout filled with the call's scalar, which is one word (perhaps two halves) or two.
@@ -174,38 +137,27 @@ impl Full {
     pub(crate) fn launch(&self) -> Launch {
         let Full { dtype, layout } = self;
         let words = dtype.words(layout.total());
-        Launch {
-            op: "full",
-            outputs: vec![Output::new(*dtype, OutputLayout::New(layout.clone()))],
-            scratch: Vec::new(),
-            work: words as u64,
-            dispatches: vec![Dispatch::new(
-                (&FILL, FILL.variant(DType::U32, &["FILL"])),
-                FillSlots { y: Slot::Output(0) },
-                FillParams {
-                    total: Param::U32(words as u32),
-                    x_base: Param::U32(0),
-                    scalar: Param::Scalar(0),
-                    second: Param::Scalar(dtype.words(1) - 1),
-                },
-                stream_groups(words),
-                words as u64,
-            )],
-            pairs: None,
-            twin: CpuKernel::new(|args| {
-                let (scalar, words) = (args.scalars, &mut *args.outputs[0].words);
-                match *scalar {
-                    [re, im] => each_piece(words, |y| {
-                        y.chunks_exact_mut(2)
-                            .for_each(|z| z.copy_from_slice(&[re, im]));
-                    }),
-                    _ => each_piece(words, |y| y.fill(scalar[0])),
-                }
-            }),
-        }
+        let dispatch = Dispatch::new(
+            (&FILL, FILL.variant(DType::U32, &["FILL"])),
+            FillSlots { y: Slot::Output(0) },
+            FillParams {
+                total: Param::U32(words as u32),
+                x_base: Param::U32(0),
+                scalar: Param::Scalar(0),
+                second: Param::Scalar(dtype.words(1) - 1),
+            },
+            stream_groups(words),
+            words as u64,
+        );
+        let twin = CpuKernel::new(|args| {
+            let (scalar, words) = (args.scalars, &mut *args.outputs[0].words);
+            words.par_chunks_mut(PIECE).for_each(|y| match *scalar {
+                [re, im] => y
+                    .chunks_exact_mut(2)
+                    .for_each(|z| z.copy_from_slice(&[re, im])),
+                _ => y.fill(scalar[0]),
+            });
+        });
+        Launch::new("full", *dtype, layout.clone(), dispatch, twin)
     }
-}
-
-fn each_piece(words: &mut [u32], f: impl Fn(&mut [u32]) + Send + Sync) {
-    words.par_chunks_mut(PIECE).for_each(f);
 }

@@ -41,7 +41,7 @@ mod extremes;
 pub(crate) use op::{Op, PlanRequest};
 pub(crate) use traits::Traits;
 
-use crate::plan::{Constants, Kernel, Param, constants};
+use crate::plan::{Constants, Kernel, Param, PlanBuffer, Slot, constants};
 use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
 
@@ -118,7 +118,18 @@ macro_rules! twin_of {
         }
     };
 }
-use parallel::{par_elements, par_runs, par_tiles};
+/// Instantiates a CPU kernel that only copies values, for words of the size of an element type.
+macro_rules! bits_of {
+    ($dtype:expr, $twin:ident) => {
+        match $dtype.size() {
+            2 => $twin::<half::f16>,
+            4 => $twin::<u32>,
+            _ => $twin::<[u32; 2]>,
+        }
+    };
+}
+use bits_of;
+use parallel::{par_elements, par_map, par_pieces, par_runs, par_tiles};
 use twin_of;
 
 /// Arithmetic on values of an element type; integers wrap.
@@ -178,21 +189,23 @@ fn stream_groups(values: usize) -> u32 {
     values.div_ceil(STREAM_TILE) as u32
 }
 
-/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list of pairs to bind, if any.
+/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list of pairs to bind. If there is no
+/// list, the binding is `unused`, which the kernel does not read.
 fn pair_params(
     op: &'static str,
     pairs: &Pairs,
     right: usize,
-) -> Result<([Param; 2], Option<Vec<u32>>)> {
+    unused: &Slot,
+) -> Result<([Param; 2], Slot)> {
     use crate::Pairing;
-    let (kind, list): (u32, Option<Vec<u32>>) = match pairs.pairing() {
-        Pairing::Elementwise => (ELEMENTWISE, None),
-        Pairing::OneToAll => (ONE_TO_ALL, None),
-        Pairing::AllToAll => (ALL_TO_ALL, None),
+    let (kind, list) = match pairs.pairing() {
+        Pairing::Elementwise => (ELEMENTWISE, unused.clone()),
+        Pairing::OneToAll => (ONE_TO_ALL, unused.clone()),
+        Pairing::AllToAll => (ALL_TO_ALL, unused.clone()),
         Pairing::List(pairs) => {
             let mut list = host::room(op, 2 * pairs.len())?;
             list.extend(pairs.as_slice().iter().flat_map(|&(l, r)| [l, r]));
-            (LISTED, Some(list))
+            (LISTED, Slot::PlanBuffer(PlanBuffer::new(list)))
         }
     };
     Ok(([Param::U32(kind), Param::U32(right as u32)], list))

@@ -74,6 +74,28 @@ pub(crate) fn par_runs<T: Send>(
     run(offsets.as_slice(), 0..offsets.len(), values, body)
 }
 
+/// Calls `body(x, y)` for pieces of both slices, in parallel. `y` may be longer, because the last word of f16 values may
+/// hold one extra half.
+pub(crate) fn par_pieces<T: Sync, R: Send>(
+    x: &[T],
+    y: &mut [R],
+    body: impl Fn(&[T], &mut [R]) + Sync,
+) {
+    y[..x.len()]
+        .par_chunks_mut(TILE)
+        .zip(x.par_chunks(TILE))
+        .for_each(|(y, x)| body(x, y));
+}
+
+/// Stores `f(x)` for every value, in parallel.
+pub(crate) fn par_map<T: Copy + Sync, R: Send>(x: &[T], y: &mut [R], f: impl Fn(T) -> R + Sync) {
+    par_pieces(x, y, |x, y| {
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = f(x);
+        }
+    });
+}
+
 /// Calls `body(i, result)` for every result, in parallel; each takes about `cost` work items.
 pub(crate) fn par_elements<T: Send>(
     results: &mut [T],

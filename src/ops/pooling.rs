@@ -13,8 +13,8 @@ use half::f16;
 use super::ordered::Ordered;
 use super::{par_tiles, strided};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
-    Variant, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
+    stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
@@ -31,7 +31,7 @@ params! {
 
 macro_rules! variants {
     ($($dtype:ident $flag:literal),*) => {
-        &[$(Variant { dtype: DType::$dtype, flags: &[$flag] }),*]
+        &[$(Variant::of(DType::$dtype, &[$flag])),*]
     };
 }
 
@@ -116,13 +116,7 @@ impl Pool {
 
     fn check(self, x: &Layout) -> Result<()> {
         let op = self.op();
-        let argument = |expected: &str, got: usize| {
-            Err(Error::Argument {
-                op,
-                expected: expected.to_owned(),
-                got: got.to_string(),
-            })
-        };
+        let argument = |expected: &str, got: usize| Err(Error::argument(op, expected, got));
         let axes = self.window.given;
         if !(1..=AXES).contains(&axes) {
             return argument("a window of 1 or 2 extents", axes);
@@ -131,12 +125,11 @@ impl Pool {
             return argument("window extents of 1 or more", 0);
         }
         if axes > x.rank() {
-            return Err(Error::Rank {
+            return Err(Error::rank(
                 op,
-                element: None,
-                expected: format!("at least {axes}, as in the window"),
-                got: x.rank(),
-            });
+                format!("at least {axes}, as in the window"),
+                x.rank(),
+            ));
         }
         let Some(strides) = self.strides else {
             return Ok(());
@@ -205,24 +198,17 @@ impl Pool {
             extents: window.map(|extent| narrow(extent) as usize),
             strides: strides.map(|stride| narrow(stride) as usize),
         };
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(dtype, OutputLayout::New(y))],
-            scratch: Vec::new(),
-            dispatches: vec![dispatch],
-            pairs: None,
-            work: cost,
-            twin: CpuKernel::new(move |args| match (self.kind, dtype) {
-                (Kind::Max, DType::F32) => max::<f32>(args, placed),
-                (Kind::Max, DType::I32) => max::<i32>(args, placed),
-                (Kind::Max, DType::U32) => max::<u32>(args, placed),
-                (Kind::Max, DType::F16) => max::<f16>(args, placed),
-                (Kind::Mean, DType::F32) => mean(args, placed, |x: f32| x, |x| x),
-                (Kind::Mean, DType::F16) => mean(args, placed, f16::to_f32, f16::from_f32),
-                // The methods' bounds exclude other types.
-                _ => unreachable!("no pooling"),
-            }),
-        })
+        let twin = CpuKernel::new(move |args| match (self.kind, dtype) {
+            (Kind::Max, DType::F32) => max::<f32>(args, placed),
+            (Kind::Max, DType::I32) => max::<i32>(args, placed),
+            (Kind::Max, DType::U32) => max::<u32>(args, placed),
+            (Kind::Max, DType::F16) => max::<f16>(args, placed),
+            (Kind::Mean, DType::F32) => mean(args, placed, |x: f32| x, |x| x),
+            (Kind::Mean, DType::F16) => mean(args, placed, f16::to_f32, f16::from_f32),
+            // The methods' bounds exclude other types.
+            _ => unreachable!("no pooling"),
+        });
+        Ok(Launch::new(op, dtype, y, dispatch, twin))
     }
 }
 

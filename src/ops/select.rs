@@ -2,10 +2,9 @@
 //!
 //! Cost: the values read once and written once; in one dispatch, or one for each batch.
 
-use half::f16;
 use rayon::prelude::*;
 
-use super::{STREAM, par_tiles, stream_groups};
+use super::{STREAM, bits_of, par_tiles, stream_groups};
 use crate::plan::{
     Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,
     Param, Plan, PlanBuffer, Slot, Variant, cost_of, params, slots, stream_tile,
@@ -27,18 +26,9 @@ pub(crate) static SELECT: Kernel = Kernel {
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &["ELEMENTS"],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["ELEMENTS", "DOUBLE"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &["ELEMENTS"],
-        },
+        Variant::of(DType::U32, &["ELEMENTS"]),
+        Variant::of(DType::U32, &["ELEMENTS", "DOUBLE"]),
+        Variant::of(DType::F16, &["ELEMENTS"]),
     ],
 };
 
@@ -55,16 +45,7 @@ pub(crate) static JOIN: Kernel = Kernel {
     source: include_str!("../../shaders/join.wgsl"),
     interface: Interface::of::<JoinSlots, JoinParams>(),
     constants: &[STREAM],
-    variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
-    ],
+    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
 };
 
 /// All elements in another order, over values of one type.
@@ -148,7 +129,7 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
         }
     };
     let offsets = Offsets::from_vec_unchecked(offsets);
-    let result = Layout::with_extents_unchecked(offsets, rank, extents);
+    let result = Layout::unchecked(offsets, rank, extents);
     let (kernel_type, flags): (_, &[&str]) = match dtype {
         DType::F16 => (DType::F16, &["ELEMENTS"]),
         DType::C32 => (DType::U32, &["ELEMENTS", "DOUBLE"]),
@@ -174,19 +155,8 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
         result.total().div_ceil(tile) as u32,
         dtype.words(result.total()) as u64,
     );
-    Ok(Launch {
-        op,
-        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-        scratch: Vec::new(),
-        work: dispatch.cost,
-        dispatches: vec![dispatch],
-        pairs: None,
-        twin: CpuKernel::new(move |args| match dtype.size() {
-            2 => twin::<f16>(args, elements.data()),
-            4 => twin::<u32>(args, elements.data()),
-            _ => twin::<[u32; 2]>(args, elements.data()),
-        }),
-    })
+    let twin = CpuKernel::new(move |args| bits_of!(dtype, twin)(args, elements.data()));
+    Ok(Launch::new(op, dtype, result, dispatch, twin))
 }
 
 fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, elements: &[u32]) {
@@ -229,14 +199,7 @@ impl Join {
             _ => DType::U32,
         };
         for (i, batch) in batches.iter().enumerate() {
-            if batch.rank() != rank {
-                return Err(Error::Rank {
-                    op: OP,
-                    element: None,
-                    expected: format!("{rank}, as in the first batch"),
-                    got: batch.rank(),
-                });
-            }
+            batch.check_rank_of(OP, batches[0], "the first batch")?;
             let end = begin
                 .checked_add(batch.total() as u32)
                 .ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
@@ -263,7 +226,7 @@ impl Join {
             begin = end;
         }
         let offsets = Offsets::from_vec_unchecked(offsets);
-        let result = Layout::with_extents_unchecked(offsets, rank, extents);
+        let result = Layout::unchecked(offsets, rank, extents);
         Ok(Launch {
             op: OP,
             outputs: vec![Output::new(dtype, OutputLayout::New(result))],

@@ -21,16 +21,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../shaders/transpose.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![SIDE]],
-    variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::C32,
-            flags: &[],
-        },
-    ],
+    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::C32, &[])],
 };
 
 /// Rows and columns of a workgroup's tile.

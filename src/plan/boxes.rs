@@ -42,19 +42,6 @@ impl Boxes {
     }
 }
 
-/// Checks that both batches have the same rank.
-pub(crate) fn check_ranks(op: &'static str, a: &Layout, b: &Layout) -> Result<()> {
-    if a.rank() != b.rank() {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("{}, as in the left batch", a.rank()),
-            got: b.rank(),
-        });
-    }
-    Ok(())
-}
-
 impl Nested {
     /// Plans the boxes of the results: the sum of the extents along the axes in `concat_axes`, the larger extent along
     /// others.
@@ -68,7 +55,7 @@ impl Nested {
         b: &Layout,
         pairs: &Pairs,
     ) -> Result<Nested> {
-        check_ranks(op, a, b)?;
+        b.check_rank_of(op, a, "the left batch")?;
         if a.rank() == 1 {
             let result = Layout::from_offsets(vectors(op, concat_axes != 0, a, b, pairs)?);
             return Ok(Nested {
@@ -91,10 +78,12 @@ impl Nested {
                 differs |= u32::from(m != n) << axis;
                 let extent = match concat_axes >> axis & 1 {
                     0 => m.max(n),
-                    _ => m.checked_add(n).ok_or_else(|| Error::SizeOverflow {
-                        op,
-                        element: Some(pair),
-                        what: format!("an extent of {}", u64::from(m) + u64::from(n)),
+                    _ => m.checked_add(n).ok_or_else(|| {
+                        Error::size_overflow(
+                            op,
+                            format!("an extent of {}", u64::from(m) + u64::from(n)),
+                        )
+                        .at(pair)
                     })?,
                 };
                 extents.push(extent);
@@ -103,7 +92,7 @@ impl Nested {
             offsets.push(size)?;
         }
         let offsets = offsets.finish();
-        let result = Layout::with_extents_unchecked(offsets, rank, extents);
+        let result = Layout::unchecked(offsets, rank, extents);
         let begins = differs | 1;
         let group = |axis: usize| (begins & ((1 << axis) - 1)).count_ones();
         let concat_axes = (0..rank)
@@ -204,7 +193,7 @@ pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<O
         let from = extents.len() - merged;
         extents[from..].reverse();
     }
-    Ok(Some(Layout::with_extents_unchecked(
+    Ok(Some(Layout::unchecked(
         layout.offsets().clone(),
         merged,
         extents,
@@ -306,11 +295,11 @@ impl Offset {
 
     #[cold]
     fn overflow(&self) -> Error {
-        Error::SizeOverflow {
-            op: self.op,
-            element: Some(self.offsets.len() - 1),
-            what: format!("a result of at least {} values", self.total),
-        }
+        Error::size_overflow(
+            self.op,
+            format!("a result of at least {} values", self.total),
+        )
+        .at(self.offsets.len() - 1)
     }
 
     pub(crate) fn finish(self) -> Offsets {

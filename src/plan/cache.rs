@@ -387,9 +387,7 @@ mod tests {
     fn a_failure_is_returned_and_not_stored() {
         let cache = Arc::new(PlanCache::<u32>::default());
         let a = layout(6);
-        let lost = crate::Error::NoDevice {
-            reason: "test".into(),
-        };
+        let lost = crate::Error::no_device("test");
         let ask = Ask {
             op: 1,
             inputs: &[&a],

@@ -92,6 +92,12 @@ pub(crate) struct Variant {
     pub flags: &'static [&'static str],
 }
 
+impl Variant {
+    pub(crate) const fn of(dtype: DType, flags: &'static [&'static str]) -> Variant {
+        Variant { dtype, flags }
+    }
+}
+
 impl Listed for Variant {
     fn dtype(&self) -> DType {
         self.dtype
@@ -105,9 +111,9 @@ impl Listed for Variant {
 macro_rules! for_each_type {
     ($($flags:expr),+ $(,)?) => {
         &[$(
-            $crate::plan::Variant { dtype: $crate::ragged::DType::F32, flags: $flags },
-            $crate::plan::Variant { dtype: $crate::ragged::DType::I32, flags: $flags },
-            $crate::plan::Variant { dtype: $crate::ragged::DType::U32, flags: $flags },
+            $crate::plan::Variant::of($crate::ragged::DType::F32, $flags),
+            $crate::plan::Variant::of($crate::ragged::DType::I32, $flags),
+            $crate::plan::Variant::of($crate::ragged::DType::U32, $flags),
         )+]
     };
 }

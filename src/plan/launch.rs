@@ -182,7 +182,39 @@ pub(crate) struct Launch {
     pub twin: CpuKernel,
 }
 
+impl From<Layout> for OutputLayout {
+    fn from(layout: Layout) -> OutputLayout {
+        OutputLayout::New(layout)
+    }
+}
+
 impl Launch {
+    /// A launch of one dispatch with one result, whose work is the cost of the dispatch.
+    pub(crate) fn new(
+        op: &'static str,
+        dtype: DType,
+        layout: impl Into<OutputLayout>,
+        dispatch: Dispatch,
+        twin: CpuKernel,
+    ) -> Launch {
+        Launch {
+            op,
+            outputs: vec![Output::new(dtype, layout.into())],
+            scratch: Vec::new(),
+            work: dispatch.cost,
+            dispatches: vec![dispatch],
+            pairs: None,
+            twin,
+        }
+    }
+
+    pub(crate) fn with_pairs(self, pairs: &Pairs) -> Launch {
+        Launch {
+            pairs: Some(pairs.clone()),
+            ..self
+        }
+    }
+
     fn bytes(&self, of: impl Fn(&OutputLayout) -> usize) -> usize {
         let mut counted: Vec<*const PlanBuffer> = Vec::new();
         let mut dispatches = 0;

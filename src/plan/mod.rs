@@ -8,7 +8,7 @@ mod launch;
 mod tiles;
 mod work;
 
-pub(crate) use boxes::{Boxes, MergedPair, Nested, Offset, check_ranks, merge, overlap};
+pub(crate) use boxes::{Boxes, MergedPair, Nested, Offset, merge, overlap};
 pub(crate) use cache::{Ask, PlanCache};
 pub(crate) use dispatch::{
     Dispatch, Param, Params, PlanBuffer, Slot, Slots, Table, Words, cost_of, params, slots,

@@ -55,13 +55,15 @@ impl TileList {
             starts.push(tiles);
             let count = tiles_of(length as usize, size) as u32;
             let all = tiles.checked_add(count);
-            tiles = all.ok_or_else(|| Error::SizeOverflow {
-                op,
-                element: Some(i),
-                what: format!(
-                    "a work list of at least {} tiles",
-                    u64::from(tiles) + u64::from(count)
-                ),
+            tiles = all.ok_or_else(|| {
+                Error::size_overflow(
+                    op,
+                    format!(
+                        "a work list of at least {} tiles",
+                        u64::from(tiles) + u64::from(count)
+                    ),
+                )
+                .at(i)
             })?;
             of_class[class(i)] += count;
         }

@@ -40,13 +40,8 @@ pub(crate) fn check_size(
     let fitting = limit / dtype.size() as u64;
     let ends = layout.offsets().as_slice();
     let element = ends.partition_point(|&end| u64::from(end) <= fitting);
-    Err(Error::TooLarge {
-        op,
-        element: element.checked_sub(1).filter(|&e| e < layout.len()),
-        what: "tensor".to_owned(),
-        bytes,
-        limit,
-    })
+    Err(Error::too_large(op, "tensor", bytes, limit)
+        .at(element.checked_sub(1).filter(|&e| e < layout.len())))
 }
 
 /// Accumulates the work of pairs.

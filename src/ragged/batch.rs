@@ -125,14 +125,7 @@ impl<T: Copy> Ragged<T> {
     /// # Errors
     /// [`Error::ValueCount`] when the layout has a different number of values.
     pub fn from_parts(layout: Layout, values: Vec<T>) -> Result<Self> {
-        if values.len() != layout.total() {
-            return Err(Error::ValueCount {
-                op: OP,
-                element: None,
-                expected: layout.total(),
-                got: values.len(),
-            });
-        }
+        layout.check_values(OP, values.len())?;
         Ok(Ragged { layout, values })
     }
 
@@ -151,12 +144,8 @@ impl<T: Copy> Ragged<T> {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     pub fn from_padded(padded: &[T], width: usize, lengths: &[usize]) -> Result<Self> {
-        let wrong = |element, expected, got| Error::ValueCount {
-            op: "from_padded",
-            element,
-            expected,
-            got,
-        };
+        let wrong =
+            |element, expected, got| Error::value_count("from_padded", expected, got).at(element);
         let expected = lengths.len().saturating_mul(width);
         if padded.len() != expected {
             return Err(wrong(None, expected, padded.len()));

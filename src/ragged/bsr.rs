@@ -70,14 +70,7 @@ impl<T: Copy> Bsr<T> {
         let layout = topology
             .values_layout(sets)
             .map_err(|error| error.named(OP))?;
-        if values.len() != layout.total() {
-            return Err(Error::ValueCount {
-                op: OP,
-                element: None,
-                expected: layout.total(),
-                got: values.len(),
-            });
-        }
+        layout.check_values(OP, values.len())?;
         Ok(Bsr {
             topology: topology.clone(),
             values: Ragged::from_parts(layout, values)?,
@@ -184,12 +177,7 @@ impl<T: Copy> Bsr<T> {
         let size = block[0] * block[1];
         let expected = blocks.len().saturating_mul(size);
         if values.len() != expected {
-            return Err(Error::ValueCount {
-                op: OP,
-                element: None,
-                expected,
-                got: values.len(),
-            });
+            return Err(Error::value_count(OP, expected, values.len()));
         }
         let mut stored = host::room(OP, topology.len())?;
         stored.extend(topology.blocks());

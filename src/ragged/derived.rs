@@ -84,9 +84,7 @@ mod tests {
         assert!(made(&all, 7));
         let other = all.get_or_make([7, 0], || Ok(Arc::new("seven")));
         assert_eq!(other.as_deref(), Ok(&"seven"));
-        let lost = crate::Error::NoDevice {
-            reason: "test".into(),
-        };
+        let lost = crate::Error::no_device("test");
         let failed = all.get_or_make::<u64>([7, 0], || Err(lost.clone()));
         assert_eq!(failed, Err(lost));
         assert_eq!(

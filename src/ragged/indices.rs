@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::derived::Derived;
 use super::identity::hash_of;
 use super::{Layout, Ragged};
-use crate::error::{Count, Error, Result};
+use crate::error::{Count, Result};
 
 /// Lists of indices along the first axis, one list per element, for [`gather`](crate::Tensor::gather),
 /// [`scatter_add`](crate::Tensor::scatter_add) and [`scatter_set`](crate::Tensor::scatter_set).
@@ -40,14 +40,7 @@ impl Indices {
     /// [`Error::Rank`] unless the rank is 1.
     pub fn new(lists: Ragged<u32>) -> Result<Indices> {
         let (layout, values) = lists.into_parts();
-        if layout.rank() != 1 {
-            return Err(Error::Rank {
-                op: "indices",
-                element: None,
-                expected: "1".into(),
-                got: layout.rank(),
-            });
-        }
+        layout.check_rank("indices", 1)?;
         Ok(Indices(Arc::new(Inner {
             lists: layout,
             values,

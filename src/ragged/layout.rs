@@ -114,7 +114,7 @@ impl Layout {
 
     /// Elements of rank 1 at these offsets. Copies nothing.
     pub fn from_offsets(offsets: Offsets) -> Layout {
-        Layout::with_extents_unchecked(offsets, 1, Vec::new())
+        Layout::unchecked(offsets, 1, Vec::new())
     }
 
     /// Elements of these shapes, all of rank `rank`. Takes one pass.
@@ -136,12 +136,7 @@ impl Layout {
         offsets.push(0);
         for (element, shape) in shapes.enumerate() {
             if shape.rank() != rank {
-                return Err(Error::Rank {
-                    op: OP,
-                    element: Some(element),
-                    expected: rank.to_string(),
-                    got: shape.rank(),
-                });
+                return Err(Error::rank(OP, rank, shape.rank()).at(element));
             }
             total = total
                 .checked_add(shape.size() as u32)
@@ -151,7 +146,7 @@ impl Layout {
             host::extend(OP, &mut extents, shape.extents()[..each].iter().copied())?;
         }
         let offsets = Offsets::from_vec_unchecked(offsets);
-        Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+        Ok(Layout::unchecked(offsets, rank, extents))
     }
 
     /// `elements` elements with the same shape.
@@ -168,20 +163,12 @@ impl Layout {
                 extents
             }
         };
-        Ok(Layout::with_extents_unchecked(
-            offsets,
-            shape.rank(),
-            extents,
-        ))
+        Ok(Layout::unchecked(offsets, shape.rank(), extents))
     }
 
     /// A layout from parts that are valid by construction: `rank` extents per element whose product is its length, or
     /// no extents for rank 1.
-    pub(crate) fn with_extents_unchecked(
-        offsets: Offsets,
-        rank: usize,
-        extents: Vec<u32>,
-    ) -> Layout {
+    pub(crate) fn unchecked(offsets: Offsets, rank: usize, extents: Vec<u32>) -> Layout {
         debug_assert!((1..=MAX_RANK).contains(&rank));
         debug_assert_eq!(
             extents.len(),
@@ -323,7 +310,7 @@ impl Layout {
             _ => host::copied("range", &self.extents()[start * rank..end * rank])?,
         };
         let offsets = self.0.offsets.slice("range", elements)?;
-        Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+        Ok(Layout::unchecked(offsets, rank, extents))
     }
 
     /// The fraction of a padded batch that would be padding: 1 − total / [`padded_total`](Self::padded_total), or 0

@@ -14,6 +14,7 @@
 
 mod batch;
 mod bsr;
+mod checks;
 mod derived;
 mod display;
 mod element;

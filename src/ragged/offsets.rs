@@ -181,21 +181,16 @@ fn add(total: u32, length: usize) -> Option<u32> {
 
 /// The error for a total that exceeds 32 bits at `element`.
 pub(crate) fn total_overflow(op: &'static str, element: usize) -> Error {
-    Error::SizeOverflow {
-        op,
-        element: Some(element),
-        what: "the total number of values".into(),
-    }
+    Error::size_overflow(op, "the total number of values").at(element)
 }
 
 /// Checks that the number of elements fits in 32 bits. Call it before allocating for them.
 pub(crate) fn element_count(op: &'static str, elements: usize) -> Result<()> {
     if elements as u64 > u64::from(u32::MAX) {
-        return Err(Error::SizeOverflow {
+        return Err(Error::size_overflow(
             op,
-            element: None,
-            what: format!("a batch of {elements} elements"),
-        });
+            format!("a batch of {elements} elements"),
+        ));
     }
     Ok(())
 }

@@ -250,11 +250,10 @@ fn all(op: &'static str, left: usize, right: usize) -> Result<usize> {
 
 fn pair_count(op: &'static str, pairs: u128) -> Result<()> {
     if pairs > u32::MAX as u128 {
-        return Err(Error::SizeOverflow {
+        return Err(Error::size_overflow(
             op,
-            element: None,
-            what: format!("a batch of {pairs} pairs"),
-        });
+            format!("a batch of {pairs} pairs"),
+        ));
     }
     Ok(())
 }

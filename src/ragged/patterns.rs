@@ -165,9 +165,5 @@ impl Topology {
 }
 
 fn refused(expected: &str, got: usize) -> Error {
-    Error::Argument {
-        op: "topology",
-        expected: expected.to_owned(),
-        got: got.to_string(),
-    }
+    Error::argument("topology", expected, got)
 }

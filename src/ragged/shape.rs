@@ -85,12 +85,7 @@ impl Shape {
     /// 2³² − 1.
     pub fn ambient(&self, other: &Shape) -> Result<Shape> {
         if self.rank != other.rank {
-            return Err(Error::Rank {
-                op: "ambient",
-                element: None,
-                expected: self.rank.to_string(),
-                got: other.rank(),
-            });
+            return Err(Error::rank("ambient", self.rank, other.rank()));
         }
         let extents = core::array::from_fn(|axis| self.extents[axis].max(other.extents[axis]));
         let ambient = Shape {
@@ -152,22 +147,16 @@ impl<T: fmt::Display> fmt::Display for Extents<'_, T> {
 
 pub(crate) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
     if !(1..=MAX_RANK).contains(&rank) {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("1 to {MAX_RANK}"),
-            got: rank,
-        });
+        return Err(Error::rank(op, format!("1 to {MAX_RANK}"), rank));
     }
     Ok(())
 }
 
 fn size_overflow<T: fmt::Display>(op: &'static str, extents: &[T]) -> Error {
-    Error::SizeOverflow {
+    Error::size_overflow(
         op,
-        element: None,
-        what: format!("the product of the extents {}", Extents(extents)),
-    }
+        format!("the product of the extents {}", Extents(extents)),
+    )
 }
 
 /// The product, or `None` if it exceeds `u32::MAX`. A single zero makes it 0, however large the other extents are.

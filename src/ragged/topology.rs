@@ -296,11 +296,10 @@ pub(crate) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
         .iter()
         .find(|&&extent| extent > u32::MAX as usize - 128)
     {
-        return Err(Error::SizeOverflow {
-            op: OP,
-            element: None,
-            what: format!("a side of {extent}, rounded up to whole blocks,"),
-        });
+        return Err(Error::size_overflow(
+            OP,
+            format!("a side of {extent}, rounded up to whole blocks,"),
+        ));
     }
     Ok([0, 1].map(|axis| shape[axis].div_ceil(block[axis])))
 }
@@ -310,11 +309,10 @@ pub(super) fn one_set(block: [usize; 2], blocks: usize) -> Result<Layout> {
     let [high, wide] = block;
     let set = Shape::new(&[blocks, high, wide]).and_then(|set| Layout::uniform(1, set));
     set.map_err(|error| match error {
-        Error::SizeOverflow { .. } => Error::SizeOverflow {
-            op: OP,
-            element: None,
-            what: format!("the size of {} of {high} x {wide}", Count(blocks, "block")),
-        },
+        Error::SizeOverflow { .. } => Error::size_overflow(
+            OP,
+            format!("the size of {} of {high} x {wide}", Count(blocks, "block")),
+        ),
         other => other.named(OP),
     })
 }
@@ -335,12 +333,7 @@ fn check_inside(grid: [usize; 2], at: usize, (row, column): (u32, u32)) -> Resul
 pub(super) fn check_dense(op: &'static str, shape: [usize; 2], got: usize) -> Result<()> {
     match shape[0].checked_mul(shape[1]) {
         Some(expected) if expected == got => Ok(()),
-        expected => Err(Error::ValueCount {
-            op,
-            element: None,
-            expected: expected.unwrap_or(usize::MAX),
-            got,
-        }),
+        expected => Err(Error::value_count(op, expected.unwrap_or(usize::MAX), got)),
     }
 }
 

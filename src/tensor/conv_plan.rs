@@ -4,10 +4,10 @@ use num_complex::Complex32;
 
 use super::run::Call;
 use super::{Paired, Tensor};
+use crate::Result;
 use crate::ops::Op;
 use crate::ops::conv::cached_spectra::{Mode, Spectra};
 use crate::ragged::{Layout, Pairs};
-use crate::{Error, Result};
 
 /// Kernels with precomputed spectra, and the pairing of signals with them, created by [`Paired::conv_plan`].
 ///
@@ -95,14 +95,7 @@ impl ConvPlan {
     fn apply(&self, signals: &Tensor<f32>, mode: Mode) -> Result<Tensor<f32>> {
         let device = &self.spectra.device;
         signals.check_device(mode.op(), &self.spectra)?;
-        if signals.len() != self.signals {
-            return Err(Error::BatchSize {
-                op: mode.op(),
-                left: signals.len(),
-                right: self.signals,
-                pairing: false,
-            });
-        }
+        signals.layout.check_len(mode.op(), self.signals)?;
         let kernels = self.spectra.shapes(&self.kernels);
         let operands = [signals.operand(), self.spectra.operand(), kernels];
         Call {

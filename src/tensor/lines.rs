@@ -355,10 +355,10 @@ impl Tensor<f32> {
 fn check_epsilon(op: &'static str, epsilon: f32) -> Result<()> {
     match epsilon >= 0.0 && epsilon.is_finite() {
         true => Ok(()),
-        false => Err(crate::Error::Argument {
+        false => Err(crate::Error::argument(
             op,
-            expected: "an epsilon that is finite and not negative".to_owned(),
-            got: epsilon.to_string(),
-        }),
+            "an epsilon that is finite and not negative",
+            epsilon,
+        )),
     }
 }

@@ -195,11 +195,7 @@ impl<T: Float> Tensor<T> {
             0 => self.powf(0.0),
             size if size <= MULTIPLIED => self.map("powi", [(n as f32).to_bits(), 0]),
             size if size <= 1 << 24 => self.powf(n as f32),
-            _ => Err(Error::Argument {
-                op: "powi",
-                expected: "an exponent from -2^24 to 2^24".to_owned(),
-                got: n.to_string(),
-            }),
+            _ => Err(Error::argument("powi", "an exponent from -2^24 to 2^24", n)),
         }
     }
 
@@ -295,11 +291,11 @@ impl<T: Factor> Tensor<T> {
         if low <= high {
             return self.map("clamp", [word(low), word(high)]);
         }
-        Err(Error::Argument {
-            op: "clamp",
-            expected: "a lower bound that does not exceed the upper bound".to_owned(),
-            got: format!("{low} and {high}"),
-        })
+        Err(Error::argument(
+            "clamp",
+            "a lower bound that does not exceed the upper bound",
+            format!("{low} and {high}"),
+        ))
     }
 
     /// Adds a scalar to every value, `x + s`, also written `&x + s`; the layout is unchanged.
@@ -389,11 +385,7 @@ impl<T: Factor> Tensor<T> {
 }
 
 fn no_divisor<T: Scalar>(op: &'static str, s: T) -> Error {
-    Error::Argument {
-        op,
-        expected: "a divisor that is not 0".to_owned(),
-        got: s.to_string(),
-    }
+    Error::argument(op, "a divisor that is not 0", s)
 }
 
 /// Bitwise operations on integers.
@@ -509,9 +501,5 @@ fn places(op: &'static str, n: u32) -> Result<u32> {
     if n < 32 {
         return Ok(n);
     }
-    Err(Error::Argument {
-        op,
-        expected: "a shift of at most 31 bits".to_owned(),
-        got: n.to_string(),
-    })
+    Err(Error::argument(op, "a shift of at most 31 bits", n))
 }

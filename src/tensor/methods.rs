@@ -6,7 +6,7 @@ use crate::ops::Op;
 use crate::ops::ambient::check_concat;
 use crate::ops::map::{Kind, Map};
 use crate::ragged::{Number, Pairs, Real, Scalar};
-use crate::{Error, Result, host};
+use crate::{Result, host};
 
 impl<T: Scalar> Tensor<T> {
     /// Pairs element i of this batch with element i of the other, for operation `op`.
@@ -96,14 +96,7 @@ impl<T: Scalar> Tensor<T> {
         let op = "concat_all";
         for other in others {
             self.check_device(op, other)?;
-            if self.len() != other.len() {
-                return Err(Error::BatchSize {
-                    op,
-                    left: self.len(),
-                    right: other.len(),
-                    pairing: false,
-                });
-            }
+            self.layout.check_len(op, other.len())?;
             check_concat(axis, &self.layout, &other.layout).map_err(|error| error.named(op))?;
         }
         let mut all: Vec<Tensor<T>> = host::room(op, 1 + others.len())?;

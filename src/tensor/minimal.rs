@@ -3,7 +3,7 @@
 use super::Tensor;
 use crate::ops::reduce::Reduction;
 use crate::ragged::{Layout, Ragged, Real, Shape};
-use crate::{Error, Result, host};
+use crate::{Result, host};
 
 impl<T: Real> Tensor<T> {
     /// The smallest box of each element that holds every nonzero value: its extent on an axis is one more than the
@@ -92,7 +92,7 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// [`Rank`](Error::Rank) for ranks other than 1; those of [`minimal_shape`](Self::minimal_shape).
     pub async fn degree(&self) -> Result<Vec<Option<usize>>> {
-        self.check_series("degree")?;
+        self.layout.check_rank("degree", 1)?;
         degrees(self.minimal_shape().await)
     }
 
@@ -101,20 +101,8 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// Those of [`degree`](Self::degree).
     pub fn degree_blocking(&self) -> Result<Vec<Option<usize>>> {
-        self.check_series("degree")?;
+        self.layout.check_rank("degree", 1)?;
         degrees(self.minimal_shape_blocking())
-    }
-
-    fn check_series(&self, op: &'static str) -> Result<()> {
-        match self.layout.rank() {
-            1 => Ok(()),
-            got => Err(Error::Rank {
-                op,
-                element: None,
-                expected: "1".to_owned(),
-                got,
-            }),
-        }
     }
 
     /// The layout with these extents, or this batch's own if they are equal, so that plans cached under it are reused.

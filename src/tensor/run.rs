@@ -158,10 +158,7 @@ fn wrong(plan: &Plan, expected: &str, got: usize) -> Error {
         What::Launch(launch) => launch.op,
         What::View { .. } => "view",
     };
-    Error::Gpu {
-        op,
-        message: format!("{got} results, but expected {expected}"),
-    }
+    Error::gpu(op, format!("{got} results, but expected {expected}"))
 }
 
 fn view(operands: &[Operand<'_>], layout: &OutputLayout, skipped: usize) -> Vec<Value> {

@@ -65,24 +65,9 @@ impl<T: Real> ShapeMatrix<T> {
     /// unless the grid has one value per entry.
     pub fn new(entries: &Tensor<T>, grid: &Layout) -> Result<ShapeMatrix<T>> {
         let op = "shape_matrix";
-        for (layout, expected) in [(entries.layout(), 1), (grid, 2)] {
-            if layout.rank() != expected {
-                return Err(Error::Rank {
-                    op,
-                    element: None,
-                    expected: expected.to_string(),
-                    got: layout.rank(),
-                });
-            }
-        }
-        if grid.total() != entries.len() {
-            return Err(Error::ValueCount {
-                op,
-                element: None,
-                expected: grid.total(),
-                got: entries.len(),
-            });
-        }
+        entries.layout().check_rank(op, 1)?;
+        grid.check_rank(op, 2)?;
+        grid.check_values(op, entries.len())?;
         Ok(ShapeMatrix {
             entries: entries.clone(),
             grid: grid.clone(),
@@ -108,12 +93,12 @@ impl<T: Real> ShapeMatrix<T> {
             let columns = rows.first().map_or(0, |row| row.as_ref().len());
             let other = rows.iter().map(|row| row.as_ref().len()).enumerate();
             if let Some((row, got)) = other.into_iter().find(|(_, len)| *len != columns) {
-                return Err(Error::Shape {
-                    op: "shape_matrix",
+                return Err(Error::shape(
+                    "shape_matrix",
                     element,
-                    expected: format!("({}, {columns})", rows.len()),
-                    got: format!("{got} entries in row {row}"),
-                });
+                    format!("({}, {columns})", rows.len()),
+                    format!("{got} entries in row {row}"),
+                ));
             }
             shapes.push(Shape::new(&[rows.len(), columns])?);
         }
@@ -261,23 +246,8 @@ impl<T: Real> ShapeMatrix<T> {
     /// the first matrix whose rows or columns differ between the sides; those of [`Tensor::add`].
     pub fn add(&self, other: &ShapeMatrix<T>) -> Result<ShapeMatrix<T>> {
         let op = "add";
-        if self.len() != other.len() {
-            return Err(Error::BatchSize {
-                op,
-                left: self.len(),
-                right: other.len(),
-                pairing: false,
-            });
-        }
-        let mut both = self.grid.shapes().zip(other.grid.shapes());
-        if let Some(element) = both.position(|(left, right)| left != right) {
-            return Err(Error::Shape {
-                op,
-                element,
-                expected: self.grid.shape(element).to_string(),
-                got: other.grid.shape(element).to_string(),
-            });
-        }
+        self.grid.check_len(op, other.len())?;
+        other.grid.check_shapes(op, &self.grid)?;
         ShapeMatrix::new(&self.entries.add(&other.entries)?, &self.grid)
     }
 

@@ -1,8 +1,8 @@
 //! Block-sparse matrices on devices.
 
 use super::{Device, Tensor};
+use crate::Result;
 use crate::ragged::{Bsr, Scalar, Topology};
-use crate::{Error, Result};
 
 /// Block-sparse matrices on a device: a [`Topology`], and a [`Tensor`] with one element of values for each matrix.
 ///
@@ -74,19 +74,8 @@ impl<T: Scalar> BsrTensor<T> {
     /// # Errors
     /// [`Error::Length`] with the first element that has another number of values.
     pub fn new(topology: &Topology, values: Tensor<T>) -> Result<BsrTensor<T>> {
-        let expected = topology.set();
-        let wrong = values
-            .layout
-            .lengths()
-            .position(|length| length != expected);
-        if let Some(element) = wrong {
-            return Err(Error::Length {
-                op: "bsr",
-                element,
-                expected,
-                got: values.layout.length(element),
-            });
-        }
+        let expected = std::iter::repeat(topology.set());
+        values.layout.check_lengths("bsr", expected)?;
         Ok(BsrTensor {
             topology: topology.clone(),
             values,

@@ -66,11 +66,11 @@ impl<T: Scalar> Tensor<T> {
         let op = "stack_groups";
         let sum = counts.iter().fold(0usize, |sum, n| sum.saturating_add(*n));
         if sum != self.len() {
-            return Err(Error::Argument {
+            return Err(Error::argument(
                 op,
-                expected: format!("counts that add up to {}", self.len()),
-                got: sum.to_string(),
-            });
+                format!("counts that add up to {}", self.len()),
+                sum,
+            ));
         }
         self.stacked(op, Groups::Counts(host::copied(op, counts)?), most_bytes)
     }
@@ -212,11 +212,7 @@ impl<T: Scalar> Tensor<T> {
 
 fn check_positive(op: &'static str, what: &str, got: usize) -> Result<()> {
     match got {
-        0 => Err(Error::Argument {
-            op,
-            expected: format!("{what} of at least 1"),
-            got: got.to_string(),
-        }),
+        0 => Err(Error::argument(op, format!("{what} of at least 1"), got)),
         _ => Ok(()),
     }
 }

@@ -77,7 +77,7 @@ impl Device {
         layout: &Layout,
     ) -> Result<Tensor<T>> {
         const OP: &str = "import";
-        let unsupported = |what: String| Err(Error::Unsupported { op: OP, what });
+        let unsupported = |what: String| Err(Error::unsupported(OP, what));
         let Backend::Gpu(gpu) = self.backend() else {
             return unsupported("a wgpu buffer on the CPU device".to_owned());
         };
@@ -102,21 +102,15 @@ impl Device {
         }
         let there = buffer.size().saturating_sub(offset) / size;
         if there < layout.total() as u64 {
-            return Err(Error::ValueCount {
-                op: OP,
-                element: None,
-                expected: layout.total(),
-                got: there as usize,
-            });
+            return Err(Error::value_count(OP, layout.total(), there as usize));
         }
         if buffer.size() > gpu.limits.binding_bytes {
-            return Err(Error::TooLarge {
-                op: OP,
-                element: None,
-                what: "buffer".to_owned(),
-                bytes: buffer.size(),
-                limit: gpu.limits.binding_bytes,
-            });
+            return Err(Error::too_large(
+                OP,
+                "buffer",
+                buffer.size(),
+                gpu.limits.binding_bytes,
+            ));
         }
         let storage = Storage::Gpu(gpu.lend(OP, buffer.clone())?);
         Ok(Tensor::new(
@@ -179,7 +173,7 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// [`ValueCount`](Error::ValueCount) if the slice has another length; those of [`download`](Self::download).
     pub async fn download_into(&self, values: &mut [T]) -> Result<()> {
-        self.check_count(values)?;
+        self.layout.check_values("download", values.len())?;
         match (&self.storage, self.device.backend()) {
             #[cfg(feature = "gpu")]
             (Storage::Gpu(buffer), Backend::Gpu(gpu)) => {
@@ -202,7 +196,7 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// Those of [`download_into`](Self::download_into).
     pub fn download_into_blocking(&self, values: &mut [T]) -> Result<()> {
-        self.check_count(values)?;
+        self.layout.check_values("download", values.len())?;
         match (&self.storage, self.device.backend()) {
             #[cfg(feature = "gpu")]
             (Storage::Gpu(buffer), Backend::Gpu(gpu)) => {
@@ -217,18 +211,6 @@ impl<T: Scalar> Tensor<T> {
             }
             _ => self.copy_from_cpu(values),
         }
-    }
-
-    fn check_count(&self, values: &[T]) -> Result<()> {
-        if values.len() == self.layout.total() {
-            return Ok(());
-        }
-        Err(Error::ValueCount {
-            op: "download",
-            element: None,
-            expected: self.layout.total(),
-            got: values.len(),
-        })
     }
 
     fn copy_from_cpu(&self, values: &mut [T]) -> Result<()> {

@@ -88,10 +88,7 @@ fn names_of_slots_and_parameters_are_those_of_the_shader() {
 
 #[test]
 fn loops_write_their_lines_once_for_each_value() {
-    let plain = Variant {
-        dtype: DType::F32,
-        flags: &["ON"],
-    };
+    let plain = Variant::of(DType::F32, &["ON"]);
     let expand = |text: &'static str| {
         let mut expansion = Expansion {
             flags: &["ON"],

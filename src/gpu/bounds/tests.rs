@@ -237,10 +237,7 @@ fn main(@builtin(local_invocation_index) lid: u32) {
 };
 
 const fn broken(flags: &'static [&'static str]) -> Variant {
-    Variant {
-        dtype: DType::F32,
-        flags,
-    }
+    Variant::of(DType::F32, flags)
 }
 
 /// Opens a GPU with these options, and uploads thirteen values of 0.5.

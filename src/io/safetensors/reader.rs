@@ -137,14 +137,7 @@ impl<R: Read + Seek> Reader<R> {
         let (count, from) = self.place(name, VALUES, values, 1, size_of::<T>())?;
         // Check the layout first, since it is smaller than the values.
         let layout = self.layout(name)?;
-        if count != layout.total() {
-            return Err(Error::ValueCount {
-                op: OP,
-                element: None,
-                expected: layout.total(),
-                got: count,
-            });
-        }
+        layout.check_values(OP, count)?;
         let mut values = host::zeroed::<T>(OP, count)?;
         let bytes = bytemuck::cast_slice_mut(&mut values);
         self.read_at(from, bytes)?;
@@ -230,22 +223,20 @@ impl<R: Read + Seek> Reader<R> {
         check_rank(OP, rank)?;
         let extents = self.integers(count, at, integer)?;
         for (element, extents) in extents.chunks_exact(rank).enumerate() {
-            let size = product(extents).ok_or_else(|| Error::SizeOverflow {
-                op: OP,
-                element: Some(element),
-                what: "the product of the extents".into(),
+            let size = product(extents).ok_or_else(|| {
+                Error::size_overflow(OP, "the product of the extents").at(element)
             })?;
             if size as usize != offsets.length(element) {
-                return Err(Error::Length {
-                    op: OP,
+                return Err(Error::length(
+                    OP,
                     element,
-                    expected: size as usize,
-                    got: offsets.length(element),
-                });
+                    size as usize,
+                    offsets.length(element),
+                ));
             }
         }
         let extents = if rank == 1 { Vec::new() } else { extents };
-        Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+        Ok(Layout::unchecked(offsets, rank, extents))
     }
 
     /// Reads integers that are stored with up to 64 bits and must fit in 32.
@@ -321,9 +312,5 @@ impl Integer {
 
 /// Converts a size to `usize`. On a 32-bit machine, part of a file may be too large to address.
 fn host_size(bytes: u64) -> Result<usize> {
-    usize::try_from(bytes).map_err(|_| Error::OutOfMemory {
-        op: OP,
-        bytes,
-        available: None,
-    })
+    usize::try_from(bytes).map_err(|_| Error::out_of_memory(OP, bytes, None))
 }

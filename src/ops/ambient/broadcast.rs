@@ -7,7 +7,7 @@ use super::spread::Mode;
 use super::table::{self, THREE, TWO};
 use super::{Build, ONE_LAYOUT, ONES, base, builds, count, twin, unsupported};
 use crate::plan::{
-    Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
+    Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot,
     constants, params, place_of, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
@@ -142,17 +142,11 @@ impl Broadcast {
                 cost,
             ),
         };
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(row.result(dtype), OutputLayout::Input(whole))],
-            scratch: Vec::new(),
-            work: c.total() as u64,
-            dispatches: vec![dispatch],
-            pairs: None,
-            twin: CpuKernel::new(move |args| {
-                twin::combine_spread(args, (row, kernel_type), &modes);
-            }),
-        })
+        let twin = CpuKernel::new(move |args| {
+            twin::combine_spread(args, (row, kernel_type), &modes);
+        });
+        let layout = OutputLayout::Input(whole);
+        Ok(Launch::new(op, row.result(dtype), layout, dispatch, twin))
     }
 }
 
@@ -165,12 +159,7 @@ impl Mode {
                 true => (v.len(), x.len()),
                 false => (x.len(), v.len()),
             };
-            return Err(Error::BatchSize {
-                op,
-                left,
-                right,
-                pairing: false,
-            });
+            return Err(Error::batch_sizes(op, left, right));
         }
         match self {
             Mode::Whole => Ok(()),
@@ -179,20 +168,9 @@ impl Mode {
                 lengths(op, other.map(|element| (element, 1, v.length(element))))
             }
             Mode::Along(axis) => {
-                if axis >= x.rank() {
-                    return Err(Error::Argument {
-                        op,
-                        expected: format!("an axis below the rank of {}", x.rank()),
-                        got: axis.to_string(),
-                    });
-                }
+                x.check_axis(op, axis)?;
                 if v.rank() != 1 {
-                    return Err(Error::Rank {
-                        op,
-                        element: None,
-                        expected: "1 for vectors along an axis".to_owned(),
-                        got: v.rank(),
-                    });
+                    return Err(Error::rank(op, "1 for vectors along an axis", v.rank()));
                 }
                 let extent = |element: usize| match x.rank() {
                     1 => x.length(element),
@@ -220,11 +198,6 @@ impl Mode {
 fn lengths(op: &'static str, wrong: Option<(usize, usize, usize)>) -> Result<()> {
     match wrong {
         None => Ok(()),
-        Some((element, expected, got)) => Err(Error::Length {
-            op,
-            element,
-            expected,
-            got,
-        }),
+        Some((element, expected, got)) => Err(Error::length(op, element, expected, got)),
     }
 }

@@ -5,22 +5,15 @@
 
 use super::twin::row_of;
 use super::{Stage, copy};
-use crate::ops::par_tiles;
-use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Output, OutputLayout, check_ranks};
+use crate::ops::{bits_of, par_tiles};
+use crate::plan::{CpuArgs, CpuKernel, Launch, Nested};
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};
 
 /// Checks that the elements of two batches can be concatenated along `axis`.
 pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
-    check_ranks("concat", a, b)?;
-    if axis >= a.rank() {
-        return Err(Error::Argument {
-            op: "concat",
-            expected: format!("an axis below the rank of {}", a.rank()),
-            got: axis.to_string(),
-        });
-    }
-    Ok(())
+    b.check_rank_of("concat", a, "the left batch")?;
+    a.check_axis("concat", axis)
 }
 
 /// Concatenated elements, over values of one type.
@@ -51,12 +44,8 @@ impl Concat {
             Along::Diagonal => ("block_diag", (1 << a.rank()) - 1),
         };
         let layouts = KernelLayouts::new(op, concat_axes, dtype, a, b, pairs)?;
-        let twin = match dtype {
-            DType::F32 | DType::I32 | DType::U32 => twin::<u32>,
-            DType::F16 => twin::<u16>,
-            DType::C32 => twin::<[u32; 2]>,
-        };
-        let total = layouts.c.total();
+        let twin = bits_of!(dtype, twin);
+
         let stage = Stage {
             build: match dtype {
                 DType::F16 => copy(dtype, false),
@@ -65,15 +54,8 @@ impl Concat {
             concat_axes: layouts.concat_axes,
         };
         let dispatch = stage.dispatch(op, [a, b], [layouts.a, layouts.b], layouts.c, pairs)?;
-        Ok(Launch {
-            op,
-            scratch: Vec::new(),
-            work: total as u64,
-            dispatches: vec![dispatch],
-            outputs: vec![Output::new(dtype, OutputLayout::New(layouts.result))],
-            pairs: Some(pairs.clone()),
-            twin: CpuKernel::new(move |args| twin(args, concat_axes)),
-        })
+        let twin = CpuKernel::new(move |args| twin(args, concat_axes));
+        Ok(Launch::new(op, dtype, layouts.result, dispatch, twin).with_pairs(pairs))
     }
 }
 
@@ -137,11 +119,10 @@ impl KernelLayouts {
 /// The layout of complex values viewed as words.
 fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
     if layout.total() > u32::MAX as usize / 2 {
-        return Err(Error::SizeOverflow {
+        return Err(Error::size_overflow(
             op,
-            element: None,
-            what: format!("the word count of {} complex values", layout.total()),
-        });
+            format!("the word count of {} complex values", layout.total()),
+        ));
     }
     let offsets = layout.offsets().as_slice().iter().map(|at| 2 * at);
     let offsets = host::exact(op, offsets)?;
@@ -152,7 +133,7 @@ fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
             *last = last.wrapping_mul(2);
         }
     }
-    Ok(Layout::with_extents_unchecked(
+    Ok(Layout::unchecked(
         Offsets::from_vec_unchecked(offsets),
         layout.rank(),
         extents,
@@ -163,11 +144,7 @@ fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
 fn row(op: &'static str, layout: &Layout) -> Result<Layout> {
     let mut extents = host::room(op, 2 * layout.len())?;
     extents.extend(layout.lengths().flat_map(|length| [1, length as u32]));
-    Ok(Layout::with_extents_unchecked(
-        layout.offsets().clone(),
-        2,
-        extents,
-    ))
+    Ok(Layout::unchecked(layout.offsets().clone(), 2, extents))
 }
 
 fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut CpuArgs<'_>, concat_axes: u32) {

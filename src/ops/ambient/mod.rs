@@ -22,8 +22,8 @@ use self::table::{Row, THREE, TWO};
 use super::maps::{MapInfo, same};
 use super::{PAIRING, STREAM, pair_params, stream_groups};
 use crate::plan::{
-    Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, Output, OutputLayout,
-    Param, PlanBuffer, Slot, params, place_of, slots, stream_tile,
+    Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, OutputLayout, Param,
+    Slot, params, place_of, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Error, Result};
@@ -236,10 +236,7 @@ fn base(dtype: DType, input: usize) -> Param {
 }
 
 fn unsupported(op: &'static str, dtype: DType) -> Error {
-    Error::Unsupported {
-        op,
-        what: format!("values of {dtype}"),
-    }
+    Error::unsupported(op, format!("values of {dtype}"))
 }
 
 /// A function of two operands, by name, over values of one type.
@@ -263,31 +260,24 @@ impl Combine {
         let result_type = row.result(dtype);
         let boxes = Boxes::ambient(op, a, b, pairs)?;
         let twin = CpuKernel::new(move |args| twin::combine(args, row, kernel_type));
-        let launch = match boxes {
-            Boxes::Same => Launch {
-                op,
-                outputs: vec![Output::new(result_type, OutputLayout::Input(0))],
-                scratch: Vec::new(),
-                work: a.total() as u64,
-                dispatches: vec![Dispatch::new(
-                    (&FLAT, place_of(&ONE_LAYOUT, &build)),
-                    FlatSlots {
-                        a: Slot::Input(0),
-                        b: Slot::Input(1),
-                        c: Slot::Output(0),
-                    },
-                    FlatParams {
-                        total: Param::U32(a.total() as u32),
-                        ones: ONES,
-                        a_base: base(dtype, 0),
-                        b_base: base(dtype, 1),
-                    },
-                    stream_groups(a.total()),
-                    a.total() as u64,
-                )],
-                pairs: Some(pairs.clone()),
-                twin,
-            },
+        let (layout, dispatch) = match boxes {
+            Boxes::Same => {
+                let slots = FlatSlots {
+                    a: Slot::Input(0),
+                    b: Slot::Input(1),
+                    c: Slot::Output(0),
+                };
+                let params = FlatParams {
+                    total: Param::U32(a.total() as u32),
+                    ones: ONES,
+                    a_base: base(dtype, 0),
+                    b_base: base(dtype, 1),
+                };
+                let variant = (&FLAT, place_of(&ONE_LAYOUT, &build));
+                let (groups, cost) = (stream_groups(a.total()), a.total() as u64);
+                let dispatch = Dispatch::new(variant, slots, params, groups, cost);
+                (OutputLayout::Input(0), dispatch)
+            }
             Boxes::Nested(Nested {
                 result,
                 a: a_viewed,
@@ -299,18 +289,11 @@ impl Combine {
                     build,
                     concat_axes: 0,
                 };
-                Launch {
-                    op,
-                    scratch: Vec::new(),
-                    work: result.total() as u64,
-                    dispatches: vec![stage.dispatch(op, [a, b], [a_viewed, b_viewed], c, pairs)?],
-                    outputs: vec![Output::new(result_type, OutputLayout::New(result))],
-                    pairs: Some(pairs.clone()),
-                    twin,
-                }
+                let dispatch = stage.dispatch(op, [a, b], [a_viewed, b_viewed], c, pairs)?;
+                (OutputLayout::New(result), dispatch)
             }
         };
-        Ok(launch)
+        Ok(Launch::new(op, result_type, layout, dispatch, twin).with_pairs(pairs))
     }
 }
 
@@ -334,18 +317,19 @@ impl Stage {
     ) -> Result<Dispatch> {
         let (total, rank) = (c.total(), c.rank());
         let tile = stream_tile(total, c.len());
-        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
+
         let [a_viewed, b_viewed] = viewed;
         let meta = |layout: Option<Layout>, i| layout.map_or(Slot::InputMeta(i), Slot::Meta);
         let c_meta = Slot::Meta(c);
+        let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &c_meta)?;
         let slots = Slots {
             a: Slot::Input(0),
             a_meta: meta(a_viewed, 0),
             b: Slot::Input(1),
             b_meta: meta(b_viewed, 1),
             c: Slot::Output(0),
-            c_meta: c_meta.clone(),
-            pair_list: list.map_or(c_meta, |list| Slot::PlanBuffer(PlanBuffer::new(list))),
+            c_meta,
+            pair_list,
         };
         let params = Params {
             total: Param::U32(total as u32),

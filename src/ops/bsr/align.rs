@@ -23,14 +23,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG]],
     variants: &[
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &["BLOCKS"],
-        },
+        Variant::of(DType::F16, &[]),
+        Variant::of(DType::F16, &["BLOCKS"]),
     ],
 };
 
@@ -59,11 +53,10 @@ impl Copies {
         params: [u32; 5],
     ) -> Result<Slot> {
         if values > u64::from(u32::MAX) {
-            return Err(Error::SizeOverflow {
+            return Err(Error::size_overflow(
                 op,
-                element: None,
-                what: format!("a copy of {values} values"),
-            });
+                format!("a copy of {values} values"),
+            ));
         }
         let to = Slot::Scratch(self.scratch.len());
         self.scratch.push((values / 2).max(1));

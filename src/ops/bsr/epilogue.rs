@@ -22,18 +22,9 @@ pub(crate) static KERNEL: Kernel = Kernel {
     interface: Interface::of::<Slots, Params>(),
     constants: &[Epilogue::BITS, STREAM],
     variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &["HALVES"],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &["HALVES", "ROUNDED"],
-        },
+        Variant::of(DType::F32, &[]),
+        Variant::of(DType::F32, &["HALVES"]),
+        Variant::of(DType::F32, &["HALVES", "ROUNDED"]),
     ],
 };
 

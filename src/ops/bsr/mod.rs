@@ -42,10 +42,7 @@ pub(crate) static FINISH: Kernel = Kernel {
     source: include_str!("../../../shaders/bsr_finish.wgsl"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[constants![FINISH_COLUMNS, STRIP]],
-    variants: &[Variant {
-        dtype: DType::F32,
-        flags: &[],
-    }],
+    variants: &[Variant::of(DType::F32, &[])],
 };
 
 /// Rows that a workgroup of `bsr_finish` takes.
@@ -205,18 +202,6 @@ fn extents(form: Form, topology: &Topology, pair: usize, dense: Shape) -> Result
     })
 }
 
-fn rank_2(op: &'static str, layout: &Layout) -> Result<()> {
-    match layout.rank() {
-        2 => Ok(()),
-        got => Err(Error::Rank {
-            op,
-            element: None,
-            expected: "2".to_owned(),
-            got,
-        }),
-    }
-}
-
 /// Products of block-sparse matrices of one topology with dense ones. Results have the type of the operands, or are f32
 /// for f16 operands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -243,15 +228,10 @@ impl BsrMatmul {
         let (bias, residual) = form.epilogue.inputs();
         let [bias, residual] = [bias, residual].map(|input| input.map(|i| inputs[i]));
         let op = OP;
-        rank_2(op, dense)?;
+        dense.check_rank(op, 2)?;
         if sets != 1 && sets != dense.len() {
             let [left, right] = ordered(!form.dense_left, [sets, dense.len()]);
-            return Err(Error::BatchSize {
-                op,
-                left,
-                right,
-                pairing: false,
-            });
+            return Err(Error::batch_sizes(op, left, right));
         }
         let mut products = host::room(op, dense.len())?;
         let mut offsets = Offset::new(op, dense.len())?;
@@ -261,17 +241,17 @@ impl BsrMatmul {
             let [rows, columns] = ordered(!form.dense_left, [product.m, product.n]);
             let size = u64::from(rows) * u64::from(columns);
             if size > u64::from(u32::MAX) {
-                return Err(Error::SizeOverflow {
+                return Err(Error::size_overflow(
                     op,
-                    element: Some(pair),
-                    what: format!("the product's {rows} x {columns} values"),
-                });
+                    format!("the product's {rows} x {columns} values"),
+                )
+                .at(pair));
             }
             offsets.push(size)?;
             shapes.extend([rows, columns]);
             products.push(product);
         }
-        let result = Layout::with_extents_unchecked(offsets.finish(), 2, shapes);
+        let result = Layout::unchecked(offsets.finish(), 2, shapes);
         check_size(op, &result, result_type, device.binding)?;
         epilogue::check(form, bias, &result)?;
         if let Some(residual) = residual {
@@ -310,11 +290,7 @@ impl BsrMatmul {
 /// The number of workgroups, if it fits.
 fn groups(op: &'static str, tiles: usize, pieces: u32, strips: u32) -> Result<u32> {
     let all = tiles as u128 * u128::from(pieces) * u128::from(strips);
-    u32::try_from(all).map_err(|_| Error::SizeOverflow {
-        op,
-        element: None,
-        what: format!("{all} tiles"),
-    })
+    u32::try_from(all).map_err(|_| Error::size_overflow(op, format!("{all} tiles")))
 }
 
 /// A product of dense matrices of which some blocks are computed.

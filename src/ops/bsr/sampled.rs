@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Sample, baseline, matrix, ordered, rank_2, twin};
+use super::{Sample, baseline, matrix, ordered, twin};
 use crate::ops::Traits;
 use crate::ops::matmul::{self, Target};
 use crate::plan::{Launch, Output, OutputLayout, PlanBuffer, check_size};
@@ -50,8 +50,8 @@ impl Sampled {
             target,
         } = *self;
         let op = "sampled";
-        rank_2(op, a)?;
-        rank_2(op, b)?;
+        a.check_rank(op, 2)?;
+        b.check_rank(op, 2)?;
         let result = topology
             .values_layout(pairs.len())
             .map_err(|error| error.named(op))?;
@@ -85,12 +85,12 @@ impl Sampled {
             ] {
                 if wrong {
                     let [rows, columns] = ordered(!transposed, extents);
-                    return Err(Error::Shape {
+                    return Err(Error::shape(
                         op,
                         element,
-                        expected: format!("({rows}, {columns})"),
-                        got: shape.to_string(),
-                    });
+                        format!("({rows}, {columns})"),
+                        shape,
+                    ));
                 }
             }
             let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];

@@ -4,7 +4,7 @@ use crate::ops::conv::choice::ConvMode;
 use crate::ops::worklist::Worklist;
 use crate::ops::{PAIRING, pair_params};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, for_each_type, params, slots,
+    Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
@@ -72,11 +72,8 @@ pub(super) fn dispatches(
         let magnitude = if swapped { m } else { n }.max(SHORT).ilog2() - SHORT.ilog2();
         host::push(op, &mut side.pairs[magnitude as usize], p as u32)?;
     }
-    let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
-    let pair_list = list.map_or_else(
-        || Slot::Meta(result.clone()),
-        |list| Slot::PlanBuffer(PlanBuffer::new(list)),
-    );
+    let unused = Slot::Meta(result.clone());
+    let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &unused)?;
     let mut dispatches = Vec::new();
     for (swapped, side) in sides.iter().enumerate() {
         if side.cost == 0 {

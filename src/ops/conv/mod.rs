@@ -22,7 +22,7 @@ pub(crate) use twin::directly;
 
 use super::{Arithmetic, Traits, par_runs, par_tiles, twin_of};
 use crate::cpu::Workspace;
-use crate::ops::conv::choice::{Choices, ConvChoice, ConvMethod, CostTable, Window, check_rank};
+use crate::ops::conv::choice::{Choices, ConvChoice, ConvMethod, CostTable, Window};
 use crate::plan::{
     CpuArgs, CpuKernel, Launch, Offset, Output, OutputLayout, WorkSum, check_size, cost_of,
 };
@@ -31,7 +31,8 @@ use crate::{Error, Result, host};
 
 /// The offset of each pair's result.
 fn results(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
-    check_rank(op, [a, b])?;
+    a.check_rank(op, 1)?;
+    b.check_rank(op, 1)?;
     let mut offsets = Offset::new(op, pairs.len())?;
     pairs.try_lengths(a, b, |m, n| {
         offsets.push(result_length(m as usize, n as usize) as u64)
@@ -135,7 +136,8 @@ impl ConvRequest<'_> {
 
     /// The direct method for every pair; an error if the caller asked for another one.
     pub(crate) fn direct_choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
-        check_rank(self.op, [a, b])?;
+        a.check_rank(self.op, 1)?;
+        b.check_rank(self.op, 1)?;
         let method = self.method.name();
         let first = || {
             pairs

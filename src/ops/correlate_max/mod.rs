@@ -12,8 +12,8 @@ use super::conv::{ConvRequest, Item, Items, Operand, result_length};
 use super::{PAIRING, Traits, pair_params};
 use crate::ops::conv::choice::{ConvMethod, Window};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
-    Variant, constants, cost_of, params, slots,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
+    constants, cost_of, params, slots,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Result, host};
@@ -38,14 +38,8 @@ pub(crate) static TILES: Kernel = Kernel {
     interface: Interface::of::<TileSlots, TileParams>(),
     constants: &[PAIRING, tiles::CUT],
     variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F32,
-            flags: &["SBD"],
-        },
+        Variant::of(DType::F32, &[]),
+        Variant::of(DType::F32, &["SBD"]),
     ],
 };
 
@@ -117,9 +111,8 @@ impl CorrelateMax {
         let work = request.work(a, b, pairs, &choices)?;
         let plan = Tiles::new(op, a, b, pairs, &choices)?;
         let result = Layout::uniform(pairs.len(), Shape::new(&[1])?)?;
-        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
         let unused = || Slot::Meta(result.clone());
-        let pair_list = list.map_or_else(unused, |list| Slot::PlanBuffer(PlanBuffer::new(list)));
+        let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &unused())?;
         let (items, starts) = match &plan.list {
             Some(t) => (
                 Slot::PlanBuffer(t.items.clone()),

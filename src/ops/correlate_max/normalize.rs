@@ -16,10 +16,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/normalize.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant {
-        dtype: DType::F32,
-        flags: &[],
-    }],
+    variants: &[Variant::of(DType::F32, &[])],
 };
 
 /// The dispatch that writes input `input`, scaled, to the scratch buffer `temp`.

@@ -108,10 +108,10 @@ pub(super) fn choices(
 fn check_lags(op: &'static str, pair: usize, longer: usize) -> Result<()> {
     match longer > 1 << 31 {
         false => Ok(()),
-        true => Err(Error::SizeOverflow {
+        true => Err(Error::size_overflow(
             op,
-            element: Some(pair),
-            what: format!("twice the number of lags of series of {longer} values"),
-        }),
+            format!("twice the number of lags of series of {longer} values"),
+        )
+        .at(pair)),
     }
 }

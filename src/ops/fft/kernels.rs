@@ -96,10 +96,7 @@ pub(crate) static TINY_KERNEL: Kernel = Kernel {
     source: include_str!("../../../shaders/fft_tiny.wgsl"),
     interface: Interface::of::<TinySlots, TinyParams>(),
     constants: &[MODES, constants![WG]],
-    variants: &[Variant {
-        dtype: DType::C32,
-        flags: &[],
-    }],
+    variants: &[Variant::of(DType::C32, &[])],
 };
 
 pub(crate) static FILTER: Kernel = Kernel {

@@ -82,26 +82,14 @@ impl FftLimits {
 fn check_lengths(transform: Transform, n: &Layout) -> Result<()> {
     match plan::too_long(transform, n) {
         None => Ok(()),
-        Some((element, longest)) => Err(Error::TooLarge {
-            op: transform.op(),
-            element: Some(element),
-            what: "transform".to_owned(),
-            bytes: (n.length(element) * DType::C32.size()) as u64,
-            limit: (longest * DType::C32.size()) as u64,
-        }),
+        Some((element, longest)) => Err(Error::too_large(
+            transform.op(),
+            "transform",
+            (n.length(element) * DType::C32.size()) as u64,
+            (longest * DType::C32.size()) as u64,
+        )
+        .at(element)),
     }
-}
-
-fn check_rank(op: &'static str, layout: &Layout, rank: usize) -> Result<()> {
-    if layout.rank() == rank {
-        return Ok(());
-    }
-    Err(Error::Rank {
-        op,
-        element: None,
-        expected: rank.to_string(),
-        got: layout.rank(),
-    })
 }
 
 /// The length of the spectrum of n real values.
@@ -124,7 +112,7 @@ impl Transform {
 
 fn forward(transform: Transform, x: &Layout, room: Option<FftLimits>) -> Result<Launch> {
     let op = transform.op();
-    check_rank(op, x, 1)?;
+    x.check_rank(op, 1)?;
     if room.is_some() {
         check_lengths(transform, x)?;
     }
@@ -156,28 +144,10 @@ fn forward(transform: Transform, x: &Layout, room: Option<FftLimits>) -> Result<
 fn inverse(x: &Layout, result: &Layout, room: Option<FftLimits>) -> Result<Launch> {
     let transform = Transform::RealInverse;
     let op = transform.op();
-    check_rank(op, x, 1)?;
-    check_rank(op, result, 1)?;
-    if x.len() != result.len() {
-        return Err(Error::BatchSize {
-            op,
-            left: x.len(),
-            right: result.len(),
-            pairing: false,
-        });
-    }
-    let wrong = x.lengths().zip(result.lengths().map(spectrum));
-    if let Some((element, (got, expected))) = wrong
-        .enumerate()
-        .find(|(_, (got, expected))| got != expected)
-    {
-        return Err(Error::Length {
-            op,
-            element,
-            expected,
-            got,
-        });
-    }
+    x.check_rank(op, 1)?;
+    result.check_rank(op, 1)?;
+    x.check_len(op, result.len())?;
+    x.check_lengths(op, result.lengths().map(spectrum))?;
     if room.is_some() {
         check_lengths(transform, result)?;
     }

@@ -1,7 +1,7 @@
 //! Transforms along two axes: of the rows, and of the columns as the rows of the transposed matrices.
 
 use super::plan::reaches;
-use super::{Transform, check_rank, spectrum};
+use super::{Transform, spectrum};
 use crate::plan::{Offset, OutputLayout, Plan};
 use crate::ragged::{DType, Layout, element_count};
 use crate::{Error, Result, host};
@@ -44,7 +44,7 @@ impl Planes {
 
 /// The layout of the rows of all matrices.
 fn rows(op: &'static str, x: &Layout) -> Result<Layout> {
-    check_rank(op, x, 2)?;
+    x.check_rank(op, 2)?;
     let shapes = || x.extents().chunks_exact(2).map(|of| (of[0], of[1]));
     let count = shapes().map(|(rows, _)| rows as usize).sum();
     element_count(op, count)?;
@@ -59,7 +59,7 @@ fn rows(op: &'static str, x: &Layout) -> Result<Layout> {
 
 /// The layout of the spectra of real matrices.
 fn spectra(op: &'static str, x: &Layout) -> Result<Layout> {
-    check_rank(op, x, 2)?;
+    x.check_rank(op, 2)?;
     let mut offsets = Offset::new(op, x.len())?;
     let mut extents = host::room(op, x.extents().len())?;
     for of in x.extents().chunks_exact(2) {
@@ -67,34 +67,15 @@ fn spectra(op: &'static str, x: &Layout) -> Result<Layout> {
         offsets.push(u64::from(of[0]) * u64::from(columns))?;
         extents.extend([of[0], columns]);
     }
-    Ok(Layout::with_extents_unchecked(offsets.finish(), 2, extents))
+    Ok(Layout::unchecked(offsets.finish(), 2, extents))
 }
 
 /// Checks that spectra of this layout are those of real matrices of the layout `result`.
 fn check_spectra(op: &'static str, x: &Layout, result: &Layout) -> Result<()> {
-    check_rank(op, x, 2)?;
+    x.check_rank(op, 2)?;
     let expected = spectra(op, result)?;
-    if x.len() != result.len() {
-        return Err(Error::BatchSize {
-            op,
-            left: x.len(),
-            right: result.len(),
-            pairing: false,
-        });
-    }
-    let pairs = x.shapes().zip(expected.shapes()).enumerate();
-    match pairs
-        .into_iter()
-        .find(|(_, (got, expected))| got != expected)
-    {
-        None => Ok(()),
-        Some((element, (got, expected))) => Err(Error::Shape {
-            op,
-            element,
-            expected: expected.to_string(),
-            got: got.to_string(),
-        }),
-    }
+    x.check_len(op, result.len())?;
+    x.check_shapes(op, &expected)
 }
 
 /// Checks that the GPU kernels support the lengths of the rows and columns of these matrices.
@@ -115,12 +96,12 @@ pub(crate) fn check_extents(
     });
     match too_long.filter(|_| on_gpu) {
         None => Ok(()),
-        Some(element) => Err(Error::TooLarge {
+        Some(element) => Err(Error::too_large(
             op,
-            element: Some(element),
-            what: "transform".to_owned(),
-            bytes: (x.length(element) * DType::C32.size()) as u64,
-            limit: (DType::C32.size() as u64) << super::long::LOG_LONGEST,
-        }),
+            "transform",
+            (x.length(element) * DType::C32.size()) as u64,
+            (DType::C32.size() as u64) << super::long::LOG_LONGEST,
+        )
+        .at(element)),
     }
 }

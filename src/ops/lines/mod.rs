@@ -14,7 +14,7 @@ use crate::plan::{
     Variant, check_size, params, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
-use crate::{Error, Result, host};
+use crate::{Result, host};
 
 /// f32 variants from rows of `[flags];`.
 macro_rules! variants {
@@ -197,12 +197,8 @@ impl Along {
     pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
         let Along { function, axis } = self;
         let op = function.name(axis);
-        if let Some(axis) = axis.filter(|axis| *axis >= x.rank()) {
-            return Err(Error::Argument {
-                op,
-                expected: format!("an axis below the rank of {}", x.rank()),
-                got: axis.to_string(),
-            });
+        if let Some(axis) = axis {
+            x.check_axis(op, axis)?;
         }
         let result = match function.reduces() {
             true => Some(one_a_line(op, x, axis)?),
@@ -357,5 +353,5 @@ fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layou
         }
     }
     let offsets = offsets.finish();
-    Ok(Layout::with_extents_unchecked(offsets, rank, extents))
+    Ok(Layout::unchecked(offsets, rank, extents))
 }

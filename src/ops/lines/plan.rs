@@ -134,13 +134,15 @@ impl Plan {
                     host::extend(op, &mut items, item)?;
                 }
                 let more = tiles.checked_add(each as u32);
-                tiles = more.ok_or_else(|| Error::SizeOverflow {
-                    op,
-                    element: Some(element),
-                    what: format!(
-                        "a work list of at least {} tiles",
-                        u64::from(tiles) + each as u64
-                    ),
+                tiles = more.ok_or_else(|| {
+                    Error::size_overflow(
+                        op,
+                        format!(
+                            "a work list of at least {} tiles",
+                            u64::from(tiles) + each as u64
+                        ),
+                    )
+                    .at(element)
                 })?;
                 number += 1;
             }

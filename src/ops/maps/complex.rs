@@ -6,24 +6,14 @@ use std::borrow::Cow;
 
 use bytemuck::{Pod, cast, cast_slice_mut};
 use num_complex::Complex32;
-use rayon::prelude::*;
 
-use super::{Bound, MapInfo, same};
+use super::{Bound, MapInfo, Params, Slots, dispatch, same};
 use crate::ops::ambient::atan2;
-use crate::ops::{STREAM, stream_groups};
+use crate::ops::{STREAM, par_pieces};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param,
-    Slot, params, place_of, slots,
+    CpuArgs, CpuKernel, Interface, Kernel, Launch, Listed, OutputLayout, Param, place_of,
 };
 use crate::ragged::{DType, Layout};
-
-slots! {
-    struct Slots { y: Write, x: Read }
-}
-
-params! {
-    struct Params { values, x_base, s, t, ones }
-}
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "complex",
@@ -32,9 +22,6 @@ pub(crate) static KERNEL: Kernel = Kernel {
     constants: &[STREAM],
     variants: &TABLE,
 };
-
-/// Values in one parallel task on the CPU.
-const PIECE: usize = 1 << 14;
 
 /// Computes values from values and a complex scalar.
 type Run<R> = fn(&[Complex32], &mut [R], Complex32);
@@ -168,42 +155,20 @@ impl Complex {
             Function::Complex(_) => DType::C32,
             Function::Real(_) => DType::F32,
         };
-        Launch {
-            op: row.name,
-            outputs: vec![Output::new(result, OutputLayout::Input(0))],
-            scratch: Vec::new(),
-            work: x.total() as u64,
-            dispatches: vec![Dispatch::new(
-                (&KERNEL, place_of(&TABLE, row)),
-                Slots {
-                    y: Slot::Output(0),
-                    x: Slot::Input(0),
-                },
-                Params {
-                    values: Param::U32(x.total() as u32),
-                    x_base: Param::InputPairBase(0),
-                    s: Param::Scalar(0),
-                    t: Param::Scalar(1),
-                    // Bits that no compiler can know: see `ends.wgsl`.
-                    ones: Param::U32(u32::MAX),
-                },
-                stream_groups(x.total()),
-                x.total() as u64,
-            )],
-            pairs: None,
-            twin: CpuKernel::new(move |args| match row.function {
-                Function::Complex(run) => each(args, run),
-                Function::Real(run) => each(args, run),
-            }),
-        }
+        let (variant, base) = ((&KERNEL, place_of(&TABLE, row)), Param::InputPairBase(0));
+        let dispatch = dispatch(variant, x, base, x.total());
+        let twin = CpuKernel::new(move |args| match row.function {
+            Function::Complex(run) => each(args, run),
+            Function::Real(run) => each(args, run),
+        });
+        Launch::new(row.name, result, OutputLayout::Input(0), dispatch, twin)
     }
 }
 
 fn each<R: Pod + Send>(args: &mut CpuArgs<'_>, run: Run<R>) {
     let (x, _) = args.input::<Complex32>(0);
     let s = Complex32::new(cast(args.scalars[0]), cast(args.scalars[1]));
-    let y: &mut [R] = cast_slice_mut(args.outputs[0].words);
-    y.par_chunks_mut(PIECE)
-        .zip(x.par_chunks(PIECE))
-        .for_each(|(y, x)| run(x, y, s));
+    par_pieces(x, cast_slice_mut(args.outputs[0].words), |x, y| {
+        run(x, y, s)
+    });
 }

@@ -11,14 +11,13 @@ use std::borrow::Cow;
 use bytemuck::{cast, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use rayon::prelude::*;
 
 pub(crate) use self::complex::{Complex, KERNEL as COMPLEX, is_bound as is_complex_bound};
 pub(crate) use self::table::Bound;
 use self::table::{MAPS, Map, Run};
-use super::{STREAM, stream_groups};
+use super::{STREAM, par_pieces, stream_groups};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param, Slot,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Slot,
     params, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
@@ -181,54 +180,55 @@ impl Apply {
     /// The launch over `x`. The call always has two scalars, used or not.
     pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
         let Apply { name: op, dtype } = self;
-        let (map, variant) = row(op, dtype).ok_or_else(|| Error::Unsupported {
-            op,
-            what: format!("values of {dtype}"),
-        })?;
+        let (map, variant) =
+            row(op, dtype).ok_or_else(|| Error::unsupported(op, format!("values of {dtype}")))?;
         let words = dtype.words(x.total());
+        let twin = CpuKernel::new(move |args| match map.twin {
+            table::CpuKernel::Float(run) if dtype == DType::F16 => halves(args, run),
+            table::CpuKernel::Float(run) => each(args, run),
+            table::CpuKernel::I32(run) => each(args, run),
+            table::CpuKernel::U32(run) => each(args, run),
+        });
+        let dispatch = dispatch((&KERNEL, variant), x, Param::InputBase(0), words);
+        let launch = Launch::new(op, dtype, OutputLayout::Input(0), dispatch, twin);
         Ok(Launch {
-            op,
-            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
-            scratch: Vec::new(),
-            dispatches: vec![Dispatch::new(
-                (&KERNEL, variant),
-                Slots {
-                    y: Slot::Output(0),
-                    x: Slot::Input(0),
-                },
-                Params {
-                    values: Param::U32(x.total() as u32),
-                    x_base: Param::InputBase(0),
-                    s: Param::Scalar(0),
-                    t: Param::Scalar(1),
-                    // Bits that no compiler can know: see `ends.wgsl`.
-                    ones: Param::U32(u32::MAX),
-                },
-                stream_groups(words),
-                words as u64,
-            )],
-            pairs: None,
             work: x.total() as u64,
-            twin: crate::plan::CpuKernel::new(move |args| match map.twin {
-                table::CpuKernel::Float(run) if dtype == DType::F16 => halves(args, run),
-                table::CpuKernel::Float(run) => each(args, run),
-                table::CpuKernel::I32(run) => each(args, run),
-                table::CpuKernel::U32(run) => each(args, run),
-            }),
+            ..launch
         })
     }
 }
 
-/// Values in one parallel task on the CPU.
-const PIECE: usize = 1 << 14;
+/// The dispatch over all values of input 0, which are `words` words of results.
+fn dispatch(
+    variant: (&'static Kernel, usize),
+    x: &Layout,
+    x_base: Param,
+    words: usize,
+) -> Dispatch {
+    Dispatch::new(
+        variant,
+        Slots {
+            y: Slot::Output(0),
+            x: Slot::Input(0),
+        },
+        Params {
+            values: Param::U32(x.total() as u32),
+            x_base,
+            s: Param::Scalar(0),
+            t: Param::Scalar(1),
+            // Bits that no compiler can know: see `ends.wgsl`.
+            ones: Param::U32(u32::MAX),
+        },
+        stream_groups(words),
+        words as u64,
+    )
+}
 
 fn each<T: Scalar>(args: &mut CpuArgs<'_>, run: Run<T>) {
     let (x, _) = args.input::<T>(0);
     let scalars = [cast(args.scalars[0]), cast(args.scalars[1])];
-    let y: &mut [T] = cast_slice_mut(args.outputs[0].words);
-    y.par_chunks_mut(PIECE)
-        .zip(x.par_chunks(PIECE))
-        .for_each(|(y, x)| run(x, y, scalars));
+    let y = cast_slice_mut(args.outputs[0].words);
+    par_pieces(x, y, |x, y| run(x, y, scalars));
 }
 
 /// The same for f16, by way of f32 blocks that fit a core's cache.
@@ -236,20 +236,16 @@ fn halves(args: &mut CpuArgs<'_>, run: Run<f32>) {
     const FEW: usize = 1024;
     let (x, _) = args.input::<f16>(0);
     let scalars = [cast(args.scalars[0]), cast(args.scalars[1])];
-    let y: &mut [f16] = cast_slice_mut(args.outputs[0].words);
-    // The last word may hold one extra half.
-    y[..x.len()]
-        .par_chunks_mut(PIECE)
-        .zip(x.par_chunks(PIECE))
-        .for_each(|(y, x)| {
-            let (mut from, mut to) = ([0.0; FEW], [0.0; FEW]);
-            for (y, x) in y.chunks_mut(FEW).zip(x.chunks(FEW)) {
-                let (from, to) = (&mut from[..x.len()], &mut to[..x.len()]);
-                x.convert_to_f32_slice(from);
-                run(from, to, scalars);
-                y.convert_from_f32_slice(to);
-            }
-        });
+    let y = cast_slice_mut(args.outputs[0].words);
+    par_pieces(x, y, |x: &[f16], y: &mut [f16]| {
+        let (mut from, mut to) = ([0.0; FEW], [0.0; FEW]);
+        for (y, x) in y.chunks_mut(FEW).zip(x.chunks(FEW)) {
+            let (from, to) = (&mut from[..x.len()], &mut to[..x.len()]);
+            x.convert_to_f32_slice(from);
+            run(from, to, scalars);
+            y.convert_from_f32_slice(to);
+        }
+    });
 }
 
 /// A map with its guaranteed error bound: see [`maps`].

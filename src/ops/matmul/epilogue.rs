@@ -140,25 +140,18 @@ pub(crate) const RESIDUAL: &str = "residual";
 /// Whether a bias has one vector for all products, or one for each of the `right` operands.
 pub(crate) fn whose_bias(bias: &Layout, right: usize) -> Result<Bias> {
     let op = BIAS;
-    if bias.rank() != 1 {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: "1".to_owned(),
-            got: bias.rank(),
-        });
-    }
+    bias.check_rank(op, 1)?;
     match bias.len() {
         1 => Ok(Bias::Shared),
         len if len == right => Ok(Bias::Right),
-        len => Err(Error::Argument {
+        len => Err(Error::argument(
             op,
-            expected: match right {
+            match right {
                 1 => "1 vector".to_owned(),
                 _ => format!("1 vector for all products, or {right}, one for each right operand"),
             },
-            got: len.to_string(),
-        }),
+            len,
+        )),
     }
 }
 
@@ -174,12 +167,8 @@ pub(in crate::ops) fn check_bias(
             Bias::Right => j,
         };
         if bias.length(element) != columns as usize {
-            return Err(Error::Length {
-                op: BIAS,
-                element,
-                expected: columns as usize,
-                got: bias.length(element),
-            });
+            let got = bias.length(element);
+            return Err(Error::length(BIAS, element, columns as usize, got));
         }
     }
     Ok(())
@@ -195,14 +184,5 @@ pub(crate) fn check_residual(residual: &Layout, result: &Layout) -> Result<()> {
             got: residual.len(),
         });
     }
-    let wrong = (0..result.len()).find(|&i| residual.shape(i) != result.shape(i));
-    match wrong {
-        None => Ok(()),
-        Some(element) => Err(Error::Shape {
-            op,
-            element,
-            expected: result.shape(element).to_string(),
-            got: residual.shape(element).to_string(),
-        }),
-    }
+    residual.check_shapes(op, result)
 }

@@ -249,16 +249,8 @@ fn products(
     pairs: &Pairs,
 ) -> Result<(Vec<Extents>, Layout)> {
     let op = form.op();
-    for layout in [a, b] {
-        if layout.rank() != 2 {
-            return Err(Error::Rank {
-                op,
-                element: None,
-                expected: "2".to_owned(),
-                got: layout.rank(),
-            });
-        }
-    }
+    a.check_rank(op, 2)?;
+    b.check_rank(op, 2)?;
     host::check(op, pairs.len(), size_of::<Extents>() + 12)?;
     let mut all = host::room(op, pairs.len())?;
     let mut offsets = Offset::new(op, pairs.len())?;
@@ -267,17 +259,17 @@ fn products(
         let product = extents(form, pair, a.shape(i), b.shape(j))?;
         let size = u64::from(product.m) * u64::from(product.n);
         if size > u64::from(u32::MAX) {
-            return Err(Error::SizeOverflow {
+            return Err(Error::size_overflow(
                 op,
-                element: Some(pair),
-                what: format!("the product's {} x {} values", product.m, product.n),
-            });
+                format!("the product's {} x {} values", product.m, product.n),
+            )
+            .at(pair));
         }
         offsets.push(size)?;
         shapes.extend([product.m, product.n]);
         all.push(product);
     }
-    let result = Layout::with_extents_unchecked(offsets.finish(), 2, shapes);
+    let result = Layout::unchecked(offsets.finish(), 2, shapes);
     Ok((all, result))
 }
 

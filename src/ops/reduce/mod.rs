@@ -16,7 +16,7 @@ use super::{PAIRING, pair_params};
 use crate::Result;
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, check_ranks, overlap, params, slots,
+    PlanBuffer, Slot, Variant, overlap, params, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
 
@@ -295,17 +295,14 @@ impl ReducePairs {
             PairReduction::Dot => ("dot", &["SUM"]),
             PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
         };
-        check_ranks(op, a, b)?;
+        b.check_rank_of(op, a, "the left batch")?;
         let merged = MergedPair::new(op, a, b, pairs)?;
         let classes = classes((op, reduction), a, b, pairs, &merged)?;
         let result = words_each(op, pairs.len(), 1)?;
-        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
         let meta =
             |merged: &Option<Layout>, i| merged.clone().map_or(Slot::InputMeta(i), Slot::Meta);
         let a_meta = meta(&merged.a, 0);
-        let list = list.map_or(a_meta.clone(), |list| {
-            Slot::PlanBuffer(PlanBuffer::new(list))
-        });
+        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len(), &a_meta)?;
         let (dispatches, scratch) = dispatches(
             &classes,
             &Recipe {

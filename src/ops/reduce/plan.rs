@@ -73,13 +73,15 @@ impl Classes {
                 let first = classes.parts;
                 let count = size.div_ceil(TILE) as u32;
                 let parts = first.checked_add(count);
-                classes.parts = parts.ok_or_else(|| Error::SizeOverflow {
-                    op,
-                    element: Some(element as usize),
-                    what: format!(
-                        "a work list of at least {} tiles",
-                        u64::from(first) + u64::from(count)
-                    ),
+                classes.parts = parts.ok_or_else(|| {
+                    Error::size_overflow(
+                        op,
+                        format!(
+                            "a work list of at least {} tiles",
+                            u64::from(first) + u64::from(count)
+                        ),
+                    )
+                    .at(element as usize)
                 })?;
                 host::reserve(op, &mut tiles, TILE_WORDS * count as usize)?;
                 for tile in 0..count {

@@ -36,16 +36,7 @@ pub(crate) static ADD: Kernel = Kernel {
     source: include_str!("../../../shaders/scatter_add.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![SUMS]],
-    variants: &[
-        Variant {
-            dtype: DType::F32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-    ],
+    variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::U32, &[])],
 };
 
 /// Sources that are summed into a row at once. Longer lists are cut into groups of this many, whose sums are added up
@@ -119,33 +110,9 @@ fn check(
     target: &Layout,
     pairs: &Pairs,
 ) -> Result<()> {
-    if y.rank() != target.rank() {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("{}, as in the result", target.rank()),
-            got: y.rank(),
-        });
-    }
-    if y.len() != pairs.len() {
-        return Err(Error::BatchSize {
-            op,
-            left: y.len(),
-            right: pairs.len(),
-            pairing: false,
-        });
-    }
-    let expected = gather::rows(op, target, indices, pairs)?;
-    let wrong = (0..y.len()).find(|&i| y.shape(i) != expected.shape(i));
-    match wrong {
-        None => Ok(()),
-        Some(element) => Err(Error::Shape {
-            op,
-            element,
-            expected: expected.shape(element).to_string(),
-            got: y.shape(element).to_string(),
-        }),
-    }
+    y.check_rank_of(op, target, "the result")?;
+    y.check_len(op, pairs.len())?;
+    y.check_shapes(op, &gather::rows(op, target, indices, pairs)?)
 }
 
 /// For each row of a batch, the list of its sources.

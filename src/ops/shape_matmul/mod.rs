@@ -194,7 +194,7 @@ impl Transpose {
             order.extend((0..columns_there).flat_map(column));
             shapes.extend([columns, rows]);
         }
-        let transposed = Layout::with_extents_unchecked(grid.offsets().clone(), 2, shapes);
+        let transposed = Layout::unchecked(grid.offsets().clone(), 2, shapes);
         let launch = select::plan("transpose", self.dtype, entries, &order)?;
         Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(transposed))))
     }
@@ -217,14 +217,7 @@ impl Products {
     ) -> Result<Products> {
         let op = model.op();
         let transforms = model == Model::Convolution && dtype == DType::F32;
-        if grids[0].len() != grids[1].len() {
-            return Err(Error::BatchSize {
-                op,
-                left: grids[0].len(),
-                right: grids[1].len(),
-                pairing: false,
-            });
-        }
+        grids[0].check_len(op, grids[1].len())?;
         let mut products = host::room(op, grids[0].len())?;
         let mut shapes = host::room(op, 2 * grids[0].len())?;
         let mut count = Offset::new(op, grids[0].len())?;
@@ -262,7 +255,7 @@ impl Products {
             terms = terms.saturating_add(here);
         }
         check_work(op, None, terms, allowed)?;
-        let grid = Layout::with_extents_unchecked(count.finish(), 2, shapes);
+        let grid = Layout::unchecked(count.finish(), 2, shapes);
         let binding = room.map(FftLimits::binding);
         // Check one word per result first, then (below) the values.
         check_size(op, &grid, DType::U32, binding)?;
@@ -293,13 +286,13 @@ impl Products {
                     continue;
                 }
                 if room.is_some() && !spectral::reaches(length) {
-                    return Err(Error::TooLarge {
+                    return Err(Error::too_large(
                         op,
-                        element: Some(matrix),
-                        what: "transform".to_owned(),
-                        bytes: 4 * length,
-                        limit: 4 * spectral::LONGEST,
-                    });
+                        "transform",
+                        4 * length,
+                        4 * spectral::LONGEST,
+                    )
+                    .at(matrix));
                 }
                 // Above 2³¹, which only the CPU could transform: by the definition.
                 lengths.push(u32::try_from(length).unwrap_or(0));
@@ -374,11 +367,7 @@ impl Products {
 /// The error with the number of the matrix instead of that of the entry.
 fn named(error: Error, matrix: usize) -> Error {
     match error {
-        Error::SizeOverflow { op, what, .. } => Error::SizeOverflow {
-            op,
-            element: Some(matrix),
-            what,
-        },
+        Error::SizeOverflow { op, what, .. } => Error::size_overflow(op, what).at(matrix),
         other => other,
     }
 }

@@ -34,10 +34,7 @@ pub(crate) static SPECTRAL: Kernel = Kernel {
     source: include_str!("../../../shaders/spectral_matmul.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, NONE]],
-    variants: &[Variant {
-        dtype: DType::F32,
-        flags: &[],
-    }],
+    variants: &[Variant::of(DType::F32, &[])],
 };
 
 pub(crate) static FIT: Kernel = Kernel {
@@ -45,10 +42,7 @@ pub(crate) static FIT: Kernel = Kernel {
     source: include_str!("../../../shaders/zero_pad.wgsl"),
     interface: Interface::of::<Slots, PadParams>(),
     constants: &[constants![PIECES]],
-    variants: &[Variant {
-        dtype: DType::U32,
-        flags: &[],
-    }],
+    variants: &[Variant::of(DType::U32, &[])],
 };
 
 /// The scratch buffers: zero-padded vectors, their spectra, sums, and from `OWN` on the buffers of the transforms.

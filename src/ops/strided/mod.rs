@@ -15,8 +15,8 @@ mod views;
 use super::transpose;
 use crate::Result;
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
-    merge, params, slots, stream_tile,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, merge, params, slots,
+    stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 
@@ -46,16 +46,7 @@ pub(crate) static RUNS: Kernel = Kernel {
     source: include_str!("../../../shaders/strided.wgsl"),
     interface: Interface::of::<Slots, RunParams>(),
     constants: &[],
-    variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
-    ],
+    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
 };
 
 pub(crate) static BOXES: Kernel = Kernel {
@@ -64,30 +55,12 @@ pub(crate) static BOXES: Kernel = Kernel {
     interface: Interface::of::<Slots, BoxParams>(),
     constants: &[],
     variants: &[
-        Variant {
-            dtype: DType::U32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::C32,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &[],
-        },
-        Variant {
-            dtype: DType::U32,
-            flags: &["RANK2"],
-        },
-        Variant {
-            dtype: DType::C32,
-            flags: &["RANK2"],
-        },
-        Variant {
-            dtype: DType::F16,
-            flags: &["RANK2"],
-        },
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::C32, &[]),
+        Variant::of(DType::F16, &[]),
+        Variant::of(DType::U32, &["RANK2"]),
+        Variant::of(DType::C32, &["RANK2"]),
+        Variant::of(DType::F16, &["RANK2"]),
     ],
 };
 
@@ -258,15 +231,8 @@ fn launch(
         },
     };
     if let Some(dispatch) = dispatch {
-        return Ok(Launch {
-            op,
-            scratch: Vec::new(),
-            work: dispatch.cost,
-            dispatches: vec![dispatch],
-            outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
-            pairs: None,
-            twin: twin(dtype, merged),
-        });
+        let twin = twin(dtype, merged);
+        return Ok(Launch::new(op, dtype, y.clone(), dispatch, twin));
     }
     let meta = |merged: &Option<Layout>, own| merged.clone().map_or(own, Slot::Meta);
     let slots = Slots {
@@ -345,15 +311,8 @@ fn launch(
             cost,
         )
     };
-    Ok(Launch {
-        op,
-        scratch: Vec::new(),
-        work: cost,
-        dispatches: vec![dispatch],
-        outputs: vec![Output::new(dtype, OutputLayout::New(y.clone()))],
-        pairs: None,
-        twin: twin(dtype, merged),
-    })
+    let twin = twin(dtype, merged);
+    Ok(Launch::new(op, dtype, y.clone(), dispatch, twin))
 }
 
 /// Element e of the result is element `e / size · stride + e % size` in another box, or zeros if there is none.

@@ -20,10 +20,8 @@ pub(in crate::ops) fn layout(
         let mut size = 1u64;
         for axis in 0..rank {
             let extent = extent(element, axis);
-            let narrow = u32::try_from(extent).map_err(|_| Error::SizeOverflow {
-                op,
-                element: Some(element),
-                what: format!("an extent of {extent}"),
+            let narrow = u32::try_from(extent).map_err(|_| {
+                Error::size_overflow(op, format!("an extent of {extent}")).at(element)
             })?;
             // A single 0 makes the size 0, whatever the other extents are.
             size = match (size, extent) {
@@ -36,11 +34,7 @@ pub(in crate::ops) fn layout(
         }
         offsets.push(size)?;
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
 
 /// The extent of an element of `x` along an axis.
@@ -55,12 +49,11 @@ pub(in crate::ops) fn extent_of(x: &Layout, element: usize, axis: usize) -> u64 
 pub(crate) fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()> {
     match got == x.rank() {
         true => Ok(()),
-        false => Err(Error::Rank {
+        false => Err(Error::rank(
             op,
-            element: None,
-            expected: format!("{}, as in the batch", x.rank()),
+            format!("{}, as in the batch", x.rank()),
             got,
-        }),
+        )),
     }
 }
 
@@ -115,14 +108,14 @@ fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Result<Launch>
     check_axes(op, x, start.len())?;
     check_axes(op, x, end.len())?;
     if let Some(axis) = (0..x.rank()).find(|&axis| start[axis] > end[axis]) {
-        return Err(Error::Argument {
+        return Err(Error::argument(
             op,
-            expected: format!(
+            format!(
                 "an end along axis {axis} of at least the start, {}",
                 start[axis]
             ),
-            got: end[axis].to_string(),
-        });
+            end[axis],
+        ));
     }
     let wide = |_, axis: usize| end[axis].abs_diff(start[axis]);
     let y = layout(op, x.len(), x.rank(), wide)?;
@@ -161,19 +154,15 @@ pub(crate) fn check_transpose(x: &Layout, permutation: &[usize]) -> Result<()> {
 }
 
 fn not_flipped(rank: usize, axes: &[usize]) -> Error {
-    Error::Argument {
-        op: "flip",
-        expected: format!("distinct axes below {rank}"),
-        got: listed(axes),
-    }
+    Error::argument("flip", format!("distinct axes below {rank}"), listed(axes))
 }
 
 fn not_permuted(rank: usize, permutation: &[usize]) -> Error {
-    Error::Argument {
-        op: "transpose",
-        expected: format!("a permutation of the axes 0 to {}", rank - 1),
-        got: listed(permutation),
-    }
+    Error::argument(
+        "transpose",
+        format!("a permutation of the axes 0 to {}", rank - 1),
+        listed(permutation),
+    )
 }
 
 /// A list of axes for an error, or its length if it is long.
@@ -202,28 +191,8 @@ fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Launch> {
 }
 
 fn check_alike(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
-    if x.rank() != y.rank() {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("{}, as in the batch", x.rank()),
-            got: y.rank(),
-        });
-    }
-    check_count(op, x, y)
-}
-
-/// Checks that `y` has as many elements as `x`.
-pub(super) fn check_count(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
-    match x.len() == y.len() {
-        true => Ok(()),
-        false => Err(Error::BatchSize {
-            op,
-            left: x.len(),
-            right: y.len(),
-            pairing: false,
-        }),
-    }
+    y.check_rank_of(op, x, "the batch")?;
+    x.check_len(op, y.len())
 }
 
 fn resize(op: &'static str, dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
@@ -254,7 +223,7 @@ fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Launch> 
         }
     }
     // Every element has as many values as before, so the offsets stay the same.
-    let y = Layout::with_extents_unchecked(x.offsets().clone(), rank, extents);
+    let y = Layout::unchecked(x.offsets().clone(), rank, extents);
     launch(op, dtype, x, &reading, &y)
 }
 
@@ -264,12 +233,12 @@ fn broadcast(dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
     let repeats = |(from, to): (&u32, &u32)| from == to || *from == 1;
     for (element, (from, to)) in x.shapes().zip(y.shapes()).enumerate() {
         if !from.extents().iter().zip(to.extents()).all(repeats) {
-            return Err(Error::Shape {
+            return Err(Error::shape(
                 op,
                 element,
-                expected: format!("{from}, with any extents in place of 1"),
-                got: to.to_string(),
-            });
+                format!("{from}, with any extents in place of 1"),
+                to,
+            ));
         }
     }
     let reading = Reading {

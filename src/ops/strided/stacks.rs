@@ -78,12 +78,7 @@ pub(super) fn stack(
     (most, allowed): (u64, u64),
 ) -> Result<Plan> {
     if x.rank() == MAX_RANK {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("1 to {}", MAX_RANK - 1),
-            got: MAX_RANK,
-        });
+        return Err(Error::rank(op, format!("1 to {}", MAX_RANK - 1), MAX_RANK));
     }
     let Stacks {
         slices,
@@ -148,8 +143,8 @@ fn made(
             }
         }
     }
-    let slices = Layout::with_extents_unchecked(of_slices.finish(), rank, extents);
-    let stacked = Layout::with_extents_unchecked(of_stacks.finish(), rank + 1, stack_extents);
+    let slices = Layout::unchecked(of_slices.finish(), rank, extents);
+    let stacked = Layout::unchecked(of_stacks.finish(), rank + 1, stack_extents);
     let in_order = match groups {
         Groups::Counts(_) => true,
         Groups::Windows { size, stride, .. } => size == stride,
@@ -244,12 +239,7 @@ pub(super) fn size(extents: &[u32]) -> u64 {
 pub(super) fn slices(op: &'static str, x: &Layout) -> Result<Layout> {
     let rank = x.rank();
     if rank == 1 {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("2 to {MAX_RANK}"),
-            got: 1,
-        });
+        return Err(Error::rank(op, format!("2 to {MAX_RANK}"), 1));
     }
     let of = || x.extents().chunks_exact(rank);
     let count = of().fold(0usize, |sum, extents| {
@@ -268,9 +258,5 @@ pub(super) fn slices(op: &'static str, x: &Layout) -> Result<Layout> {
             }
         }
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank - 1,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank - 1, extents))
 }

@@ -1,6 +1,5 @@
 //! Views: the same values in another layout, without a copy.
 
-use super::rules::check_count;
 use super::stacks::{size, slices};
 use crate::plan::{Offset, OutputLayout, Plan};
 use crate::ragged::{Layout, MAX_RANK, Shape};
@@ -62,31 +61,22 @@ fn elements(error: Error) -> Error {
 /// Checks that elements of `x` may be viewed as those of `y`: each has as many values.
 fn check_reshape(x: &Layout, y: &Layout) -> Result<()> {
     let op = "reshape";
-    check_count(op, x, y)?;
+    x.check_len(op, y.len())?;
     if x.offsets() == y.offsets() {
         return Ok(());
     }
-    match (0..x.len()).find(|&i| x.length(i) != y.length(i)) {
-        None => Ok(()),
-        Some(element) => Err(Error::Length {
-            op,
-            element,
-            expected: x.length(element),
-            got: y.length(element),
-        }),
-    }
+    y.check_lengths(op, x.lengths())
 }
 
 /// The shapes of complex values as pairs of floats: with a last axis of 2.
 fn as_real(x: &Layout) -> Result<Layout> {
     let (op, rank) = ("view_as_real", x.rank() + 1);
     if rank > MAX_RANK {
-        return Err(Error::Rank {
+        return Err(Error::rank(
             op,
-            element: None,
-            expected: format!("at most {}", MAX_RANK - 1),
-            got: x.rank(),
-        });
+            format!("at most {}", MAX_RANK - 1),
+            x.rank(),
+        ));
     }
     host::check(op, x.len(), 4 * (1 + rank))?;
     let mut offsets = Offset::new(op, x.len())?;
@@ -96,23 +86,14 @@ fn as_real(x: &Layout) -> Result<Layout> {
         extents.push(2);
         offsets.push(2 * size(shape.extents()))?;
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
 
 /// The shapes of pairs of floats as complex values: without the last axis, of 2.
 fn as_complex(x: &Layout) -> Result<Layout> {
     let (op, rank) = ("view_as_complex", x.rank() - 1);
     if rank == 0 {
-        return Err(Error::Rank {
-            op,
-            element: None,
-            expected: format!("2 to {MAX_RANK}"),
-            got: 1,
-        });
+        return Err(Error::rank(op, format!("2 to {MAX_RANK}"), 1));
     }
     let each = if rank > 1 { rank } else { 0 };
     host::check(op, x.len(), 4 * (1 + each))?;
@@ -120,12 +101,12 @@ fn as_complex(x: &Layout) -> Result<Layout> {
     let mut extents = host::room(op, x.len() * each)?;
     for (element, shape) in x.extents().chunks_exact(rank + 1).enumerate() {
         if shape[rank] != 2 {
-            return Err(Error::Shape {
+            return Err(Error::shape(
                 op,
                 element,
-                expected: "a last extent of 2".to_owned(),
-                got: Shape::from_extents_unchecked(shape).to_string(),
-            });
+                "a last extent of 2",
+                Shape::from_extents_unchecked(shape),
+            ));
         }
         let outer = &shape[..rank];
         offsets.push(size(outer))?;
@@ -133,9 +114,5 @@ fn as_complex(x: &Layout) -> Result<Layout> {
             extents.extend_from_slice(outer);
         }
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }

@@ -6,9 +6,7 @@ use crate::ops::conv::choice::ConvMode;
 use crate::ops::conv::direct::Slots;
 use crate::ops::worklist::{ByCost, Worklist};
 use crate::ops::{PAIRING, pair_params};
-use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, for_each_type, params,
-};
+use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params};
 use crate::ragged::{Layout, Pairs};
 
 /// Strips of a workgroup, and results of a strip.
@@ -56,11 +54,8 @@ pub(super) fn dispatches(
         (pair, (planes * rows.div_ceil(R) * columns) as usize)
     };
     let units = Worklist::new(op, by_cost.iter().map(strips), WG)?;
-    let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len())?;
     let c_meta = Slot::Meta(result.clone());
-    let pair_list = list.map_or(c_meta.clone(), |list| {
-        Slot::PlanBuffer(PlanBuffer::new(list))
-    });
+    let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &c_meta)?;
     let (groups, count, entries) = (units.groups, units.units, units.entries());
     let [stride_0, stride_1, stride_2] = request.window.strides(a.rank()).map(Param::U32);
     Ok(vec![Dispatch::new(

@@ -73,11 +73,7 @@ fn results(request: &ConvRequest<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> 
             extents.extend(meeting.result());
         }
     }
-    Ok(Layout::with_extents_unchecked(
-        offsets.finish(),
-        rank,
-        extents,
-    ))
+    Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
 
 /// The most values of both operands as vectors in a turn, 64 MiB, unless one pair alone has more. Longer batches run in

@@ -25,10 +25,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../../../shaders/conv_place.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, EACH]],
-    variants: &[Variant {
-        dtype: DType::U32,
-        flags: &[],
-    }],
+    variants: &[Variant::of(DType::U32, &[])],
 };
 
 /// The copy of one box.

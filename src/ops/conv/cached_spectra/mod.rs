@@ -13,8 +13,8 @@ mod text;
 use std::borrow::Cow;
 
 use super::fused::Class;
+use super::result_length;
 use super::spectral::OverlapSave;
-use super::{check_rank, result_length};
 use crate::cpu::Workspace;
 #[cfg(feature = "gpu")]
 use crate::ops::butterfly::{Generator, Kind};
@@ -192,7 +192,8 @@ pub(crate) struct Spectra;
 /// The launch that transforms kernels, for signals of the same rank.
 pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> Result<Launch> {
     let op = "conv_plan";
-    check_rank(op, [signals, kernels])?;
+    signals.check_rank(op, 1)?;
+    kernels.check_rank(op, 1)?;
     let result = spectra_layout(op, kernels, costs)?;
     let mut items: Vec<Vec<[u32; 8]>> = vec![Vec::new(); CLASSES.len()];
     if !costs.is_cpu() {
@@ -314,7 +315,8 @@ pub(crate) fn launch(
     pairs: &Pairs,
 ) -> Result<Launch> {
     let op = mode.op();
-    check_rank(op, [a, kernels])?;
+    a.check_rank(op, 1)?;
+    kernels.check_rank(op, 1)?;
     let mut offsets = Offset::new(op, pairs.len())?;
     for (i, k) in pairs.iter() {
         offsets.push(mode.results(a.length(i), kernels.length(k)) as u64)?;

@@ -9,19 +9,6 @@ use crate::{Error, Result, host};
 /// The size of the cache of choices by the two lengths.
 const BEFORE: usize = 1 << 12;
 
-/// Checks that the elements of both operands are series.
-pub(crate) fn check_rank(op: &'static str, layouts: [&Layout; 2]) -> Result<()> {
-    match layouts.into_iter().find(|layout| layout.rank() != 1) {
-        None => Ok(()),
-        Some(layout) => Err(Error::Rank {
-            op,
-            element: None,
-            expected: "1".to_owned(),
-            got: layout.rank(),
-        }),
-    }
-}
-
 /// The methods of all pairs.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Choices {
@@ -61,7 +48,8 @@ impl Choices {
         method: ConvMethod,
         costs: &CostTable,
     ) -> Result<Choices> {
-        check_rank(op, [a, b])?;
+        a.check_rank(op, 1)?;
+        b.check_rank(op, 1)?;
         let Some(mut choosing) = Choosing::new(op, dtype, method, costs)? else {
             return Ok(Choices::direct());
         };

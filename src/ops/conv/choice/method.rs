@@ -55,9 +55,11 @@ impl FromStr for ConvMethod {
     /// [`Error::Unsupported`] for anything else.
     fn from_str(text: &str) -> Result<ConvMethod> {
         let method = ConvMethod::ALL.into_iter().find(|m| m.name() == text);
-        method.ok_or_else(|| Error::Unsupported {
-            op: "method",
-            what: format!("{text:?}: expected auto, direct, fft or overlap_save"),
+        method.ok_or_else(|| {
+            Error::unsupported(
+                "method",
+                format!("{text:?}: expected auto, direct, fft or overlap_save"),
+            )
         })
     }
 }

@@ -17,7 +17,7 @@ pub use profile::{ByMethod, HeterogeneityProfile};
 pub use report::{ConvChoice, ConvGroup};
 pub use window::ConvMode;
 
-pub(crate) use choices::{Choices, check_rank};
+pub(crate) use choices::Choices;
 pub(crate) use costs::{Costs, Engine, FEW_RESULTS, transform_work};
 pub(crate) use method::Choice;
 pub(crate) use window::{AXES, Flat, Meeting, Window};

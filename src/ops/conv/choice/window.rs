@@ -61,21 +61,9 @@ impl Window {
     pub(crate) fn check(&self, op: &'static str, a: &Layout, b: &Layout) -> Result<()> {
         let rank = a.rank();
         if rank > AXES {
-            return Err(Error::Rank {
-                op,
-                element: None,
-                expected: format!("1 to {AXES}"),
-                got: rank,
-            });
+            return Err(Error::rank(op, format!("1 to {AXES}"), rank));
         }
-        if b.rank() != rank {
-            return Err(Error::Rank {
-                op,
-                element: None,
-                expected: format!("{rank}, as in the left batch"),
-                got: b.rank(),
-            });
-        }
+        b.check_rank_of(op, a, "the left batch")?;
         let wrong = |expected: String, got: usize| Err(Error::Stride { op, expected, got });
         let Some(given) = self.given else {
             return Ok(());
