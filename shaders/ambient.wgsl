@@ -1,4 +1,4 @@
-// c = f(a, b) for every pair of vectors, where `met` knows what a missing entry is: f is a row of the table in
+// c = f(a, b) for every pair of vectors, where `combine` knows what a missing entry is: f is a row of the table in
 // src/ops/ambient. CONCAT: b behind a.
 //
 // A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
@@ -6,20 +6,7 @@
 // consecutive values at a time, so that it searches once for four; c begins at a multiple of four and has slack behind
 // its last value. WIDE: c is complex; one value at a time.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    ones: u32,
-    a_base: u32,
-    b_base: u32,
-    elements: u32,
-    tile: u32,
-    pair_kind: u32,
-    pair_right: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> a: array<A>;
 @group(0) @binding(2) var<storage, read> a_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> b: array<B>;
@@ -40,10 +27,9 @@ struct Entry {
     at: vec4<u32>,
 }
 
-#include "grid"
 #include "pairs"
 #include "search"
-#include "met"
+#include "combine"
 #include "loads"
 #if CONCAT
 #include "shifted"
@@ -78,7 +64,7 @@ fn result(v: u32, tile: Tile) -> R {
     if in_b {
         y = b_one(at.y + i);
     }
-    return met(x, y, in_a, in_b);
+    return combine(x, y, in_a, in_b);
 }
 #else
 // Values i .. i + 4 of a run of `length` values that begins at `start`; zeros beyond it.
@@ -116,10 +102,10 @@ fn combine_four(entry: vec4<u32>, i: u32) -> vec4<R> {
     let in_a = vec4(i, i + 1u, i + 2u, i + 3u) < vec4(entry.z);
     let in_b = vec4(i, i + 1u, i + 2u, i + 3u) < vec4(entry.w);
     return vec4(
-        met(x.x, y.x, in_a.x, in_b.x),
-        met(x.y, y.y, in_a.y, in_b.y),
-        met(x.z, y.z, in_a.z, in_b.z),
-        met(x.w, y.w, in_a.w, in_b.w),
+        combine(x.x, y.x, in_a.x, in_b.x),
+        combine(x.y, y.y, in_a.y, in_b.y),
+        combine(x.z, y.z, in_a.z, in_b.z),
+        combine(x.w, y.w, in_a.w, in_b.w),
     );
 }
 #endif
@@ -160,23 +146,14 @@ fn quad(v: u32, tile: Tile) -> vec4<R> {
             if in_b {
                 y = b_one(entry.at.y + j);
             }
-            results[k] = met(x, y, in_a, in_b);
+            results[k] = combine(x, y, in_a, in_b);
         }
     }
     return results;
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
 #if WIDE
     for (var v = tile.start + lid; v < tile.end; v += WG) {

@@ -1,27 +1,11 @@
-// c = f(a, b) for every pair of boxes of p.rank axes, where `met` knows what a missing entry is: f is a row of the
+// c = f(a, b) for every pair of boxes of p.rank axes, where `combine` knows what a missing entry is: f is a row of the
 // table in src/ops/ambient. RANK2: of matrices. CONCAT: b begins where a ends, along the axes whose bits p.beside has,
 // and words are added, one of which is zero.
 //
 // Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
 // invocations run at once and hide each other's loads.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    ones: u32,
-    a_base: u32,
-    b_base: u32,
-    elements: u32,
-    tile: u32,
-    pair_kind: u32,
-    pair_right: u32,
-    pair_left: u32,
-    rank: u32,
-    beside: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> a: array<E>;
 @group(0) @binding(2) var<storage, read> a_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> b: array<E>;
@@ -49,10 +33,9 @@ struct Entry {
 #endif
 }
 
-#include "grid"
 #include "pairs"
 #include "search"
-#include "met"
+#include "combine"
 
 fn entry_of(e: u32) -> Entry {
     let pair = pair_of(e);
@@ -101,17 +84,6 @@ fn load_a(at: u32) -> V {
 fn load_b(at: u32) -> V {
     return b[at];
 }
-#endif
-
-#if MASK
-alias C = u32;
-#else
-// Of f16 the word that holds two.
-#if WIDE
-alias C = R;
-#else
-alias C = E;
-#endif
 #endif
 
 // Where a value lies in a and b, and whether it does.
@@ -192,20 +164,29 @@ fn result(v: u32, tile: Tile) -> R {
     if place.in_b && (place.in_a || !OVERLAP) {
         y = load_b(place.b);
     }
-    return met(x, y, place.in_a, place.in_b);
+    return combine(x, y, place.in_a, place.in_b);
 }
 
-#if F16
-#if !MASK
-#if CONCAT
-fn bits_of(half: R) -> u32 {
-    return half;
+#if $(PACKED) == words
+alias C = R;
+
+fn stored(v: u32, tile: Tile) {
+    c[v] = result(v, tile);
 }
+const STEP = 1u;
 #else
+// A word of two halves.
+alias C = u32;
+
+#if $(PACKED) == halves
 #include "half_bits"
 
 fn bits_of(half: R) -> u32 {
     return half_bits(half);
+}
+#else
+fn bits_of(half: R) -> u32 {
+    return half;
 }
 #endif
 
@@ -218,29 +199,9 @@ fn stored(v: u32, tile: Tile) {
     c[v / 2u] = word;
 }
 const STEP = 2u;
-#else
-fn stored(v: u32, tile: Tile) {
-    c[v] = result(v, tile);
-}
-const STEP = 1u;
-#endif
-#else
-fn stored(v: u32, tile: Tile) {
-    c[v] = result(v, tile);
-}
-const STEP = 1u;
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
     for (var v = tile.start + STEP * lid; v < tile.end; v += STEP * WG) {
         stored(v, tile);

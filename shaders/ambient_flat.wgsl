@@ -3,36 +3,17 @@
 // c begins at a multiple of four, a and b wherever p.a_base and p.b_base say. The values beyond the last, up to three,
 // are slack of c's buffer. WIDE: c is complex; one value at a time.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    ones: u32,
-    a_base: u32,
-    b_base: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> a: array<A>;
 @group(0) @binding(2) var<storage, read> b: array<B>;
 @group(0) @binding(3) var<storage, read_write> c: array<C>;
 
 const WG = 256u;
 
-#include "grid"
-#include "met"
+#include "combine"
 #include "loads"
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
 #if WIDE
     let end = min(p.total, (group + 1u) * STREAM_TILE);
     for (var v = group * STREAM_TILE + lid; v < end; v += WG) {

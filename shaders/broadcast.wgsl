@@ -6,25 +6,7 @@
 // one value for the whole element. Tiles and tables are as in ambient.wgsl; an invocation computes four consecutive
 // values of c. WIDE: c is complex; one value at a time.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    ones: u32,
-    elements: u32,
-    tile: u32,
-    rank: u32,
-    a_base: u32,
-    a_mode: u32,
-    b_base: u32,
-    b_mode: u32,
-#if THREE
-    d_base: u32,
-    d_mode: u32,
-#endif
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> a: array<A>;
 @group(0) @binding(2) var<storage, read> a_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> b: array<B>;
@@ -53,9 +35,8 @@ struct Entry {
 #endif
 }
 
-#include "grid"
 #include "search"
-#include "met"
+#include "combine"
 #include "loads"
 
 // For a vector along an axis of element e: the number of consecutive values that use one value of it, and the axis's
@@ -181,16 +162,7 @@ fn quad(v: u32, tile: Tile) -> vec4<R> {
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
 #if WIDE
     for (var v = tile.start + lid; v < tile.end; v += WG) {

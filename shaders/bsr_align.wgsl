@@ -3,28 +3,13 @@
 // Without BLOCKS, `list` holds for each matrix (offset in x, offset in y), (rows, columns), (pitch in y, rows in y);
 // rows and columns are padded with zeros. The matrices are consecutive in y. With BLOCKS, x holds sets of blocks, and
 // `list` their (row, column) in the grid; values beyond the edge of the matrix are 0 in y.
+//
+// p.total counts quads of words of y, and p.count matrices, or blocks per set.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    // Quads of words of y.
-    total: u32,
-    // Matrices, or blocks per set.
-    count: u32,
-    block_high: u32,
-    block_wide: u32,
-    high: u32,
-    wide: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> x: array<u32>;
 @group(0) @binding(3) var<storage, read> list: array<vec2<u32>>;
-
-
-#include "grid"
 
 // The half at index i, as bits.
 fn half_at(i: u32) -> u32 {
@@ -73,15 +58,9 @@ fn made(quad: u32) -> vec4<u32> {
 #endif
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
+#main {
     let quad = group * WG + lid;
-    if group < p.groups && quad < p.total {
+    if quad < p.total {
         y[quad] = made(quad);
     }
 }

@@ -6,18 +6,7 @@
 //
 // Up to three values after the last are slack of the buffers of y and of the sums.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    products: u32,
-    epilogue: u32,
-    bias_base: u32,
-    residual_base: u32,
-    scale: f32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params scale: f32
 #if ROUNDED
 @group(0) @binding(1) var<storage, read_write> y: array<vec2<u32>>;
 #else
@@ -31,7 +20,6 @@ struct Params {
 const WG = 256u;
 const QUADS = STREAM_TILE / (4u * WG);
 
-#include "grid"
 #include "gelu"
 #if HALVES
 #include "half_of"
@@ -113,16 +101,7 @@ fn finished(at: u32, place: vec4<u32>, sum: E) -> E {
     return value;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let quads = (p.total + 3u) / 4u;
     for (var k = 0u; k < QUADS; k += 1u) {
         let q = group * (STREAM_TILE / 4u) + k * WG + lid;

@@ -3,41 +3,17 @@
 // A workgroup takes STRIP rows of a row of blocks and FINISH_COLUMNS columns of one product. `order` holds from p.heavy
 // on two entries for each heavy row: (row of blocks, pieces after the first), (the first one's slot counted from 0, 0).
 // `list`: see bsr_matmul.
+//
+// p.strips counts strips per block. A block has p.block_high rows, and the matrix p.high. p.transposed: slots are stored
+// column by column.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    heavy: u32,
-    heavy_count: u32,
-    // Strips per block.
-    strips: u32,
-    panels: u32,
-    // Rows of a block, and of the matrix.
-    block_high: u32,
-    high: u32,
-    // Whether slots are stored column by column.
-    transposed: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> c: array<E>;
 @group(0) @binding(2) var<storage, read> order: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> scratch: array<E>;
 
-
-#include "grid"
-
-@compute @workgroup_size(FINISH_COLUMNS)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main FINISH_COLUMNS {
     let low = STRIP * (group % p.strips);
     let heavy = p.heavy + 2u * (group / p.strips % p.heavy_count);
     let there = list[p.panels + group / p.strips / p.heavy_count];

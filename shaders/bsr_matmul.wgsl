@@ -17,30 +17,11 @@
 //
 // Sums are blocked by at most 512 products, in the order of the blocks. Values of a block beyond the matrix are never
 // read, and are written as 0.
+//
+// p.strips counts tiles per block height. Blocks of f are p.block_high × p.block_wide, with the strides p.block_row and
+// p.block_column, and f is p.high × p.wide. After p.chunk stages, a sum is added to the stored result.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    a_base: u32,
-    b_base: u32,
-    pieces: u32,
-    piece_count: u32,
-    // Tiles per block height.
-    strips: u32,
-    panels: u32,
-    // Rows and columns of a block of f, and of f.
-    block_high: u32,
-    block_wide: u32,
-    high: u32,
-    wide: u32,
-    // Strides inside a block of f.
-    block_row: u32,
-    block_column: u32,
-    // Stages that are summed before the sum is added to the stored result.
-    chunk: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 #if HALVES
 // A word of two values.
 @group(0) @binding(1) var<storage, read> a: array<u32>;
@@ -59,7 +40,6 @@ struct Params {
 // A stage consists of two halves of eight inner products; every block side is a multiple of eight.
 const HALF = 8u;
 
-#include "grid"
 #include "factors"
 
 // `there` values from index i on, then zeros.
@@ -415,16 +395,7 @@ fn make_tile(t: Tile, lid: u32) {
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let strip = group % p.strips;
     let piece = p.pieces + 2u * (group / p.strips % p.piece_count);
     let panel = group / p.strips / p.piece_count;

@@ -70,16 +70,7 @@ fn cast_of(bits: u32) -> u32 {
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     // An empty batch has no workgroups.
     let quads = (p.total - 1u) / 4u + 1u;
     for (var k = 0u; k < QUADS; k += 1u) {

@@ -8,27 +8,10 @@
 // are strips.
 //
 // Sums are blocked by CHUNK taps: a depth of CHUNK + ⌈t / CHUNK⌉ for t taps.
+//
+// The entries of `items` begin at p.entries.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    y_base: u32,
-    y_backwards: u32,
-    units: u32,
-    entries: u32, // offset of the entries in items
-    pair_kind: u32,
-    pair_right: u32,
-    pair_left: u32,
-    elements: u32,
-    rank: u32,
-    mode: u32,
-    stride_0: u32,
-    stride_1: u32,
-    stride_2: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<E>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> y: array<E>;
@@ -40,7 +23,6 @@ struct Params {
 
 const CHUNK = 128u;
 
-#include "grid"
 #include "pairs"
 #include "entries"
 #include "modes"
@@ -86,15 +68,9 @@ fn x_value(column: u32, width: u32, m: u32, row: u32) -> E {
     return x[column + row * width];
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
+#main {
     let unit = group * WG + lid;
-    if group >= p.groups || unit >= p.units {
+    if unit >= p.units {
         return;
     }
     let entry = entry_of(group, unit);

@@ -8,16 +8,7 @@
 // PARTS: the kernel is longer than a transform. Each part is multiplied with its own window of a, one transform's
 // length of results before that of the previous part, and the products are summed as spectra.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    a_base: u32,
-    items: u32,
-    rounds: u32,
-    spectra: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> spectra: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read_write> c: array<f32>;
@@ -35,7 +26,6 @@ struct Item {
     start: u32, // of the window; PARTS only
 }
 
-#include "grid"
 #include "complex"
 
 // Item i, or an empty item beyond the last.
@@ -160,15 +150,6 @@ fn convolve(group: u32, lid: u32) {
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     convolve(group, lid);
 }

@@ -9,23 +9,10 @@
 // are strips.
 //
 // Sums are blocked by 252 taps: a depth of 252 + ⌈n / 252⌉ for n taps.
+//
+// The entries of `items` begin at p.entries. p.swapped: x is the right operand.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    y_base: u32,
-    x_backwards: u32,
-    y_backwards: u32,
-    swapped: u32, // x is the right operand
-    units: u32,
-    entries: u32, // offset of the entries in items
-    pair_kind: u32,
-    pair_right: u32,
-    mode: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<E>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> y: array<E>;
@@ -42,7 +29,6 @@ var<workgroup> sh_values: array<E, WG * R>;
 var<workgroup> sh_at: array<u32, WG>;
 var<workgroup> sh_count: array<u32, WG>;
 
-#include "grid"
 #include "pairs"
 #include "entries"
 #include "modes"
@@ -155,16 +141,7 @@ fn make_strip(o: Operands, q0: u32, count: u32, lid: u32) {
     sh_values[R * lid + 6u] = all6 + c6;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let strip = group * WG + lid;
     var results = 0u;
     if strip < p.units {

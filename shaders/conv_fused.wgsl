@@ -7,15 +7,7 @@
 //
 // MAX: only the largest result of an item and its index are written, as two words from word 2 · (offset in c) on.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    a_base: u32,
-    b_base: u32,
-    ends: array<vec4<u32>, 6>,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params ends: array<vec4<u32>, 6>
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> b: array<f32>;
 #if MAX
@@ -37,7 +29,6 @@ struct Item {
     write: u32,
 }
 
-#include "grid"
 #include "complex"
 #if MAX
 #include "nan"
@@ -221,15 +212,6 @@ fn convolve(group: u32, lid: u32) {
     {}
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     convolve(group, lid);
 }

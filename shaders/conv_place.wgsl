@@ -5,18 +5,7 @@
 // `to`. `boxes` holds 12 words for each element: its offset in `to`, and the values of a plane and of a row there; its
 // offset in `from`, and the same; three first indices, and three extents.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    from_base: u32,
-    units: u32,
-    entries: u32,
-    stride_0: u32,
-    stride_1: u32,
-    stride_2: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> from_values: array<E>;
 @group(0) @binding(2) var<storage, read_write> to_values: array<E>;
 @group(0) @binding(3) var<storage, read> items: array<u32>;
@@ -24,19 +13,9 @@ struct Params {
 
 // Values per invocation.
 
-#include "grid"
 #include "entries"
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     for (var k = 0u; k < EACH; k += 1u) {
         let unit = (group * EACH + k) * WG + lid;
         if unit >= p.units {

@@ -52,16 +52,7 @@ fn quad(at: u32) -> vec4<u32> {
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let quads = (p.total + 3u) / 4u;
     for (var k = 0u; k < QUADS; k += 1u) {
         let q = group * (STREAM_TILE / 4u) + k * WG + lid;

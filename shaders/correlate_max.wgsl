@@ -4,19 +4,7 @@
 // correlate_max_finish.wgsl combines. SBD: the operands have unit norm, and the value is minus the shape-based
 // distance.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    a_base: u32,
-    b_base: u32,
-    reversed: u32,
-    listed: u32,
-    pair_kind: u32,
-    pair_right: u32,
-    minus_infinity: f32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params minus_infinity: f32
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> a_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> b: array<f32>;
@@ -26,7 +14,6 @@ struct Params {
 @group(0) @binding(7) var<storage, read> starts: array<u32>;
 @group(0) @binding(8) var<storage, read> pair_list: array<u32>;
 
-#include "grid"
 #include "nan"
 #include "pairs"
 #include "taps"
@@ -140,16 +127,7 @@ fn refine(w: Meeting, winner: Best, q0: u32, values: array<E, R>, lid: u32) -> B
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     var pair = group;
     var q0 = 0u;
     var slot = group;

@@ -2,17 +2,7 @@
 //
 // SBD: partial values are minus distances, and a pair with an empty side has distance 1.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    pairs: u32,
-    listed: u32,
-    pair_kind: u32,
-    pair_right: u32,
-    minus_infinity: f32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params minus_infinity: f32
 @group(0) @binding(1) var<storage, read> partials: array<u32>;
 @group(0) @binding(2) var<storage, read> starts: array<u32>;
 @group(0) @binding(3) var<storage, read> b_meta: array<u32>;
@@ -20,22 +10,11 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> lag: array<i32>;
 @group(0) @binding(6) var<storage, read> pair_list: array<u32>;
 
-
-#include "grid"
 #include "nan"
 #include "pairs"
 #include "best"
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let pair = group * WG + lid;
     if pair >= p.pairs {
         return;

@@ -1,18 +1,9 @@
 // Σ_i x_i t^i for every value t of y, by Horner's scheme: one invocation per value, whose polynomial is the x of its
 // pair. The units of `items` are values of y.
+//
+// The entries of `items` begin at p.entries.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    y_base: u32,
-    units: u32,
-    entries: u32, // offset of the entries in items
-    pair_kind: u32,
-    pair_right: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<E>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> y: array<E>;
@@ -22,20 +13,12 @@ struct Params {
 @group(0) @binding(7) var<storage, read> items: array<u32>;
 @group(0) @binding(8) var<storage, read> pair_list: array<u32>;
 
-
-#include "grid"
 #include "pairs"
 #include "entries"
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
+#main {
     let unit = group * WG + lid;
-    if group >= p.groups || unit >= p.units {
+    if unit >= p.units {
         return;
     }
     let entry = entry_of(group, unit);

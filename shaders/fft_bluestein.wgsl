@@ -3,20 +3,16 @@
 // With w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}). `fft_filter.wgsl` computes the filter of each n.
 // The third word of an item holds n in 13 bits, then a bit set for 2 n real values treated as n complex ones, and then
 // the index of its filter.
+//
+// The filters of this LENGTH begin at p.filters.
 
-struct Params {
-#include "fft_params"
-    filters: u32, // offset of the filters of this LENGTH
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> twiddles: array<vec2<f32>>;
 @group(0) @binding(5) var<storage, read> filters: array<vec2<f32>>;
 
-#include "grid"
 #include "fft_items"
 #include "complex"
 #include "fft_values"
@@ -152,16 +148,7 @@ fn store_halved(
     }
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let j = lid % THREADS;
     let slot = lid / THREADS;
     let i = group * (WG / THREADS) + slot;

@@ -4,20 +4,12 @@
 //
 // An item is (offset in y, 0, n, 0).
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    first_item: u32,
-    items: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> twiddles: array<vec2<f32>>;
 @group(0) @binding(4) var<storage, read> turns: array<vec2<f32>>;
 
-#include "grid"
 #include "complex"
 #include "turn"
 
@@ -76,16 +68,7 @@ fn store_halves(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, j: u3
 #endfor
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let j = lid % THREADS;
     let slot = lid / THREADS;
     let i = group * (WG / THREADS) + slot;

@@ -9,15 +9,7 @@
 // (x offset, y offset, first column, log2 N | log2 Ns << 8), (n, bits of the factor, offset of the second factor, 0).
 // HALVES, the last pass for 2 n real values, processes each column together with its mirror.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    load: u32,
-    store: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read> tasks: array<vec4<u32>>;
@@ -30,7 +22,6 @@ const PAIRS_BACK = REAL | EXCHANGED | PAIRED;
 
 var<workgroup> sh_exchange: array<f32, HELD * THREADS * C>;
 
-#include "grid"
 #include "complex"
 #include "fft_values"
 #include "fft_halves"
@@ -364,16 +355,7 @@ fn weights(unit: u32, j: u32) -> array<vec2<f32>, $(LOG_R - LOG_T + 1)> {
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let task = tasks[2u * group];
     let more = tasks[2u * group + 1u];
     let item = vec4(task.xy, more.xy);

@@ -1,17 +1,12 @@
 // Transforms of n = 2 LENGTH real values by one of LENGTH complex values, and back. LENGTH is a power of two.
 
-struct Params {
-#include "fft_params"
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> twiddles: array<vec2<f32>>;
 @group(0) @binding(5) var<storage, read> halves: array<vec2<f32>>; // e^(-πi k / LENGTH) at LENGTH + k
 
-#include "grid"
 #include "fft_items"
 #include "complex"
 #include "fft_values"
@@ -99,16 +94,7 @@ fn store_spectrum(
     if j == 0u { y[to + LENGTH] = vec2((*v)[0].x - (*v)[0].y, 0.0); }
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let j = lid % THREADS;
     let slot = lid / THREADS;
     let at = slot * LENGTH;

@@ -4,17 +4,10 @@
 // each, the first one lowest), and (offset of the twiddles of n, offset of the points of the half circle). The latter
 // is 0 unless the transform is of 2 n real values as n complex ones; see `fft_real.wgsl`. p.length is the length of all
 // items, or 0 if it differs.
+//
+// p.per_group, p.radices, p.twiddles and p.halves are used if all items are alike.
 
-struct Params {
-#include "fft_params"
-    first_task: u32,
-    per_group: u32, // these four are used if all items are alike
-    radices: u32,
-    twiddles: u32,
-    halves: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read> items: array<vec4<u32>>;
@@ -36,7 +29,6 @@ struct Stage {
     to_result: bool,
 }
 
-#include "grid"
 #include "complex"
 #include "fft_items"
 #include "fft_values"
@@ -244,16 +236,7 @@ fn store_real(lid: u32, t: Task) {
     }
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     var t: Task;
     var radices: u32;
     var s: Stage;

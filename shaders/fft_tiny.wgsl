@@ -1,39 +1,23 @@
 // Transforms of at most 64 values by the definition: p.lanes invocations per item, 16, 32 or 64, one for each result.
 // An even number of real values is treated as half as many complex ones.
 
-struct Params {
-#include "fft_params"
-    lanes: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> turns: array<vec2<f32>>;
 
-
 // The values and the roots of unity of each item.
 var<workgroup> sh_values: array<vec2<f32>, WG>;
 var<workgroup> sh_roots: array<vec2<f32>, WG>;
 
-#include "grid"
 #include "fft_items"
 #include "complex"
 #include "fft_values"
 #include "turn"
 #include "fft_halves"
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let i = group * (WG / p.lanes) + lid / p.lanes;
     let item = item_at(i);
     let halved = ((p.load | p.store) & REAL) != 0u && item.z % 2u == 0u;

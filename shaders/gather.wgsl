@@ -4,21 +4,10 @@
 // Bits are copied unchanged. Sizes count units: a unit is a word, of which complex values have two (DOUBLE), or a half
 // for f16. A workgroup makes p.tile consecutive values of c; an invocation makes four words at a time, and c begins and
 // ends at a multiple of these. The row width of a pair follows from its element of c.
+//
+// p.total counts values of c, and p.x_base units.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32, // values of c
-    x_base: u32, // in units
-    elements: u32,
-    tile: u32,
-#if !ELEMENTS
-    pair_kind: u32,
-    pair_right: u32,
-#endif
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4<u32>>;
@@ -46,7 +35,6 @@ struct Entry {
     at: vec4<u32>,
 }
 
-#include "grid"
 #if !ELEMENTS
 #include "pairs"
 #endif
@@ -128,16 +116,7 @@ fn quad(u: u32, tile: Tile) -> vec4<u32> {
     return words;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
     let end = (tile.end * VALUE + QUAD - 1u) / QUAD;
     // Two quads in flight at a time.

@@ -3,21 +3,12 @@
 // Bits are copied, four words at a time. The first four words may begin with values of earlier batches, which are
 // preserved; the values after the last are arbitrary until the next batch is written.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    begin: u32,
-    end: u32,
-    x_base: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> x: array<vec4<u32>>;
 
 const WG = 256u;
 
-#include "grid"
 #include "units"
 
 // The first four words, with the values before p.begin preserved.
@@ -32,16 +23,7 @@ fn first_words(q: u32) -> vec4<u32> {
     return words;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let quads = (p.end + QUAD - 1u) / QUAD;
     for (var k = lid; k < STREAM_TILE / 4u; k += WG) {
         let q = p.begin / QUAD + group * (STREAM_TILE / 4u) + k;

@@ -5,21 +5,7 @@
 // increments from there. All indices are known before any load, so that the loads are in flight together. c has slack
 // after its last value.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    a_base: u32,
-    b_base: u32,
-    elements: u32,
-    tile: u32,
-    pair_kind: u32,
-    pair_right: u32,
-    pair_left: u32,
-    rank: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> a: array<E>;
 @group(0) @binding(2) var<storage, read> a_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> b: array<E>;
@@ -45,7 +31,6 @@ struct Entry {
 #endif
 }
 
-#include "grid"
 #include "pairs"
 #include "search"
 
@@ -197,16 +182,7 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
     return products(i, j);
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
     let end = (tile.end + 3u) / 4u;
     for (var q = tile.start / 4u + lid; q < end; q += WG) {

@@ -4,18 +4,7 @@
 // Four values at a time: y begins at a multiple of four, x at p.x_base. Up to three values after the last are slack of
 // y's buffer. f16 is copied in words of two, and p.x_base counts halves.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    x_base: u32,
-    scalar: u32,
-#if FILL
-    second: u32,
-#endif
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<E>>;
 #if !FILL
 @group(0) @binding(2) var<storage, read> x: array<vec4<E>>;
@@ -25,7 +14,6 @@ const WG = 256u;
 // Quads per invocation, all loaded before any is stored.
 const QUADS = STREAM_TILE / (4u * WG);
 
-#include "grid"
 #if !FILL
 #include "shifted"
 
@@ -57,16 +45,7 @@ fn x_quad(q: u32) -> vec4<E> {
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
 #if !FILL
     let s = bitcast<E>(p.scalar);
 #endif

@@ -4,17 +4,7 @@
 // Four words at a time: y begins at a multiple of four, x at p.x_base, counted in values. The values after the last, in
 // its quad, are slack of y's buffer.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    values: u32,
-    x_base: u32,
-    s: u32,
-    t: u32,
-    ones: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<E>>;
 @group(0) @binding(2) var<storage, read> x: array<vec4<E>>;
 
@@ -30,7 +20,6 @@ const WG = 256u;
 // Quads per invocation, all loaded before any is stored.
 const QUADS = STREAM_TILE / (4u * WG);
 
-#include "grid"
 #include "shifted"
 #if !I32
 #if !U32
@@ -86,16 +75,7 @@ fn mapped(v: vec4<E>, s: V, t: V) -> vec4<E> {
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let s = bitcast<V>(p.s);
     let t = bitcast<V>(p.t);
     // An empty batch has no workgroups.

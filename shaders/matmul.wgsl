@@ -8,7 +8,7 @@
 //
 // Sums are blocked by at most 512 products: a depth of at most 512 + ⌈k / 512⌉.
 
-@group(0) @binding(0) var<uniform> p: Params;
+#params scale: E
 #if HALVES
 // A word of two values.
 alias Stored = u32;
@@ -24,8 +24,6 @@ alias Stored = E;
 @group(0) @binding(5) var<storage, read> bias: array<Stored>;
 @group(0) @binding(6) var<storage, read> residual: array<Stored>;
 
-
-#include "grid"
 #include "product"
 #include "factors"
 
@@ -321,15 +319,6 @@ fn make_tile(o: Product, lid: u32) {
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     make_tile(product(group), lid);
 }

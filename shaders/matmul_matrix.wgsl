@@ -9,7 +9,7 @@
 //
 // Sums are a chain of ⌈k / SIDE⌉ additions of SIDE products.
 
-@group(0) @binding(0) var<uniform> p: Params;
+#params scale: E
 @group(0) @binding(1) var<storage, read_write> a: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4<f32>>;

@@ -3,20 +3,12 @@
 // One workgroup per element. Values are scaled by a power of two to about 1 before they are squared and summed, so that
 // the sum neither overflows nor vanishes, whatever the norm.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<u32>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 
 const WG = 256u;
-
-#include "grid"
 
 // The value of these bits times `scale`, even if the device flushes subnormal numbers to zero.
 fn scaled(bits: u32, scale: f32) -> f32 {
@@ -31,16 +23,7 @@ fn scaled(bits: u32, scale: f32) -> f32 {
 var<workgroup> sh_bits: array<u32, WG>;
 var<workgroup> sh_sum: array<f32, WG>;
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let start = x_meta[group];
     let end = x_meta[group + 1u];
 

@@ -5,21 +5,7 @@
 // p.window_columns values that begins at (row * p.stride_rows, column * p.stride_columns). An invocation computes one
 // result at a time, or a word of two halves.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    elements: u32,
-    tile: u32,
-    x_base: u32,
-    rank: u32,
-    window_rows: u32,
-    window_columns: u32,
-    stride_rows: u32,
-    stride_columns: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<E>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read_write> c: array<u32>;
@@ -41,7 +27,6 @@ struct Entry {
     narrow: f32,
 }
 
-#include "grid"
 #include "search"
 #include "rows"
 #if MAX
@@ -155,16 +140,7 @@ fn value_of(v: u32, tile: Tile) -> u32 {
     return pooled(entry.begin + down * entry.x_width + column * p.stride_columns, entry.x_width);
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
 #if F16
     for (var w = tile.start / 2u + lid; 2u * w < tile.end; w += WG) {

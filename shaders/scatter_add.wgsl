@@ -4,16 +4,7 @@
 // A list has at most 64 rows. They are summed in groups of eight, in order, and then the sums of the groups, in order.
 // A workgroup makes p.tile consecutive values of c, and an invocation four at a time.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    y_base: u32,
-    elements: u32,
-    tile: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> y: array<vec4<E>>;
 @group(0) @binding(2) var<storage, read> sums: array<vec4<E>>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4<E>>;
@@ -35,7 +26,6 @@ struct Entry {
     at: vec2<u32>,
 }
 
-#include "grid"
 #include "search"
 #include "shifted"
 
@@ -134,16 +124,7 @@ fn quad(v: u32, tile: Tile) -> vec4<E> {
     return four;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
     let end = (tile.end + 3u) / 4u;
     for (var q = tile.start / 4u + lid; q < end; q += WG) {

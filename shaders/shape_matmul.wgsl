@@ -4,16 +4,7 @@
 // Tiles and tables as in ambient.wgsl; c_meta holds the offsets that the entries computed here would have if there were
 // no others. An invocation makes one value at a time. The terms of one j are summed first, then those sums.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    a_base: u32,
-    b_base: u32,
-    elements: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> a: array<E>;
 @group(0) @binding(2) var<storage, read> a_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> b: array<E>;
@@ -36,7 +27,6 @@ struct Entry {
     columns: u32,
 }
 
-#include "grid"
 #include "search"
 
 fn entry_of(e: u32) -> Entry {
@@ -65,16 +55,7 @@ fn term(q: u32, a_at: u32, m: u32, b_at: u32, n: u32) -> E {
     return sum;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * TILE, min((group + 1u) * TILE, p.total), lid);
     for (var v = tile.start + lid; v < tile.end; v += WG) {
         let e = place_in_tile(v, tile);

@@ -8,22 +8,15 @@
 // where an item is a frequency of a tile; then, from p.tables on, the tables, and offsets in `list` count from there. A
 // tile is (offset of four rows, offset of four columns, 0, 0) and the offsets of its results, one entry per row. Four
 // rows, and four columns, are the offsets of their spectra for each j.
+//
+// p.add: the product is added to what is there.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    tables: u32,
-    add: u32, // to what is there
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
 
 // Instead of the offset of a spectrum, marks that there is none: for an empty entry, or outside the matrix.
-
-#include "grid"
 
 // A missing spectrum reads the first one, whose values are ignored.
 fn spectrum(at: u32, f: u32) -> vec2<f32> {
@@ -71,16 +64,7 @@ fn row_in(at: vec4<u32>, f: u32) -> Row {
     return row;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let work = list[2u * group];
     let item = work.w + lid;
     if item >= list[2u * group + 1u].x {

@@ -2,12 +2,8 @@
 //
 // A workgroup transposes one tile in workgroup memory, so that rows are read and written contiguously. A tile is
 // (offset of its matrix, rows, columns, its index among the tiles of the matrix in row-major order).
-
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32, // in words
-}
+//
+// p.x_base counts words.
 
 #if C32
 alias Value = vec2<u32>;
@@ -15,7 +11,7 @@ alias Value = vec2<u32>;
 alias Value = u32;
 #endif
 
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<Value>;
 @group(0) @binding(2) var<storage, read_write> y: array<Value>;
 @group(0) @binding(3) var<storage, read> tiles: array<vec4<u32>>;
@@ -31,18 +27,7 @@ const WORDS = 1u;
 // One value wider than the tile, so that the values of a column are in different banks.
 var<workgroup> sh_tile: array<Value, SIDE * (SIDE + 1u)>;
 
-#include "grid"
-
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tiles[group];
     let rows = tile.y;
     let columns = tile.z;

@@ -3,14 +3,7 @@
 // A workgroup copies PIECES entries of the list: (offset in x, values available, offset in y, values wanted), at most
 // 512 values.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    pieces: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<u32>;
 @group(0) @binding(2) var<storage, read_write> y: array<u32>;
 @group(0) @binding(3) var<storage, read> list: array<vec4<u32>>;
@@ -18,18 +11,7 @@ struct Params {
 const WG = 256u;
 const LANES = WG / PIECES;
 
-#include "grid"
-
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let number = group * PIECES + lid / LANES;
     if number >= p.pieces {
         return;

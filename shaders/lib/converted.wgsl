@@ -1,12 +1,5 @@
 // The bindings of conversions: y, four values at a time, and the words of x.
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    x_base: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 #if F16
 @group(0) @binding(1) var<storage, read_write> y: array<vec2<u32>>;
 #else
@@ -16,5 +9,3 @@ struct Params {
 
 const WG = 256u;
 const QUADS = STREAM_TILE / (4u * WG);
-
-#include "grid"

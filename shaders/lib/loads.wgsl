@@ -1,11 +1,11 @@
-// For each operand the type of its binding, `a_one`, a value of it, and `a_four`, four consecutive ones, whose places are
-// counted in values; for results the type of their binding, and `packed`, what four of them are there.
+// For each operand: the type of its binding; `a_one`, which loads one value; and `a_four`, which loads four consecutive
+// ones. Places count values. For results: the type of their binding, and `packed`, which converts four of them to it.
 //
 // WIDE: results are complex, and made one by one, so that there is only `a_one`.
 //
 // Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
 //
-// Uses: E, V and R of "met", the bindings, and the row's texts.
+// Uses: E, V and R of "combine", the bindings, and the row's texts.
 #if WIDE
 #for x X how stored computed in $(OPERANDS)
 alias $(X) = E;

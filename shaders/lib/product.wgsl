@@ -3,20 +3,6 @@
 // A tile has three entries: (offset of a, of b, of c, rows of the product), (inner extent, columns, row stride of a, of
 // b), (first row and first column of the tile, offset of the bias, 0). They need no further lookup, so all of them are
 // loaded at once.
-struct Params {
-    first_group: u32,
-    groups: u32,
-    a_base: u32,
-    b_base: u32,
-    tiles: u32,
-    a_transposed: u32,
-    b_transposed: u32,
-    epilogue: u32,
-    bias_base: u32,
-    residual_base: u32,
-    scale: E,
-}
-
 const RAMP = vec4<u32>(0u, 1u, 2u, 3u);
 
 #if F32

@@ -9,12 +9,15 @@
 //! names are the variable, and the numbers and texts of the variant. `#for x at in a row, b column` writes them once
 //! for each pair of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block load x k` ..
 //! `#endblock` names lines that `#use load a, k + 1u` writes, with these texts for its parameters. `##` begins a
-//! comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
+//! comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag. `#params` writes the
+//! parameter block and its binding, with the fields that the kernel's `params!` declares; `#params scale: f32` gives one
+//! of them another type than u32. `#main {` begins the entry point: a workgroup of WG invocations has the index `group`,
+//! and an invocation the index `lid`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::plan::{Kernel, Listed};
+use crate::plan::{Field, Kernel, Listed};
 use crate::ragged::DType;
 
 /// The files of `shaders/lib`, by the name used in `#include "name"`.
@@ -27,6 +30,7 @@ macro_rules! library {
 const LIBRARY: &[(&str, &str)] = library![
     "atan2",
     "best",
+    "combine",
     "compare",
     "complex",
     "complex_quotient",
@@ -40,7 +44,6 @@ const LIBRARY: &[(&str, &str)] = library![
     "factors",
     "fft_halves",
     "fft_items",
-    "fft_params",
     "fft_values",
     "gelu",
     "grid",
@@ -49,7 +52,6 @@ const LIBRARY: &[(&str, &str)] = library![
     "lines",
     "loads",
     "log",
-    "met",
     "modes",
     "nan",
     "order",
@@ -107,6 +109,7 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
     let mut expansion = Expansion {
         flags: &flags,
         variant: v,
+        params: kernel.interface.params,
         names: {
             let numbers = numbers.into_iter();
             let numbers = numbers.map(|(name, value)| (name.to_owned(), value.to_string()));
@@ -129,6 +132,7 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
 struct Expansion<'a> {
     flags: &'a [&'a str],
     variant: &'a dyn Listed,
+    params: &'static [Field],
     /// The text of each name: numbers and texts of the variant, then names of the loops and blocks around a line, inner
     /// ones last.
     names: Vec<(String, String)>,
@@ -202,6 +206,8 @@ impl<'a> Expansion<'a> {
             }
             "##" => {}
             _ if off => {}
+            "#params" => self.params(about),
+            "#main" => self.main(about)?,
             "#include" => self.include(about.trim_matches('"'))?,
             "#generate" => self.generate(about.trim_matches('"'), spaces)?,
             "#for" => {
@@ -244,6 +250,48 @@ impl<'a> Expansion<'a> {
             Some(flag) => !self.flags.contains(&flag),
             None => self.flags.contains(&condition),
         })
+    }
+
+    /// Writes the parameter block, with the fields that Rust declares. All are u32, except for one `name: type`.
+    fn params(&mut self, typed: &str) {
+        self.out += "struct Params {\n    first_group: u32,\n    groups: u32,\n";
+        self.fields(self.params, typed);
+        self.out += "}\n\n@group(0) @binding(0) var<uniform> p: Params;\n";
+    }
+
+    /// Begins the entry point, whose workgroups have WG invocations unless another size is given.
+    fn main(&mut self, about: &str) -> Result<(), String> {
+        self.include("grid")?;
+        let size = about.strip_suffix('{').ok_or("#main without {")?.trim();
+        let size = if size.is_empty() { "WG" } else { size };
+        let _ = writeln!(
+            self.out,
+            "@compute @workgroup_size({size})
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {{
+    let group = group_index(wid, count);
+    if group >= p.groups {{
+        return;
+    }}"
+        );
+        Ok(())
+    }
+
+    fn fields(&mut self, fields: &[Field], typed: &str) {
+        for field in fields {
+            match *field {
+                Field::Of(fields) => self.fields(fields, typed),
+                Field::Words(name, _) => {
+                    let kind = typed
+                        .strip_prefix(name)
+                        .and_then(|rest| rest.strip_prefix(": "));
+                    let _ = writeln!(self.out, "    {name}: {},", kind.unwrap_or("u32"));
+                }
+            }
+        }
     }
 
     fn include(&mut self, name: &str) -> Result<(), String> {

@@ -93,6 +93,7 @@ fn loops_write_their_lines_once_for_each_value() {
         let mut expansion = Expansion {
             flags: &["ON"],
             variant: &plain,
+            params: &[],
             names: [("COUNT", "4"), ("STEP", "16")]
                 .map(|(name, text)| (name.to_owned(), text.to_owned()))
                 .into(),

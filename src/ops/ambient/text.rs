@@ -1,4 +1,4 @@
-//! What the table's rows are in WGSL: the texts of `shaders/lib/met.wgsl` and `shaders/lib/loads.wgsl`.
+//! What the table's rows are in WGSL: the texts of `shaders/lib/combine.wgsl` and `shaders/lib/loads.wgsl`.
 
 use super::table::Row;
 use crate::ragged::DType;

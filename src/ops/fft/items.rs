@@ -64,7 +64,7 @@ slots! {
 }
 
 params! {
-    /// Those of `fft_params.wgsl`, which the kernels of items begin with.
+    /// The parameters that the kernels of items begin with.
     pub(super) struct Params {
         first_item, items, x_first, x_step, y_first, y_step, length, factor, x_base, load, store,
      }

@@ -14,7 +14,7 @@ use self::twin::BLOCK;
 use super::{Traits, convert};
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
 #[cfg(feature = "gpu")]
-use crate::ops::product_tile::ProductTile;
+use crate::ops::product_tile;
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Output, OutputLayout, Param,
     PlanBuffer, Slot, check_size, constants, named, params, place_of, slots,
@@ -112,22 +112,8 @@ impl Listed for Build {
 
     #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
-        let DenseTile {
-            rows,
-            columns,
-            part,
-            depth,
-            sets,
-            ..
-        } = self.tile;
-        ProductTile {
-            rows,
-            columns,
-            part,
-            depth,
-            sets,
-        }
-        .numbers()
+        let tile = &self.tile;
+        product_tile::numbers([tile.rows, tile.columns], tile.part, tile.depth, tile.sets)
     }
 }
 

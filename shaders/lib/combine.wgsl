@@ -1,12 +1,13 @@
-// The function of a row of the table in src/ops/ambient: the types V, of what is computed, and R, of a result; `value`,
-// of all operands; and of two `met`, which knows what a missing entry is, and whether only the OVERLAP counts.
+// The function of a row of the table in src/ops/ambient: V, the type in which it is computed; R, the type of a result;
+// `value`, the function itself; and for two operands `combine`, where an operand may have no entry: in_a and in_b say
+// which have one. OVERLAP: the result is 0 unless both have one.
 //
-// Uses: E, the row's texts, and what its expression does.
+// Uses: E, the row's texts, and what its expression uses.
 #if CONCAT
 // Words side by side, one of which is zero.
 alias V = E;
 alias R = E;
-fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
+fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return x + y;
 }
 const OVERLAP = false;
@@ -30,7 +31,7 @@ fn value(x: $(FIRST), y: V, z: V) -> R {
 fn value(x: V, y: V) -> R {
     return $(VALUE);
 }
-fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
+fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
 #if $(MISSING) == Zero
     return value(x, y);
 #endif
