@@ -68,20 +68,15 @@ fn result(v: u32, tile: Tile) -> R {
 }
 #else
 // Values i .. i + 4 of a run of `length` values that begins at `start`; zeros beyond it.
-fn a_run(start: u32, i: u32, length: u32) -> vec4<V> {
+#for x in a, b
+fn $(x)_run(start: u32, i: u32, length: u32) -> vec4<V> {
     if i >= length {
         return vec4<V>();
     }
-    return select(vec4<V>(), a_four(start + i), vec4(i, i + 1u, i + 2u, i + 3u) < vec4(length));
+    return select(vec4<V>(), $(x)_four(start + i), vec4(i, i + 1u, i + 2u, i + 3u) < vec4(length));
 }
 
-fn b_run(start: u32, i: u32, length: u32) -> vec4<V> {
-    if i >= length {
-        return vec4<V>();
-    }
-    return select(vec4<V>(), b_four(start + i), vec4(i, i + 1u, i + 2u, i + 3u) < vec4(length));
-}
-
+#endfor
 // Values i .. i + 4 of an element of c.
 #if CONCAT
 fn combine_four(entry: vec4<u32>, i: u32) -> vec4<R> {

@@ -68,24 +68,18 @@ fn half_in(word: u32, at: u32) -> V {
     return unpack2x16float(half).x;
 #endif
 }
-
-fn load_a(at: u32) -> V {
-    return half_in(a[at / 2u], at);
-}
-
-fn load_b(at: u32) -> V {
-    return half_in(b[at / 2u], at);
-}
-#else
-fn load_a(at: u32) -> V {
-    return a[at];
-}
-
-fn load_b(at: u32) -> V {
-    return b[at];
-}
 #endif
 
+#for x in a, b
+fn load_$(x)(at: u32) -> V {
+#if F16
+    return half_in($(x)[at / 2u], at);
+#else
+    return $(x)[at];
+#endif
+}
+
+#endfor
 // Where a value lies in a and b, and whether it does.
 struct Place {
     a: u32,

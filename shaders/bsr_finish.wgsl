@@ -4,8 +4,8 @@
 // on two entries for each heavy row: (row of blocks, pieces after the first), (the first one's slot counted from 0, 0).
 // `list`: see bsr_matmul.
 //
-// p.strips counts strips per block. A block has p.block_high rows, and the matrix p.high. p.transposed: slots are stored
-// column by column.
+// p.strips counts strips per block. A block has p.block_high rows, and the matrix p.high. p.transposed: slots are
+// stored column by column.
 
 #params
 @group(0) @binding(1) var<storage, read_write> c: array<E>;

@@ -27,33 +27,17 @@ const CHUNK = 128u;
 #include "entries"
 #include "modes"
 
-fn x_extents(e: u32) -> vec3<u32> {
-    let at = p.pair_left + 1u + p.rank * e;
+#for x before in x p.pair_left, y p.pair_right, c p.elements
+fn $(x)_extents(e: u32) -> vec3<u32> {
+    let at = $(before) + 1u + p.rank * e;
     switch p.rank {
-        case 1u: { return vec3(1u, x_meta[e + 1u] - x_meta[e], 1u); }
-        case 2u: { return vec3(1u, x_meta[at], x_meta[at + 1u]); }
-        default: { return vec3(x_meta[at], x_meta[at + 1u], x_meta[at + 2u]); }
+        case 1u: { return vec3(1u, $(x)_meta[e + 1u] - $(x)_meta[e], 1u); }
+        case 2u: { return vec3(1u, $(x)_meta[at], $(x)_meta[at + 1u]); }
+        default: { return vec3($(x)_meta[at], $(x)_meta[at + 1u], $(x)_meta[at + 2u]); }
     }
 }
 
-fn y_extents(e: u32) -> vec3<u32> {
-    let at = p.pair_right + 1u + p.rank * e;
-    switch p.rank {
-        case 1u: { return vec3(1u, y_meta[e + 1u] - y_meta[e], 1u); }
-        case 2u: { return vec3(1u, y_meta[at], y_meta[at + 1u]); }
-        default: { return vec3(y_meta[at], y_meta[at + 1u], y_meta[at + 2u]); }
-    }
-}
-
-fn c_extents(e: u32) -> vec3<u32> {
-    let at = p.elements + 1u + p.rank * e;
-    switch p.rank {
-        case 1u: { return vec3(1u, c_meta[e + 1u] - c_meta[e], 1u); }
-        case 2u: { return vec3(1u, c_meta[at], c_meta[at + 1u]); }
-        default: { return vec3(c_meta[at], c_meta[at + 1u], c_meta[at + 2u]); }
-    }
-}
-
+#endfor
 // The first tap that overlaps x at result f, where x has m values.
 fn first_tap(f: u32, m: u32) -> u32 {
     return select(0u, f + 1u - m, f + 1u > m);
@@ -99,22 +83,12 @@ fn x_value(column: u32, width: u32, m: u32, row: u32) -> E {
     }
     let tap_rows = n.z * y_step;
 
-    var c0 = E(0);
-    var c1 = E(0);
-    var c2 = E(0);
-    var c3 = E(0);
-    var c4 = E(0);
-    var c5 = E(0);
-    var c6 = E(0);
-    var c7 = E(0);
-    var all0 = E(0);
-    var all1 = E(0);
-    var all2 = E(0);
-    var all3 = E(0);
-    var all4 = E(0);
-    var all5 = E(0);
-    var all6 = E(0);
-    var all7 = E(0);
+#for r R
+    var c$(r) = E(0);
+#endfor
+#for r R
+    var all$(r) = E(0);
+#endfor
     var chunk = 0u;
     let end0 = min(n.x, f0 + 1u);
     let end1 = min(n.y, f1 + p.stride_1 * (results - 1u) + 1u);
@@ -130,18 +104,14 @@ fn x_value(column: u32, width: u32, m: u32, row: u32) -> E {
                 chunk += stop - t1;
                 if p.stride_1 == 1u {
                     // v_i is x in row f1 + i - t1.
-                    var v1 = x_value(x_column, m.z, m.y, f1 + 1u - t1);
-                    var v2 = x_value(x_column, m.z, m.y, f1 + 2u - t1);
-                    var v3 = x_value(x_column, m.z, m.y, f1 + 3u - t1);
-                    var v4 = x_value(x_column, m.z, m.y, f1 + 4u - t1);
-                    var v5 = x_value(x_column, m.z, m.y, f1 + 5u - t1);
-                    var v6 = x_value(x_column, m.z, m.y, f1 + 6u - t1);
-                    var v7 = x_value(x_column, m.z, m.y, f1 + 7u - t1);
+#for i R - 1
+                    var v$(i + 1) = x_value(x_column, m.z, m.y, f1 + $(i + 1)u - t1);
+#endfor
                     for (; t1 + 4u <= stop; t1 += 4u) {
                         let u0 = x_value(x_column, m.z, m.y, f1 - t1);
-                        let u1 = x_value(x_column, m.z, m.y, f1 - t1 - 1u);
-                        let u2 = x_value(x_column, m.z, m.y, f1 - t1 - 2u);
-                        let u3 = x_value(x_column, m.z, m.y, f1 - t1 - 3u);
+#for i 3
+                        let u$(i + 1) = x_value(x_column, m.z, m.y, f1 - t1 - $(i + 1)u);
+#endfor
                         let y0 = y[tap_at];
                         let y1 = y[tap_at + tap_rows];
                         let y2 = y[tap_at + 2u * tap_rows];
@@ -168,12 +138,9 @@ fn x_value(column: u32, width: u32, m: u32, row: u32) -> E {
                         let y0 = y[tap_at];
                         c0 += u0 * y0; c1 += v1 * y0; c2 += v2 * y0; c3 += v3 * y0;
                         c4 += v4 * y0; c5 += v5 * y0; c6 += v6 * y0; c7 += v7 * y0;
-                        v7 = v6;
-                        v6 = v5;
-                        v5 = v4;
-                        v4 = v3;
-                        v3 = v2;
-                        v2 = v1;
+#for i R - 2
+                        v$(R - 1 - i) = v$(R - 2 - i);
+#endfor
                         v1 = u0;
                         tap_at += tap_rows;
                     }
@@ -184,12 +151,9 @@ fn x_value(column: u32, width: u32, m: u32, row: u32) -> E {
                         let y0 = y[tap_at];
                         c0 += x_value(x_column, m.z, m.y, row) * y0;
                         c1 += x_value(x_column, m.z, m.y, row + s) * y0;
-                        c2 += x_value(x_column, m.z, m.y, row + 2u * s) * y0;
-                        c3 += x_value(x_column, m.z, m.y, row + 3u * s) * y0;
-                        c4 += x_value(x_column, m.z, m.y, row + 4u * s) * y0;
-                        c5 += x_value(x_column, m.z, m.y, row + 5u * s) * y0;
-                        c6 += x_value(x_column, m.z, m.y, row + 6u * s) * y0;
-                        c7 += x_value(x_column, m.z, m.y, row + 7u * s) * y0;
+#for i R - 2
+                        c$(i + 2) += x_value(x_column, m.z, m.y, row + $(i + 2)u * s) * y0;
+#endfor
                         tap_at += tap_rows;
                     }
                 }

@@ -54,91 +54,62 @@ fn y_value(o: Operands, j: u32) -> E {
 
 // Computes results q0 ... q0 + count - 1 into the workgroup's strip lid.
 fn make_strip(o: Operands, q0: u32, count: u32, lid: u32) {
-    var c0 = E(0);
-    var c1 = E(0);
-    var c2 = E(0);
-    var c3 = E(0);
-    var c4 = E(0);
-    var c5 = E(0);
-    var c6 = E(0);
+#for r R
+    var c$(r) = E(0);
+#endfor
     var j = select(0u, q0 + 1u - o.m, q0 + 1u > o.m);
     let end = min(o.n, q0 + count);
-    var all0 = E(0);
-    var all1 = E(0);
-    var all2 = E(0);
-    var all3 = E(0);
-    var all4 = E(0);
-    var all5 = E(0);
-    var all6 = E(0);
+#for r R
+    var all$(r) = E(0);
+#endfor
     var chunk = 0u;
     let top = q0 + R - 1u;
     // v_i is x at top - j - i.
     var v0 = x_value(o, top - j);
-    var v1 = x_value(o, top - j - 1u);
-    var v2 = x_value(o, top - j - 2u);
-    var v3 = x_value(o, top - j - 3u);
-    var v4 = x_value(o, top - j - 4u);
-    var v5 = x_value(o, top - j - 5u);
+#for i R - 2
+    var v$(i + 1) = x_value(o, top - j - $(i + 1)u);
+#endfor
     for (; j + R <= end; j += R) {
         let at = q0 - j;
-        let v6 = x_value(o, at);
-        let v7 = x_value(o, at - 1u);
-        let v8 = x_value(o, at - 2u);
-        let v9 = x_value(o, at - 3u);
-        let v10 = x_value(o, at - 4u);
-        let v11 = x_value(o, at - 5u);
-        let v12 = x_value(o, at - 6u);
+        let v$(R - 1) = x_value(o, at);
+#for i R - 1
+        let v$(i + R) = x_value(o, at - $(i + 1)u);
+#endfor
         let t0 = y_value(o, j);
-        let t1 = y_value(o, j + 1u);
-        let t2 = y_value(o, j + 2u);
-        let t3 = y_value(o, j + 3u);
-        let t4 = y_value(o, j + 4u);
-        let t5 = y_value(o, j + 5u);
-        let t6 = y_value(o, j + 6u);
-        c0 += v6 * t0; c1 += v5 * t0; c2 += v4 * t0; c3 += v3 * t0; c4 += v2 * t0; c5 += v1 * t0; c6 += v0 * t0;
-        c0 += v7 * t1; c1 += v6 * t1; c2 += v5 * t1; c3 += v4 * t1; c4 += v3 * t1; c5 += v2 * t1; c6 += v1 * t1;
-        c0 += v8 * t2; c1 += v7 * t2; c2 += v6 * t2; c3 += v5 * t2; c4 += v4 * t2; c5 += v3 * t2; c6 += v2 * t2;
-        c0 += v9 * t3; c1 += v8 * t3; c2 += v7 * t3; c3 += v6 * t3; c4 += v5 * t3; c5 += v4 * t3; c6 += v3 * t3;
-        c0 += v10 * t4; c1 += v9 * t4; c2 += v8 * t4; c3 += v7 * t4; c4 += v6 * t4; c5 += v5 * t4; c6 += v4 * t4;
-        c0 += v11 * t5; c1 += v10 * t5; c2 += v9 * t5; c3 += v8 * t5; c4 += v7 * t5; c5 += v6 * t5; c6 += v5 * t5;
-        c0 += v12 * t6; c1 += v11 * t6; c2 += v10 * t6; c3 += v9 * t6; c4 += v8 * t6; c5 += v7 * t6; c6 += v6 * t6;
-        v0 = v7;
-        v1 = v8;
-        v2 = v9;
-        v3 = v10;
-        v4 = v11;
-        v5 = v12;
+#for i R - 1
+        let t$(i + 1) = y_value(o, j + $(i + 1)u);
+#endfor
+#for t R; r R
+        c$(r) += v$(R - 1 + t - r) * t$(t);
+#endfor
+#for i R - 1
+        v$(i) = v$(i + R);
+#endfor
         chunk += R;
         if chunk == CHUNK {
             chunk = 0u;
-            all0 += c0; all1 += c1; all2 += c2; all3 += c3; all4 += c4; all5 += c5; all6 += c6;
-            c0 = E(0);
-            c1 = E(0);
-            c2 = E(0);
-            c3 = E(0);
-            c4 = E(0);
-            c5 = E(0);
-            c6 = E(0);
+#for r R
+            all$(r) += c$(r);
+#endfor
+#for r R
+            c$(r) = E(0);
+#endfor
         }
     }
     for (; j < end; j += 1u) {
-        let v6 = x_value(o, q0 - j);
+        let v$(R - 1) = x_value(o, q0 - j);
         let t = y_value(o, j);
-        c0 += v6 * t; c1 += v5 * t; c2 += v4 * t; c3 += v3 * t; c4 += v2 * t; c5 += v1 * t; c6 += v0 * t;
-        v0 = v1;
-        v1 = v2;
-        v2 = v3;
-        v3 = v4;
-        v4 = v5;
-        v5 = v6;
+#for r R
+        c$(r) += v$(R - 1 - r) * t;
+#endfor
+#for i R - 1
+        v$(i) = v$(i + 1);
+#endfor
     }
     sh_values[R * lid] = all0 + c0;
-    sh_values[R * lid + 1u] = all1 + c1;
-    sh_values[R * lid + 2u] = all2 + c2;
-    sh_values[R * lid + 3u] = all3 + c3;
-    sh_values[R * lid + 4u] = all4 + c4;
-    sh_values[R * lid + 5u] = all5 + c5;
-    sh_values[R * lid + 6u] = all6 + c6;
+#for i R - 1
+    sh_values[R * lid + $(i + 1)u] = all$(i + 1) + c$(i + 1);
+#endfor
 }
 
 #main {

@@ -3,7 +3,7 @@ alias E = u32;
 const ELEMENTWISE = 0u;
 const ONE_TO_ALL = 1u;
 const ALL_TO_ALL = 2u;
-// c = f(a, b) for every pair of vectors, where `met` knows what a missing entry is: f is a row of the table in
+// c = f(a, b) for every pair of vectors, where `combine` knows what a missing entry is: f is a row of the table in
 // src/ops/ambient. CONCAT: b behind a.
 //
 // A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
@@ -45,13 +45,6 @@ struct Entry {
     at: vec4<u32>,
 }
 
-// The linear index of a workgroup in its dispatch.
-//
-// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
-// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
-fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
-    return p.first_group + wid.y * count.x + wid.x;
-}
 // The elements of the two operands in pair i. p.pair_kind says how elements pair up, p.pair_right is the size of the
 // right batch, and pair_list holds the listed pairs.
 fn pair_of(i: u32) -> vec2<u32> {
@@ -83,10 +76,11 @@ fn find_element(v: u32, n: u32, lid: u32) -> u32 {
     }
     return low;
 }
-// The function of a row of the table in src/ops/ambient: the types V, of what is computed, and R, of a result; `value`,
-// of all operands; and of two `met`, which knows what a missing entry is, and whether only the OVERLAP counts.
+// The function of a row of the table in src/ops/ambient: V, the type in which it is computed; R, the type of a result;
+// `value`, the function itself; and for two operands `combine`, where an operand may have no entry: in_a and in_b say
+// which have one. OVERLAP: the result is 0 unless both have one.
 //
-// Uses: E, the row's texts, and what its expression does.
+// Uses: E, the row's texts, and what its expression uses.
 // Whether x is NaN, tested by its bits: a compiler may assume that `x != x` is never true.
 fn is_nan(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
@@ -152,18 +146,18 @@ alias R = u32;
 fn value(x: V, y: V) -> R {
     return u32(is_less(x, y));
 }
-fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
+fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return value(x, y);
 }
 const OVERLAP = false;
-// For each operand the type of its binding, `a_one`, a value of it, and `a_four`, four consecutive ones, whose places are
-// counted in values; for results the type of their binding, and `packed`, what four of them are there.
+// For each operand: the type of its binding; `a_one`, which loads one value; and `a_four`, which loads four consecutive
+// ones. Places count values. For results: the type of their binding, and `packed`, which converts four of them to it.
 //
 // WIDE: results are complex, and made one by one, so that there is only `a_one`.
 //
 // Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
 //
-// Uses: E, V and R of "met", the bindings, and the row's texts.
+// Uses: E, V and R of "combine", the bindings, and the row's texts.
 alias A = u32;
 fn a_one(at: u32) -> V {
     let half = (a[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
@@ -308,10 +302,10 @@ fn combine_four(entry: vec4<u32>, i: u32) -> vec4<R> {
     let in_a = vec4(i, i + 1u, i + 2u, i + 3u) < vec4(entry.z);
     let in_b = vec4(i, i + 1u, i + 2u, i + 3u) < vec4(entry.w);
     return vec4(
-        met(x.x, y.x, in_a.x, in_b.x),
-        met(x.y, y.y, in_a.y, in_b.y),
-        met(x.z, y.z, in_a.z, in_b.z),
-        met(x.w, y.w, in_a.w, in_b.w),
+        combine(x.x, y.x, in_a.x, in_b.x),
+        combine(x.y, y.y, in_a.y, in_b.y),
+        combine(x.z, y.z, in_a.z, in_b.z),
+        combine(x.w, y.w, in_a.w, in_b.w),
     );
 }
 
@@ -346,19 +340,26 @@ fn quad(v: u32, tile: Tile) -> vec4<R> {
             if in_b {
                 y = b_one(entry.at.y + j);
             }
-            results[k] = met(x, y, in_a, in_b);
+            results[k] = combine(x, y, in_a, in_b);
         }
     }
     return results;
 }
 
+// The linear index of a workgroup in its dispatch.
+//
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
+fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
+    return p.first_group + wid.y * count.x + wid.x;
+}
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
     @builtin(local_invocation_index) lid: u32,
 ) {
-    let group = group_index(wid, groups);
+    let group = group_index(wid, count);
     if group >= p.groups {
         return;
     }

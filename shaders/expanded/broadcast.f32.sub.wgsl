@@ -43,13 +43,6 @@ struct Entry {
     b: vec3<u32>,
 }
 
-// The linear index of a workgroup in its dispatch.
-//
-// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
-// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
-fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
-    return p.first_group + wid.y * count.x + wid.x;
-}
 // The element of the result that contains value v: the last e below n with c_meta[e] <= v.
 //
 // All invocations of the workgroup search together, with WG probes per round: three rounds for 16 million elements.
@@ -71,10 +64,11 @@ fn find_element(v: u32, n: u32, lid: u32) -> u32 {
     }
     return low;
 }
-// The function of a row of the table in src/ops/ambient: the types V, of what is computed, and R, of a result; `value`,
-// of all operands; and of two `met`, which knows what a missing entry is, and whether only the OVERLAP counts.
+// The function of a row of the table in src/ops/ambient: V, the type in which it is computed; R, the type of a result;
+// `value`, the function itself; and for two operands `combine`, where an operand may have no entry: in_a and in_b say
+// which have one. OVERLAP: the result is 0 unless both have one.
 //
-// Uses: E, the row's texts, and what its expression does.
+// Uses: E, the row's texts, and what its expression uses.
 // Whether x is NaN, tested by its bits: a compiler may assume that `x != x` is never true.
 fn is_nan(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
@@ -107,18 +101,18 @@ alias R = V;
 fn value(x: V, y: V) -> R {
     return x - y;
 }
-fn met(x: V, y: V, in_a: bool, in_b: bool) -> R {
+fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return value(x, y);
 }
 const OVERLAP = false;
-// For each operand the type of its binding, `a_one`, a value of it, and `a_four`, four consecutive ones, whose places are
-// counted in values; for results the type of their binding, and `packed`, what four of them are there.
+// For each operand: the type of its binding; `a_one`, which loads one value; and `a_four`, which loads four consecutive
+// ones. Places count values. For results: the type of their binding, and `packed`, which converts four of them to it.
 //
 // WIDE: results are complex, and made one by one, so that there is only `a_one`.
 //
 // Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
 //
-// Uses: E, V and R of "met", the bindings, and the row's texts.
+// Uses: E, V and R of "combine", the bindings, and the row's texts.
 alias A = vec4<E>;
 fn a_one(at: u32) -> E {
     return a[at / 4u][at % 4u];
@@ -349,13 +343,20 @@ fn quad(v: u32, tile: Tile) -> vec4<R> {
     return results;
 }
 
+// The linear index of a workgroup in its dispatch.
+//
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
+fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
+    return p.first_group + wid.y * count.x + wid.x;
+}
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
     @builtin(local_invocation_index) lid: u32,
 ) {
-    let group = group_index(wid, groups);
+    let group = group_index(wid, count);
     if group >= p.groups {
         return;
     }

@@ -37,6 +37,9 @@ const B_PITCH = 32u;
 //
 // Sums are blocked by at most 512 products, in the order of the blocks. Values of a block beyond the matrix are never
 // read, and are written as 0.
+//
+// p.strips counts tiles per block height. Blocks of f are p.block_high × p.block_wide, with the strides p.block_row and
+// p.block_column, and f is p.high × p.wide. After p.chunk stages, a sum is added to the stored result.
 
 struct Params {
     first_group: u32,
@@ -45,18 +48,14 @@ struct Params {
     b_base: u32,
     pieces: u32,
     piece_count: u32,
-    // Tiles per block height.
     strips: u32,
     panels: u32,
-    // Rows and columns of a block of f, and of f.
     block_high: u32,
     block_wide: u32,
     high: u32,
     wide: u32,
-    // Strides inside a block of f.
     block_row: u32,
     block_column: u32,
-    // Stages that are summed before the sum is added to the stored result.
     chunk: u32,
 }
 
@@ -71,13 +70,6 @@ struct Params {
 // A stage consists of two halves of eight inner products; every block side is a multiple of eight.
 const HALF = 8u;
 
-// The linear index of a workgroup in its dispatch.
-//
-// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
-// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
-fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
-    return p.first_group + wid.y * count.x + wid.x;
-}
 // The factors a and b, by value and by quad; indices count values. With HALVES the factors hold words of two f16.
 // The same as `shifted` with i modulo 4, by selections: branches would prevent the loads of a stage from being in
 // flight together.
@@ -601,6 +593,13 @@ fn make_tile(t: Tile, lid: u32) {
     }
 }
 
+// The linear index of a workgroup in its dispatch.
+//
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
+fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
+    return p.first_group + wid.y * count.x + wid.x;
+}
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,

@@ -56,6 +56,9 @@ const B_FROM = 0u;
 // `order` and `list` are those of bsr_matmul.wgsl, except that `list` has the pitch of b (of b and a) instead of
 // strides, and that an entry from p.panels on has the number of tiles after its column. Sums are chains of additions of
 // SIDE products, 16 or 8 (EIGHT), in the order of the blocks. With p.halves c is f16.
+//
+// The first p.long_count pieces are computed for all panels before the others, which are computed panel by panel. Blocks
+// of f have HIGH rows and p.block_wide columns, and f is p.high × p.wide.
 
 struct Params {
     first_group: u32,
@@ -64,10 +67,8 @@ struct Params {
     b_base: u32,
     pieces: u32,
     piece_count: u32,
-    // Pieces that are computed for all panels before the others, which are computed panel by panel.
     long_count: u32,
     panels: u32,
-    // Columns of a block of f, and rows and columns of f. Blocks have HIGH rows.
     block_wide: u32,
     high: u32,
     wide: u32,

@@ -42,13 +42,6 @@ struct Item {
     start: u32, // of the window; PARTS only
 }
 
-// The linear index of a workgroup in its dispatch.
-//
-// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
-// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
-fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
-    return p.first_group + wid.y * count.x + wid.x;
-}
 // Complex numbers as (re, im). fma is explicit, so that all kernels round alike.
 fn c_mul(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     return vec2(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x));
@@ -655,6 +648,13 @@ fn convolve(group: u32, lid: u32) {
     }
 }
 
+// The linear index of a workgroup in its dispatch.
+//
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
+fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
+    return p.first_group + wid.y * count.x + wid.x;
+}
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,

@@ -15,6 +15,8 @@ const THREADS = 32u;
 // With w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}). `fft_filter.wgsl` computes the filter of each n.
 // The third word of an item holds n in 13 bits, then a bit set for 2 n real values treated as n complex ones, and then
 // the index of its filter.
+//
+// The filters of this LENGTH begin at p.filters.
 
 struct Params {
     first_group: u32,
@@ -30,7 +32,7 @@ struct Params {
     x_base: u32,
     load: u32,
     store: u32,
-    filters: u32, // offset of the filters of this LENGTH
+    filters: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
@@ -40,13 +42,6 @@ struct Params {
 @group(0) @binding(4) var<storage, read> twiddles: array<vec2<f32>>;
 @group(0) @binding(5) var<storage, read> filters: array<vec2<f32>>;
 
-// The linear index of a workgroup in its dispatch.
-//
-// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
-// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
-fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
-    return p.first_group + wid.y * count.x + wid.x;
-}
 // Item i of the dispatch: (offset in x, offset in y, n, bits of the factor). Beyond the last item, an empty one, which
 // reads and writes nothing.
 //
@@ -847,6 +842,13 @@ fn store_halved(
     }
 }
 
+// The linear index of a workgroup in its dispatch.
+//
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
+fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
+    return p.first_group + wid.y * count.x + wid.x;
+}
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,

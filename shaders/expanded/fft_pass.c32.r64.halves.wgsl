@@ -48,13 +48,6 @@ const PAIRS_BACK = REAL | EXCHANGED | PAIRED;
 
 var<workgroup> sh_exchange: array<f32, HELD * THREADS * C>;
 
-// The linear index of a workgroup in its dispatch.
-//
-// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
-// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
-fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
-    return p.first_group + wid.y * count.x + wid.x;
-}
 // Complex numbers as (re, im). fma is explicit, so that all kernels round alike.
 fn c_mul(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     return vec2(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x));
@@ -730,6 +723,13 @@ fn weights(unit: u32, j: u32) -> array<vec2<f32>, 5> {
     );
 }
 
+// The linear index of a workgroup in its dispatch.
+//
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
+fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
+    return p.first_group + wid.y * count.x + wid.x;
+}
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,

@@ -11,6 +11,8 @@ const HELD = 8u;
 // each, the first one lowest), and (offset of the twiddles of n, offset of the points of the half circle). The latter
 // is 0 unless the transform is of 2 n real values as n complex ones; see `fft_real.wgsl`. p.length is the length of all
 // items, or 0 if it differs.
+//
+// p.per_group, p.radices, p.twiddles and p.halves are used if all items are alike.
 
 struct Params {
     first_group: u32,
@@ -27,7 +29,7 @@ struct Params {
     load: u32,
     store: u32,
     first_task: u32,
-    per_group: u32, // these four are used if all items are alike
+    per_group: u32,
     radices: u32,
     twiddles: u32,
     halves: u32,
@@ -55,13 +57,6 @@ struct Stage {
     to_result: bool,
 }
 
-// The linear index of a workgroup in its dispatch.
-//
-// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
-// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
-fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
-    return p.first_group + wid.y * count.x + wid.x;
-}
 // Complex numbers as (re, im). fma is explicit, so that all kernels round alike.
 fn c_mul(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     return vec2(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x));
@@ -1899,6 +1894,13 @@ fn store_real(lid: u32, t: Task) {
     }
 }
 
+// The linear index of a workgroup in its dispatch.
+//
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
+fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
+    return p.first_group + wid.y * count.x + wid.x;
+}
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,

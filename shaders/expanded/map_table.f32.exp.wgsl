@@ -27,13 +27,6 @@ const WG = 256u;
 // Quads per invocation, all loaded before any is stored.
 const QUADS = STREAM_TILE / (4u * WG);
 
-// The linear index of a workgroup in its dispatch.
-//
-// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
-// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
-fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
-    return p.first_group + wid.y * count.x + wid.x;
-}
 // Four consecutive values, starting `shift` values into the quad `low` and ending in the next quad, `high`.
 fn shifted(low: vec4<E>, high: vec4<E>, shift: u32) -> vec4<E> {
     switch shift {
@@ -149,6 +142,13 @@ fn mapped(v: vec4<E>, s: V, t: V) -> vec4<E> {
     return vec4(value(v.x, s, t), value(v.y, s, t), value(v.z, s, t), value(v.w, s, t));
 }
 
+// The linear index of a workgroup in its dispatch.
+//
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
+fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
+    return p.first_group + wid.y * count.x + wid.x;
+}
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,

@@ -34,27 +34,6 @@ const B_PITCH = 8u;
 //
 // Sums are blocked by at most 512 products: a depth of at most 512 + ⌈k / 512⌉.
 
-@group(0) @binding(0) var<uniform> p: Params;
-alias Stored = E;
-@group(0) @binding(1) var<storage, read> a: array<vec4<E>>;
-@group(0) @binding(2) var<storage, read> b: array<vec4<E>>;
-@group(0) @binding(3) var<storage, read_write> c: array<vec4<E>>;
-@group(0) @binding(4) var<storage, read> list: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read> bias: array<Stored>;
-@group(0) @binding(6) var<storage, read> residual: array<Stored>;
-
-// The linear index of a workgroup in its dispatch.
-//
-// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
-// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
-fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
-    return p.first_group + wid.y * count.x + wid.x;
-}
-// Shared by the kernels of matrix products: parameters, the list of tiles, and the epilogue.
-//
-// A tile has three entries: (offset of a, of b, of c, rows of the product), (inner extent, columns, row stride of a, of
-// b), (first row and first column of the tile, offset of the bias, 0). They need no further lookup, so all of them are
-// loaded at once.
 struct Params {
     first_group: u32,
     groups: u32,
@@ -69,6 +48,20 @@ struct Params {
     scale: E,
 }
 
+@group(0) @binding(0) var<uniform> p: Params;
+alias Stored = E;
+@group(0) @binding(1) var<storage, read> a: array<vec4<E>>;
+@group(0) @binding(2) var<storage, read> b: array<vec4<E>>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4<E>>;
+@group(0) @binding(4) var<storage, read> list: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> bias: array<Stored>;
+@group(0) @binding(6) var<storage, read> residual: array<Stored>;
+
+// Shared by the kernels of matrix products: parameters, the list of tiles, and the epilogue.
+//
+// A tile has three entries: (offset of a, of b, of c, rows of the product), (inner extent, columns, row stride of a, of
+// b), (first row and first column of the tile, offset of the bias, 0). They need no further lookup, so all of them are
+// loaded at once.
 const RAMP = vec4<u32>(0u, 1u, 2u, 3u);
 
 // c e^(r - h) for 0 <= h < 106 and small r. Uses fixed point, because compilers may reassociate sums of floats, and
@@ -594,6 +587,13 @@ fn make_tile(o: Product, lid: u32) {
     }
 }
 
+// The linear index of a workgroup in its dispatch.
+//
+// A dispatch with more workgroups than one dimension allows is folded into x and y, and a long one is split into
+// several; p.first_group is the first workgroup of this part. Workgroups from p.groups on are idle.
+fn group_index(wid: vec3<u32>, count: vec3<u32>) -> u32 {
+    return p.first_group + wid.y * count.x + wid.x;
+}
 @compute @workgroup_size(WG)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,

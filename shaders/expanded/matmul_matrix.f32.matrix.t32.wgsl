@@ -45,6 +45,20 @@ const B_TWOS = 0u;
 //
 // Sums are a chain of ⌈k / SIDE⌉ additions of SIDE products.
 
+struct Params {
+    first_group: u32,
+    groups: u32,
+    a_base: u32,
+    b_base: u32,
+    tiles: u32,
+    a_transposed: u32,
+    b_transposed: u32,
+    epilogue: u32,
+    bias_base: u32,
+    residual_base: u32,
+    scale: E,
+}
+
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> a: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b: array<vec4<u32>>;
@@ -71,20 +85,6 @@ fn half_of(word: u32, i: u32) -> f32 {
 // A tile has three entries: (offset of a, of b, of c, rows of the product), (inner extent, columns, row stride of a, of
 // b), (first row and first column of the tile, offset of the bias, 0). They need no further lookup, so all of them are
 // loaded at once.
-struct Params {
-    first_group: u32,
-    groups: u32,
-    a_base: u32,
-    b_base: u32,
-    tiles: u32,
-    a_transposed: u32,
-    b_transposed: u32,
-    epilogue: u32,
-    bias_base: u32,
-    residual_base: u32,
-    scale: E,
-}
-
 const RAMP = vec4<u32>(0u, 1u, 2u, 3u);
 
 // c e^(r - h) for 0 <= h < 106 and small r. Uses fixed point, because compilers may reassociate sums of floats, and

@@ -66,60 +66,37 @@ fn convolve_tile(w: Meeting, q0: u32, lid: u32) -> array<E, R> {
             // Chunks with fewer taps have zeros at their beginning.
             let skipped = CHUNK - min(CHUNK, end - j0);
             for (var s0 = skipped / BLOCK * BLOCK; s0 < CHUNK; s0 += BLOCK) {
-                var c0 = E(0);
-                var c1 = E(0);
-                var c2 = E(0);
-                var c3 = E(0);
-                var c4 = E(0);
-                var c5 = E(0);
-                var c6 = E(0);
+#for r R
+                var c$(r) = E(0);
+#endfor
                 var x = R * lid + s0;
                 var w0 = sh_x[x];
-                var w1 = sh_x[x + 1u];
-                var w2 = sh_x[x + 2u];
-                var w3 = sh_x[x + 3u];
-                var w4 = sh_x[x + 4u];
-                var w5 = sh_x[x + 5u];
-                var w6 = E(0);
+#for i R - 2
+                var w$(i + 1) = sh_x[x + $(i + 1)u];
+#endfor
+                var w$(R - 1) = E(0);
                 for (var s = s0; s < s0 + BLOCK; s += R) {
-                    w6 = sh_x[x + 6u];
+                    w$(R - 1) = sh_x[x + $(R - 1)u];
                     var t = sh_y[s];
-                    c0 += w0 * t; c1 += w1 * t; c2 += w2 * t; c3 += w3 * t; c4 += w4 * t; c5 += w5 * t; c6 += w6 * t;
-                    w0 = sh_x[x + 7u];
-                    t = sh_y[s + 1u];
-                    c0 += w1 * t; c1 += w2 * t; c2 += w3 * t; c3 += w4 * t; c4 += w5 * t; c5 += w6 * t; c6 += w0 * t;
-                    w1 = sh_x[x + 8u];
-                    t = sh_y[s + 2u];
-                    c0 += w2 * t; c1 += w3 * t; c2 += w4 * t; c3 += w5 * t; c4 += w6 * t; c5 += w0 * t; c6 += w1 * t;
-                    w2 = sh_x[x + 9u];
-                    t = sh_y[s + 3u];
-                    c0 += w3 * t; c1 += w4 * t; c2 += w5 * t; c3 += w6 * t; c4 += w0 * t; c5 += w1 * t; c6 += w2 * t;
-                    w3 = sh_x[x + 10u];
-                    t = sh_y[s + 4u];
-                    c0 += w4 * t; c1 += w5 * t; c2 += w6 * t; c3 += w0 * t; c4 += w1 * t; c5 += w2 * t; c6 += w3 * t;
-                    w4 = sh_x[x + 11u];
-                    t = sh_y[s + 5u];
-                    c0 += w5 * t; c1 += w6 * t; c2 += w0 * t; c3 += w1 * t; c4 += w2 * t; c5 += w3 * t; c6 += w4 * t;
-                    w5 = sh_x[x + 12u];
-                    t = sh_y[s + 6u];
-                    c0 += w6 * t; c1 += w0 * t; c2 += w1 * t; c3 += w2 * t; c4 += w3 * t; c5 += w4 * t; c6 += w5 * t;
+#for r R
+                    c$(r) += w$(r) * t;
+#endfor
+#for k R - 1
+                    w$(k) = sh_x[x + $(k + R)u];
+                    t = sh_y[s + $(k + 1)u];
+#for r R
+                    c$(r) += w$($(k + r + 1) % R) * t;
+#endfor
+#endfor
                     x += R;
                 }
-                chunk[0] += c0;
-                chunk[1] += c1;
-                chunk[2] += c2;
-                chunk[3] += c3;
-                chunk[4] += c4;
-                chunk[5] += c5;
-                chunk[6] += c6;
+#for r R
+                chunk[$(r)] += c$(r);
+#endfor
             }
-            all[0] += chunk[0];
-            all[1] += chunk[1];
-            all[2] += chunk[2];
-            all[3] += chunk[3];
-            all[4] += chunk[4];
-            all[5] += chunk[5];
-            all[6] += chunk[6];
+#for r R
+            all[$(r)] += chunk[$(r)];
+#endfor
         }
     }
     return all;

@@ -5,14 +5,15 @@
 //! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the
 //! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
 //!
+//! `#params` writes the parameter block and its binding, with the fields that the kernel's `params!` declares, all of
+//! them u32; `#params scale: f32` gives one of them another type. `#main {` begins the entry point: `group` is the index
+//! of the workgroup, of WG invocations, and `lid` that of the invocation.
+//!
 //! `#for s COUNT` .. `#endfor` writes lines once for each s below COUNT, and `$(s * STEP + 1)` in a line is a number:
-//! names are the variable, and the numbers and texts of the variant. `#for x at in a row, b column` writes them once
-//! for each pair of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block load x k` ..
-//! `#endblock` names lines that `#use load a, k + 1u` writes, with these texts for its parameters. `##` begins a
-//! comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag. `#params` writes the
-//! parameter block and its binding, with the fields that the kernel's `params!` declares; `#params scale: f32` gives one
-//! of them another type than u32. `#main {` begins the entry point: a workgroup of WG invocations has the index `group`,
-//! and an invocation the index `lid`.
+//! names are the variable, the constants, and the numbers and texts of the variant. `#for x at in a row, b column`
+//! writes them once for each pair of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block
+//! load x k` .. `#endblock` names lines that `#use load a, k + 1u` writes, with these texts for its parameters. `##`
+//! begins a comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -102,8 +103,9 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
             other => other.name(),
         }
     );
-    let numbers = v.numbers();
-    for (name, value) in kernel.constants.iter().copied().flatten().chain(&numbers) {
+    let mut numbers: Vec<_> = kernel.constants.concat();
+    numbers.extend(v.numbers());
+    for (name, value) in &numbers {
         let _ = writeln!(out, "const {name} = {value}u;");
     }
     let mut expansion = Expansion {

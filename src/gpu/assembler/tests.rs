@@ -122,9 +122,11 @@ fn loops_write_their_lines_once_for_each_value() {
     );
     let inner = "#for x X in a COUNT, b STEP; s $(X) / 4\n$(x)$(s)\n#endfor";
     assert_eq!(expand(inner).unwrap(), "a0\nb0\nb1\nb2\nb3\n");
-    let compared = "#for s COUNT\n#if 1 < s\n#if s * 8 == STEP\n$(s)\n#endif\n#else\n#if $(s) == 0\nx\n#endif\n#endif\n#endfor";
+    let compared = "#for s COUNT\n#if 1 < s\n#if s * 8 == STEP\n$(s)\n#endif\n#else\n\
+         #if $(s) == 0\nx\n#endif\n#endif\n#endfor";
     assert_eq!(expand(compared).unwrap(), "x\n2\n");
-    let block = "#block load x k\nlet $(x) = $(k);\n\n    #use both\n#endblock\n#block both\ny\n#endblock\n{\n    #use load a0, (k + 1u)\n}";
+    let block = "#block load x k\nlet $(x) = $(k);\n\n    #use both\n#endblock\n\
+         #block both\ny\n#endblock\n{\n    #use load a0, (k + 1u)\n}";
     assert_eq!(
         expand(block).unwrap(),
         "{\n    let a0 = (k + 1u);\n\n        y\n}\n"
