@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `refuses` | requests for gigabytes are refused immediately, in the operation's name, without allocating anything |
 //! | `injected` | after any failed allocation of this library: an error, no leak, and correct results later |
-//! | `large` | the same for allocations of 16 KiB or more outside the matrix product and FFT crates, wgpu and constant tables |
+//! | `large` | the same from 16 KiB on, outside the matrix product and FFT crates, wgpu and constant tables |
 //! | `budget` | tensors of CPU devices take their size from the budget, and all threads together never exceed it |
 //! | `workspaces` | workspaces of CPU convolutions and FFT plans are counted, and `trim` frees them |
 //!
