@@ -58,7 +58,9 @@
     not(feature = "gpu"),
     allow(
         dead_code,
+        irrefutable_let_patterns,
         unused_imports,
+        unused_variables,
         reason = "plans also describe GPU work, which this build does not read"
     )
 )]

@@ -137,21 +137,14 @@ fn words(indices: &Indices) -> Result<Arc<PlanBuffer>> {
 fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, indices: &Indices) {
     let (x, x_layout) = args.input::<T>(0);
     let pairs = args.pairs();
-    let output = &mut args.outputs[0];
-    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    let offsets = output.layout.offsets();
-    // The last word of f16 may be half unused.
-    par_tiles(
-        offsets,
-        &mut c[..offsets.total()],
-        |element, within, out| {
-            let (i, j) = pairs.get(element);
-            let x = &x[x_layout.offsets().range(i)];
-            let list = indices.list(j);
-            let width = offsets.length(element) / list.len();
-            gather_rows(out, within.start, width, x, list);
-        },
-    );
+    let (c, layout) = args.output::<T>(0);
+    par_tiles(layout.offsets(), c, |element, within, out| {
+        let (i, j) = pairs.get(element);
+        let x = &x[x_layout.offsets().range(i)];
+        let list = indices.list(j);
+        let width = layout.length(element) / list.len();
+        gather_rows(out, within.start, width, x, list);
+    });
 }
 
 /// Copies the values from `from` on of the rows of `x` that the list names.

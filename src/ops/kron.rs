@@ -210,13 +210,12 @@ fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>, rank: usize, merged: Option<&[Lay
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
-    let output = &mut args.outputs[0];
-    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    let (c, layout) = args.output::<T>(0);
     let [a_merged, b_merged] = match merged {
         Some([a, b]) => [a, b],
         None => [a_layout, b_layout],
     };
-    par_tiles(output.layout.offsets(), c, |element, within, out| {
+    par_tiles(layout.offsets(), c, |element, within, out| {
         let (i, j) = pairs.get(element);
         let x = &a[a_layout.offsets().range(i)];
         let y = &b[b_layout.offsets().range(j)];

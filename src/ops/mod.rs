@@ -8,7 +8,6 @@ mod butterfly;
 pub(crate) mod cast;
 pub(crate) mod conv;
 pub(crate) mod convert;
-#[cfg(feature = "gpu")]
 mod coop_tile;
 pub(crate) mod correlate_max;
 pub(crate) mod eval;
@@ -24,7 +23,6 @@ mod op;
 mod ordered;
 mod parallel;
 pub(crate) mod pooling;
-#[cfg(feature = "gpu")]
 mod product_tile;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
@@ -46,7 +44,6 @@ use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
 
 /// Every kernel of the library. A kernel that is not listed here is never compiled.
-#[cfg(feature = "gpu")]
 pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::FLAT,
     &ambient::VECTORS,
@@ -189,8 +186,8 @@ fn stream_groups(values: usize) -> u32 {
     values.div_ceil(STREAM_TILE) as u32
 }
 
-/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list of pairs to bind. If there is no
-/// list, the binding is `unused`, which the kernel does not read.
+/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list of pairs to bind, or `unused` if
+/// there is no list.
 fn pair_params(
     op: &'static str,
     pairs: &Pairs,

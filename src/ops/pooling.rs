@@ -272,11 +272,7 @@ impl<T> Rows<'_, T> {
 /// Writes `of(rows)` for every window.
 fn each<T: Scalar>(args: &mut CpuArgs<'_>, windows: Windows, of: impl Fn(Rows<'_, T>) -> T + Sync) {
     let (x, x_layout) = args.input::<T>(0);
-    let output = &mut args.outputs[0];
-    let layout = output.layout;
-    let y: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    // The last word may hold one extra half.
-    let y = &mut y[..layout.total()];
+    let (y, layout) = args.output::<T>(0);
     let Windows { extents, strides } = windows;
     par_tiles(
         layout.offsets(),

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::{STREAM, bits_of, par_tiles, stream_groups};
 use crate::plan::{
-    Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,
-    Param, Plan, PlanBuffer, Slot, Variant, cost_of, params, slots, stream_tile,
+    Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer,
+    Slot, Variant, cost_of, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Offsets, Permutation, total_overflow};
 use crate::{Error, Result, host};
@@ -161,18 +161,11 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
 
 fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, elements: &[u32]) {
     let (x, x_layout) = args.input::<T>(0);
-    let output = &mut args.outputs[0];
-    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    let offsets = output.layout.offsets();
-    // The last word of f16 may be half unused.
-    par_tiles(
-        offsets,
-        &mut c[..offsets.total()],
-        |element, within, out| {
-            let from = x_layout.offsets().range(elements[element] as usize);
-            out.copy_from_slice(&x[from][within]);
-        },
-    );
+    let (c, layout) = args.output::<T>(0);
+    par_tiles(layout.offsets(), c, |element, within, out| {
+        let from = x_layout.offsets().range(elements[element] as usize);
+        out.copy_from_slice(&x[from][within]);
+    });
 }
 
 /// All elements of several batches, one batch after the other, over values of one type.
@@ -227,15 +220,9 @@ impl Join {
         }
         let offsets = Offsets::from_vec_unchecked(offsets);
         let result = Layout::unchecked(offsets, rank, extents);
-        Ok(Launch {
-            op: OP,
-            outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-            scratch: Vec::new(),
-            work: cost_of(&dispatches),
-            dispatches,
-            pairs: None,
-            twin: CpuKernel::new(join_twin),
-        })
+        let (work, twin) = (cost_of(&dispatches), CpuKernel::new(join_twin));
+        let gpu = (dispatches, Vec::new());
+        Ok(Launch::of(OP, dtype, result, gpu, work, twin))
     }
 }
 

@@ -97,10 +97,6 @@ pub(crate) fn cost_of(dispatches: &[Dispatch]) -> u64 {
 /// Data made by a plan. Devices cache copies of it by its identity.
 pub(crate) struct PlanBuffer {
     data: Vec<u32>,
-    #[cfg_attr(
-        not(feature = "gpu"),
-        allow(dead_code, reason = "only GPU devices cache copies")
-    )]
     identity: Identity,
 }
 
@@ -116,10 +112,6 @@ impl PlanBuffer {
         &self.data
     }
 
-    #[cfg_attr(
-        not(feature = "gpu"),
-        allow(dead_code, reason = "only GPU devices cache copies")
-    )]
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
     }

@@ -45,17 +45,14 @@ pub(crate) trait Listed: fmt::Debug + Sync {
     /// The flags with which the source is assembled, in the order that the variant's name has them.
     fn flags(&self) -> Cow<'static, [&'static str]>;
     /// The numbers of the row: constants of the shader, by which `#for` counts.
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         Vec::new()
     }
     /// Texts of the row, by the names that the source has for them.
-    #[cfg(feature = "gpu")]
     fn texts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
     /// The text that replaces `#generate "part"`; `None` if the kernel has no such part.
-    #[cfg(feature = "gpu")]
     fn generate(&self, _part: &str) -> Option<String> {
         None
     }

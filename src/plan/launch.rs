@@ -197,12 +197,25 @@ impl Launch {
         dispatch: Dispatch,
         twin: CpuKernel,
     ) -> Launch {
+        let work = dispatch.cost;
+        Launch::of(op, dtype, layout, (vec![dispatch], Vec::new()), work, twin)
+    }
+
+    /// A launch of any dispatches with one result, and with the sizes of their scratch buffers.
+    pub(crate) fn of(
+        op: &'static str,
+        dtype: DType,
+        layout: impl Into<OutputLayout>,
+        (dispatches, scratch): (Vec<Dispatch>, Vec<u64>),
+        work: u64,
+        twin: CpuKernel,
+    ) -> Launch {
         Launch {
             op,
             outputs: vec![Output::new(dtype, layout.into())],
-            scratch: Vec::new(),
-            work: dispatch.cost,
-            dispatches: vec![dispatch],
+            scratch,
+            dispatches,
+            work,
             pairs: None,
             twin,
         }
@@ -327,6 +340,13 @@ impl<'a> CpuArgs<'a> {
     pub(crate) fn input<T: bytemuck::Pod>(&self, i: usize) -> (&'a [T], &'a Layout) {
         let input = &self.inputs[i];
         (bytemuck::cast_slice(input.bytes), input.layout)
+    }
+
+    /// Result `i`: as many values as its layout has, and the layout.
+    pub(crate) fn output<T: bytemuck::Pod>(&mut self, i: usize) -> (&mut [T], &'a Layout) {
+        let output = &mut self.outputs[i];
+        let values = bytemuck::cast_slice_mut(output.words);
+        (&mut values[..output.layout.total()], output.layout)
     }
 
     /// The pairs of a launch with two operands.

@@ -174,10 +174,6 @@ fn view(operands: &[Operand<'_>], layout: &OutputLayout, skipped: usize) -> Vec<
 fn launched(
     device: &Device,
     launch: &Launch,
-    #[cfg_attr(
-        not(feature = "gpu"),
-        allow(unused_variables, reason = "the CPU prepares nothing")
-    )]
     prepared: &Prepared,
     operands: &[Operand<'_>],
     scalars: &[u32],
@@ -192,13 +188,6 @@ fn launched(
         Backend::Cpu(cpu) => {
             let mut inputs = host::room(launch.op, operands.len())?;
             for operand in operands {
-                #[cfg_attr(
-                    not(feature = "gpu"),
-                    allow(
-                        irrefutable_let_patterns,
-                        reason = "the CPU is the only storage in this build"
-                    )
-                )]
                 let Storage::Cpu(buffer) = operand.storage else {
                     return Err(elsewhere());
                 };

@@ -214,13 +214,6 @@ impl<T: Scalar> Tensor<T> {
     }
 
     fn copy_from_cpu(&self, values: &mut [T]) -> Result<()> {
-        #[cfg_attr(
-            not(feature = "gpu"),
-            allow(
-                irrefutable_let_patterns,
-                reason = "the CPU is the only storage in this build"
-            )
-        )]
         if let Storage::Cpu(buffer) = &self.storage {
             let to: &mut [u8] = bytemuck::cast_slice_mut(values);
             to.copy_from_slice(&buffer.bytes()[self.begin()..][..to.len()]);

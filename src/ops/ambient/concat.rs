@@ -151,21 +151,15 @@ fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut CpuArgs<'_>, concat
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
-    let output = &mut args.outputs[0];
-    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    // The last word may hold one extra half.
-    let c = &mut c[..output.layout.total()];
-    par_tiles(output.layout.offsets(), c, |element, within, out| {
+    let (c, layout) = args.output::<T>(0);
+    par_tiles(layout.offsets(), c, |element, within, out| {
         let (i, j) = pairs.get(element);
         let (x, y) = (
             &a[a_layout.offsets().range(i)],
             &b[b_layout.offsets().range(j)],
         );
-        let (shape, x_shape, y_shape) = (
-            output.layout.shape(element),
-            a_layout.shape(i),
-            b_layout.shape(j),
-        );
+        let (shape, x_shape, y_shape) =
+            (layout.shape(element), a_layout.shape(i), b_layout.shape(j));
         let (extents, x_extents, y_extents) =
             (shape.extents(), x_shape.extents(), y_shape.extents());
         let mut begins = [0; MAX_RANK];

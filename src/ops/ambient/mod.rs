@@ -8,7 +8,6 @@ mod concat;
 mod functions;
 mod spread;
 mod table;
-#[cfg(feature = "gpu")]
 mod text;
 mod twin;
 
@@ -109,7 +108,6 @@ impl Listed for Build {
         }
     }
 
-    #[cfg(feature = "gpu")]
     fn texts(&self) -> Vec<(String, String)> {
         text::of(self.row, self.dtype)
     }

@@ -1,6 +1,6 @@
 //! Spread operands on the CPU: materializes them chunk by chunk.
 
-use bytemuck::{Pod, cast_slice_mut};
+use bytemuck::Pod;
 
 use crate::ops::par_tiles;
 use crate::plan::CpuArgs;
@@ -99,11 +99,7 @@ pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send +
         of(1),
         of(if three { 2 } else { 1 }),
     );
-    let output = &mut args.outputs[0];
-    let layout = output.layout;
-    let c: &mut [R] = cast_slice_mut(output.words);
-    // The last word may hold one extra half.
-    let c = &mut c[..layout.total()];
+    let (c, layout) = args.output::<R>(0);
     par_tiles(layout.offsets(), c, |element, within, out| {
         let place = (element, layout.offsets().range(element).start);
         let shape = layout.shape(element);

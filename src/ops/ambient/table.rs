@@ -54,10 +54,6 @@ pub(super) enum Function {
 }
 
 /// One function over one type of values.
-#[cfg_attr(
-    not(feature = "gpu"),
-    allow(dead_code, reason = "kernels are generated only for GPUs")
-)]
 #[derive(Debug)]
 pub(super) struct Row {
     /// The public operation.
@@ -88,13 +84,11 @@ impl Row {
         }
     }
 
-    #[cfg(feature = "gpu")]
     pub(super) const fn is_choice(&self) -> bool {
         matches!(self.function, Function::Choice)
     }
 
     /// Whether it has three operands.
-    #[cfg(feature = "gpu")]
     pub(super) const fn is_of_three(&self) -> bool {
         matches!(
             self.function,
@@ -111,7 +105,6 @@ impl Row {
         }
     }
 
-    #[cfg(feature = "gpu")]
     pub(super) const fn is_mask(&self) -> bool {
         matches!(
             self.function,
@@ -216,8 +209,8 @@ pub(super) const TWO: &[&[Row]] = &[
     },
     rows! { FloatComplex Zero:
         "complex" "COMPLEX" "WIDE" [] "vec2(x, y)", |x, y| Complex32::new(x, y), EXACT;
-        "polar" "POLAR" "WIDE" ["trig"] "select(vec2(x * cos_of(y), x * sin_of(y)), vec2(no_number(y)), is_nan(y))", |x, y| f::polar(x, y),
-            within(6.0);
+        "polar" "POLAR" "WIDE" ["trig"] "select(vec2(x * cos_of(y), x * sin_of(y)), vec2(no_number(y)), is_nan(y))",
+            |x, y| f::polar(x, y), within(6.0);
     },
 ];
 

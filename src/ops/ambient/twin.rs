@@ -1,7 +1,7 @@
 //! CPU kernels of value-by-value functions: pairs row by row in three runs (both operands present, one, none), and
 //! spread operands chunk by chunk.
 
-use bytemuck::{Pod, cast_slice_mut};
+use bytemuck::Pod;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
@@ -99,27 +99,21 @@ impl Walk for Ambient {
         let (a, a_layout) = args.input::<T>(0);
         let (b, b_layout) = args.input::<T>(1);
         let pairs = args.pairs();
-        let output = &mut args.outputs[0];
-        let c: &mut [R] = cast_slice_mut(output.words);
-        // The last word may hold one extra half.
-        let c = &mut c[..output.layout.total()];
-        let rank = output.layout.rank();
+        let (c, layout) = args.output::<R>(0);
+        let rank = layout.rank();
         let rows = Rows {
             missing: self.0,
             run,
         };
-        par_tiles(output.layout.offsets(), c, |element, within, out| {
+        par_tiles(layout.offsets(), c, |element, within, out| {
             let (i, j) = pairs.get(element);
             let x = &a[a_layout.offsets().range(i)];
             let y = &b[b_layout.offsets().range(j)];
             if rank == 1 || a_layout.shape(i) == b_layout.shape(j) {
                 rows.row(out, within.start, x, y);
             } else {
-                let (shape, x_shape, y_shape) = (
-                    output.layout.shape(element),
-                    a_layout.shape(i),
-                    b_layout.shape(j),
-                );
+                let (shape, x_shape, y_shape) =
+                    (layout.shape(element), a_layout.shape(i), b_layout.shape(j));
                 rows.boxes(
                     out,
                     within.start,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::plan::{self, Rows};
 use super::{Finish, FinishSlots, OP, Request, groups, ordered, rounded};
 use crate::ops::bsr::tiles::{NARROW, SPARSE, SPARSE_NATIVE, SparseTile, WIDE};
-#[cfg(feature = "gpu")]
 use crate::ops::product_tile;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, named, params, place_of, slots,
@@ -72,7 +71,6 @@ impl Listed for Build {
         ])
     }
 
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let tile = &self.tile;
         product_tile::numbers([tile.rows, tile.columns], tile.part, tile.depth, tile.sets)

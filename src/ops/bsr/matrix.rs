@@ -10,7 +10,6 @@ use super::align::Copies;
 use super::plan::{self, Rows};
 use super::{Extents, Finish, FinishSlots, OP, Request, Sample, groups, ordered};
 use crate::ops::bsr::tiles::{SparseTile, WIDE};
-#[cfg(feature = "gpu")]
 use crate::ops::coop_tile::Tile;
 use crate::ops::matmul::Epilogue;
 use crate::plan::{
@@ -102,7 +101,6 @@ impl Listed for Build {
         ])
     }
 
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let tile = self.coop_tile();
         let columnwise = self.transposed && !self.sampled;
@@ -117,7 +115,6 @@ impl Listed for Build {
     }
 }
 
-#[cfg(feature = "gpu")]
 impl Build {
     fn coop_tile(&self) -> Tile {
         let SparseTile {

@@ -16,8 +16,8 @@ mod twin;
 use super::matmul::{Epilogue, Target, check_residual};
 use super::{Traits, convert};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot, Variant,
-    check_size, constants, params, slots,
+    Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, check_size, constants,
+    params, slots,
 };
 use crate::ragged::{DType, Layout, Shape, Topology};
 use crate::{Error, Result, host};
@@ -267,7 +267,7 @@ impl BsrMatmul {
             result: &result,
             bias,
         };
-        let (dispatches, scratch) = match target {
+        let gpu = match target {
             Target::Cpu => (Vec::new(), Vec::new()),
             Target::Baseline => baseline::dispatches(&request, false)?,
             Target::Native => baseline::dispatches(&request, true)?,
@@ -275,15 +275,9 @@ impl BsrMatmul {
         };
         let columns = products.iter().map(|p| u64::from(p.n)).sum::<u64>();
         let work = columns.saturating_mul(topology.set() as u64);
-        Ok(Launch {
-            op,
-            dispatches,
-            scratch,
-            work: work.saturating_add(result.total() as u64),
-            outputs: vec![Output::new(result_type, OutputLayout::New(result))],
-            pairs: None,
-            twin: twin::matmul(form, (dtype, result_type), topology.clone()),
-        })
+        let work = work.saturating_add(result.total() as u64);
+        let twin = twin::matmul(form, (dtype, result_type), topology.clone());
+        Ok(Launch::of(op, result_type, result, gpu, work, twin))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Sample, baseline, matrix, ordered, twin};
 use crate::ops::Traits;
 use crate::ops::matmul::{self, Target};
-use crate::plan::{Launch, Output, OutputLayout, PlanBuffer, check_size};
+use crate::plan::{Launch, PlanBuffer, check_size};
 use crate::ragged::{DType, Layout, Pairs, Topology};
 use crate::{Error, Result, host};
 
@@ -104,7 +104,7 @@ impl Sampled {
             cost = cost.saturating_add(values.saturating_mul(left.max(1).into()));
         }
         let types = (dtype, result_type);
-        let (dispatches, scratch) = match target {
+        let gpu = match target {
             Target::Cpu => (Vec::new(), Vec::new()),
             Target::Baseline | Target::Native => {
                 let list = words(op, &products)?;
@@ -115,14 +115,7 @@ impl Sampled {
                 matrix::sampled(types, topology, transposed, how, &products, cost)?
             }
         };
-        Ok(Launch {
-            op,
-            dispatches,
-            scratch,
-            work: cost,
-            outputs: vec![Output::new(result_type, OutputLayout::New(result))],
-            pairs: Some(pairs.clone()),
-            twin: twin::sampled(transposed, (dtype, result_type), topology.clone()),
-        })
+        let twin = twin::sampled(transposed, (dtype, result_type), topology.clone());
+        Ok(Launch::of(op, result_type, result, gpu, cost, twin).with_pairs(pairs))
     }
 }

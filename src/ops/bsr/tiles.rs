@@ -209,7 +209,6 @@ impl SparseTile {
     }
 
     /// Subgroups that take turns at the memory that results pass through.
-    #[cfg(feature = "gpu")]
     pub(crate) fn turns(&self, transposed: bool) -> u32 {
         if transposed { self.turns } else { 1 }
     }

@@ -108,17 +108,14 @@ impl Listed for Build {
         ])
     }
 
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         text::numbers(self)
     }
 
-    #[cfg(feature = "gpu")]
     fn texts(&self) -> Vec<(String, String)> {
         text::texts(self)
     }
 
-    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
         (part == "transforms").then(|| text::generate(self))
     }

@@ -23,9 +23,7 @@ pub(crate) use twin::directly;
 use super::{Arithmetic, Traits, par_runs, par_tiles, twin_of};
 use crate::cpu::Workspace;
 use crate::ops::conv::choice::{Choices, ConvChoice, ConvMethod, CostTable, Window};
-use crate::plan::{
-    CpuArgs, CpuKernel, Launch, Offset, Output, OutputLayout, WorkSum, check_size, cost_of,
-};
+use crate::plan::{CpuArgs, CpuKernel, Launch, Offset, WorkSum, check_size, cost_of};
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result, host};
 
@@ -214,11 +212,12 @@ fn launch(
     let choices = request.choices(a, b, pairs)?;
     let work = request.work(a, b, pairs, &choices)?;
     // The CPU needs no dispatches: it runs the CPU kernel.
-    let (dispatches, scratch) = if request.costs.is_cpu() {
+    let gpu = if request.costs.is_cpu() {
         (Vec::new(), Vec::new())
     } else {
         gpu::dispatches(&request, correlate, (a, b), pairs, &choices, &result)?
     };
+    let work = work.max(cost_of(&gpu.0));
     let twin = if !choices.all_direct() {
         let bytes = choices.bytes();
         CpuKernel::new(move |args| mixed(args, &choices, correlate)).holding(bytes)
@@ -227,15 +226,7 @@ fn launch(
     } else {
         CpuKernel::new(twin_of!(dtype, twin, false))
     };
-    Ok(Launch {
-        op,
-        scratch,
-        work: work.max(cost_of(&dispatches)),
-        dispatches,
-        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-        pairs: Some(pairs.clone()),
-        twin,
-    })
+    Ok(Launch::of(op, dtype, result, gpu, work, twin).with_pairs(pairs))
 }
 
 /// The CPU kernel that convolves every pair directly.
@@ -243,9 +234,8 @@ fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut CpuArgs<'_>) -> Result<(
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
-    let output = &mut args.outputs[0];
-    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    par_tiles(output.layout.offsets(), c, |pair, within, out| {
+    let (c, layout) = args.output::<T>(0);
+    par_tiles(layout.offsets(), c, |pair, within, out| {
         let (i, j) = pairs.get(pair);
         let a = &a[a_layout.offsets().range(i)];
         let b = &b[b_layout.offsets().range(j)];
@@ -277,9 +267,8 @@ fn each_pair(
     let (a, a_layout) = args.input::<f32>(0);
     let (b, b_layout) = args.input::<f32>(1);
     let pairs = args.pairs();
-    let output = &mut args.outputs[0];
-    let offsets = output.layout.offsets();
-    let c: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+    let (c, layout) = args.output::<f32>(0);
+    let offsets = layout.offsets();
     let engine = &Engine::new(choices);
     let one = &one;
     par_runs(offsets, c, &|run, values| {

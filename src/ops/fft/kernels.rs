@@ -60,7 +60,6 @@ impl Listed for Length {
     }
 
     /// `THREADS` compute a transform, and each holds `HELD` values, of which value s is at j + s `THREADS`.
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let held = 1 << held(self.0);
         let length = 1 << self.0;
@@ -73,7 +72,6 @@ impl Listed for Length {
         ]
     }
 
-    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
         match part {
             "fft" | "fft_real" | "fft_filter" => Some(generate(self.0, false)),
@@ -224,7 +222,6 @@ pub(super) static HALVES: Table = Table {
 /// Writes `forward`, and with `both` also `backward`, the transforms of 2^log values.
 ///
 /// Uses: what [`Generator::function`] says. Defines: `forward(v, j, at)`, `backward(v, h, j, at)`.
-#[cfg(feature = "gpu")]
 fn generate(log: u32, both: bool) -> String {
     // Generate the shorter transforms too, so that all kernels share one table.
     let mut generator = Generator::new();

@@ -11,7 +11,7 @@ mod smooth;
 mod stages;
 mod twin;
 
-use crate::plan::{Dispatch, Launch, Offset, Output, OutputLayout, Param, Slot, cost_of};
+use crate::plan::{Dispatch, Launch, Offset, OutputLayout, Param, Slot, cost_of};
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
@@ -116,7 +116,7 @@ fn forward(transform: Transform, x: &Layout, room: Option<FftLimits>) -> Result<
     if room.is_some() {
         check_lengths(transform, x)?;
     }
-    let ((dispatches, scratch), result) = if transform == Transform::Real {
+    let (gpu, result) = if transform == Transform::Real {
         let mut offsets = Offset::new(op, x.len())?;
         for n in x.lengths() {
             offsets.push(spectrum(n) as u64)?;
@@ -130,15 +130,9 @@ fn forward(transform: Transform, x: &Layout, room: Option<FftLimits>) -> Result<
             OutputLayout::Input(0),
         )
     };
-    Ok(Launch {
-        op,
-        outputs: vec![Output::new(DType::C32, result)],
-        scratch,
-        work: plan::work(transform, x).max(cost_of(&dispatches)),
-        dispatches,
-        pairs: None,
-        twin: twin::of(transform, x),
-    })
+    let work = plan::work(transform, x).max(cost_of(&gpu.0));
+    let twin = twin::of(transform, x);
+    Ok(Launch::of(op, DType::C32, result, gpu, work, twin))
 }
 
 fn inverse(x: &Layout, result: &Layout, room: Option<FftLimits>) -> Result<Launch> {
@@ -151,16 +145,10 @@ fn inverse(x: &Layout, result: &Layout, room: Option<FftLimits>) -> Result<Launc
     if room.is_some() {
         check_lengths(transform, result)?;
     }
-    let (dispatches, scratch) = plan::dispatches(transform, result, x, result, room)?;
-    Ok(Launch {
-        op,
-        outputs: vec![Output::new(DType::F32, OutputLayout::Input(1))],
-        scratch,
-        work: plan::work(transform, result).max(cost_of(&dispatches)),
-        dispatches,
-        pairs: None,
-        twin: twin::of(transform, result),
-    })
+    let gpu = plan::dispatches(transform, result, x, result, room)?;
+    let work = plan::work(transform, result).max(cost_of(&gpu.0));
+    let (layout, twin) = (OutputLayout::Input(1), twin::of(transform, result));
+    Ok(Launch::of(op, DType::F32, layout, gpu, work, twin))
 }
 
 /// The dispatches of transforms inside another operation, and the words of their own scratch buffers.

@@ -9,7 +9,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
-#[cfg(feature = "gpu")]
 use std::fmt::Write;
 use std::sync::OnceLock;
 
@@ -60,12 +59,10 @@ impl Listed for Only {
         Cow::Borrowed(&[])
     }
 
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         vec![("WG", GROUP), ("HELD", HELD)]
     }
 
-    #[cfg(feature = "gpu")]
     fn texts(&self) -> Vec<(String, String)> {
         let list = |parts: Vec<String>| parts.join(", ");
         let radices = RADICES.map(|(radix, count)| format!("{radix} {count}"));
@@ -78,7 +75,6 @@ impl Listed for Only {
         texts
     }
 
-    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
         let name = part.strip_prefix("butterfly_")?;
         let butterfly = butterflies().iter().find(|known| known.name == name)?;
@@ -215,7 +211,6 @@ pub(super) fn tasks(
 }
 
 /// The transform of the values that an invocation holds for one of its butterflies.
-#[cfg(feature = "gpu")]
 struct Butterfly {
     /// The radix, and the butterfly's number q.
     name: String,
@@ -224,7 +219,6 @@ struct Butterfly {
     results: Vec<String>,
 }
 
-#[cfg(feature = "gpu")]
 fn butterflies() -> &'static [Butterfly] {
     static BUTTERFLIES: OnceLock<Vec<Butterfly>> = OnceLock::new();
     BUTTERFLIES.get_or_init(|| {
@@ -245,14 +239,12 @@ fn butterflies() -> &'static [Butterfly] {
 }
 
 /// Writes straight-line code.
-#[cfg(feature = "gpu")]
 #[derive(Default)]
 struct Writer {
     out: String,
     names: u32,
 }
 
-#[cfg(feature = "gpu")]
 impl Writer {
     fn name(&mut self, value: &str) -> String {
         let name = format!("n{}", self.names);

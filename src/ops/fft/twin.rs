@@ -84,9 +84,8 @@ fn complex(
 
 fn real(args: &mut CpuArgs<'_>, plans: &PlansInUse<'_, dyn RealToComplex<f32>>) -> Result<()> {
     let (x, from) = args.input::<f32>(0);
-    let output = &mut args.outputs[0];
-    let to = output.layout.offsets();
-    let y: &mut [Complex32] = bytemuck::cast_slice_mut(output.words);
+    let (y, to) = args.output::<Complex32>(0);
+    let to = to.offsets();
     par_elements(to, y, &|elements, y| {
         let (mut copy, mut scratch) = (Vec::new(), Vec::new());
         each(to, elements, y, |element, _, y| {
@@ -108,9 +107,8 @@ fn real_inverse(
     plans: &PlansInUse<'_, dyn ComplexToReal<f32>>,
 ) -> Result<()> {
     let (x, from) = args.input::<Complex32>(0);
-    let output = &mut args.outputs[0];
-    let to = output.layout.offsets();
-    let y: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+    let (y, to) = args.output::<f32>(0);
+    let to = to.offsets();
     par_elements(to, y, &|elements, y| {
         let (mut copy, mut scratch) = (Vec::new(), Vec::new());
         each(to, elements, y, |element, _, y| {

@@ -33,10 +33,6 @@ enum Function {
 }
 
 /// A map of complex values.
-#[cfg_attr(
-    not(feature = "gpu"),
-    allow(dead_code, reason = "kernels are generated only for GPUs")
-)]
 #[derive(Debug)]
 pub(crate) struct Row {
     /// The public operation.
@@ -66,7 +62,6 @@ impl Listed for Row {
         self.flags.into()
     }
 
-    #[cfg(feature = "gpu")]
     fn texts(&self) -> Vec<(String, String)> {
         let result = match self.function {
             Function::Complex(_) => "E",

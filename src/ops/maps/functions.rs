@@ -59,6 +59,12 @@ fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
 fn exp_parts(x: f32) -> (i32, f32, f32) {
     let (k, n) = nearest(x * std::f32::consts::LOG2_E);
     let r = (x - k * 0.693_359_4) + k * 2.121_944_4e-4;
+    (n, r, exp_tail(r))
+}
+
+/// e^r − 1 − r for |r| up to ½ ln 2.
+#[inline(always)]
+fn exp_tail(r: f32) -> f32 {
     let p = polynomial(
         r,
         [
@@ -70,7 +76,7 @@ fn exp_parts(x: f32) -> (i32, f32, f32) {
             0.5,
         ],
     );
-    (n, r, p * r * r)
+    p * r * r
 }
 
 /// c eˣ, multiplied by c before the result can underflow.
@@ -389,18 +395,7 @@ pub(super) fn gelu(x: f32) -> f32 {
     let h = 0.5 * high * high;
     let (k, n) = nearest((rest - h) * std::f32::consts::LOG2_E);
     let r = ((-h - k * 0.693_359_4) + k * 2.121_944_4e-4) + rest;
-    let p = polynomial(
-        r,
-        [
-            1.987_569_1e-4,
-            1.398_2e-3,
-            8.333_452e-3,
-            4.166_579_6e-2,
-            0.166_666_66,
-            0.5,
-        ],
-    );
-    let tail = scaled(0.5 * t * w * (1.0 + (r + p * r * r)), n);
+    let tail = scaled(0.5 * t * w * (1.0 + (r + exp_tail(r))), n);
     let y = if x < 0.0 { tail } else { x - tail };
     let y = if x > 14.5 { x } else { y };
     signed_as(if x < -14.5 { 0.0 } else { y }, x)

@@ -44,7 +44,6 @@ impl Listed for Build {
         self.map.flags.into()
     }
 
-    #[cfg(feature = "gpu")]
     fn texts(&self) -> Vec<(String, String)> {
         let map = self.map;
         let value = match map.twin {

@@ -33,10 +33,6 @@ pub(crate) enum CpuKernel {
 }
 
 /// One map.
-#[cfg_attr(
-    not(feature = "gpu"),
-    allow(dead_code, reason = "kernels are generated only for GPUs")
-)]
 #[derive(Debug)]
 pub(crate) struct Map {
     /// The public operation.

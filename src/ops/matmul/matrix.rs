@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 
 use super::{Epilogue, Extents, Form, Kind};
-#[cfg(feature = "gpu")]
 use crate::ops::coop_tile::Tile;
 use crate::ops::matmul::tiles::DenseTile;
 use crate::plan::{Interface, Kernel, Listed, Matrices, constants, named, place_of, slots};
@@ -77,7 +76,6 @@ impl Listed for Build {
         ])
     }
 
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let DenseTile {
             rows,

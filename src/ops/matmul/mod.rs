@@ -13,11 +13,10 @@ use std::borrow::Cow;
 use self::twin::BLOCK;
 use super::{Traits, convert};
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
-#[cfg(feature = "gpu")]
 use crate::ops::product_tile;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Output, OutputLayout, Param,
-    PlanBuffer, Slot, check_size, constants, named, params, place_of, slots,
+    Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Param, PlanBuffer, Slot,
+    check_size, constants, named, params, place_of, slots,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};
@@ -110,7 +109,6 @@ impl Listed for Build {
         ])
     }
 
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let tile = &self.tile;
         product_tile::numbers([tile.rows, tile.columns], tile.part, tile.depth, tile.sets)
@@ -327,15 +325,8 @@ impl Matmul {
             let results = u64::from(product.m) * u64::from(product.n);
             work.saturating_add(results.saturating_mul(product.k.max(1).into()))
         });
-        Ok(Launch {
-            op,
-            scratch,
-            work,
-            dispatches: all,
-            outputs: vec![Output::new(result, OutputLayout::New(layout))],
-            pairs: Some(pairs.clone()),
-            twin: twin::of((dtype, result), *form),
-        })
+        let twin = twin::of((dtype, result), *form);
+        Ok(Launch::of(op, result, layout, (all, scratch), work, twin).with_pairs(pairs))
     }
 }
 

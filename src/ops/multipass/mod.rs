@@ -4,7 +4,6 @@
 //! signals, multiply by Bluestein's chirp, or multiply spectra on load; the last pass may do the same kind of work on
 //! store.
 
-#[cfg(feature = "gpu")]
 mod text;
 
 use std::borrow::Cow;
@@ -162,7 +161,6 @@ impl Listed for Build {
     }
 
     /// A workgroup has C columns, and an invocation `HELD` of the values of one, which are 2^LOG_T apart.
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let pass = &self.pass;
         let log_t = pass.log_radix() - pass.held;
@@ -176,12 +174,10 @@ impl Listed for Build {
         ]
     }
 
-    #[cfg(feature = "gpu")]
     fn texts(&self) -> Vec<(String, String)> {
         text::roots(self)
     }
 
-    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
         (part == "transform").then(|| text::generate(self))
     }

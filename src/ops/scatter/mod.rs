@@ -15,8 +15,8 @@ use std::sync::Arc;
 use self::twin::{BySource, add_up};
 use super::{gather, twin_of};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
-    Variant, constants, cost_of, params, slots, stream_tile,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, PlanBuffer, Slot, Variant,
+    constants, cost_of, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result, host};
@@ -71,15 +71,10 @@ impl Add {
         dispatches.push(dispatch(dtype, tables, target, before, Slot::Output(0)));
         let twin = twin_of!(dtype, add_up);
         let by_source = BySource::new();
-        Ok(Launch {
-            op: OP,
-            outputs: vec![Output::new(dtype, OutputLayout::Input(1))],
-            scratch,
-            work: cost_of(&dispatches),
-            dispatches,
-            pairs: None,
-            twin: CpuKernel::new(move |args| twin(args, &by_row, &by_source)).holding(bytes),
-        })
+        let work = cost_of(&dispatches);
+        let twin = CpuKernel::new(move |args| twin(args, &by_row, &by_source)).holding(bytes);
+        let (layout, gpu) = (OutputLayout::Input(1), (dispatches, scratch));
+        Ok(Launch::of(OP, dtype, layout, gpu, work, twin))
     }
 }
 

@@ -26,9 +26,8 @@ pub(super) fn add_up<T: Arithmetic>(
     by_source: &BySource,
 ) -> Result<()> {
     let (y, _) = args.input::<T>(0);
-    let output = &mut args.outputs[0];
-    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    let offsets = output.layout.offsets();
+    let (c, layout) = args.output::<T>(0);
+    let offsets = layout.offsets();
     let [elements, starts, sources] =
         [&tables.elements, &tables.starts, &tables.sources].map(|words| words.data());
     let rows = Rows { y, starts, sources };

@@ -12,9 +12,8 @@ use super::traits::Traits;
 use super::{select, twin_of};
 use crate::ops::fft::FftLimits;
 use crate::plan::{
-    Attachment, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout,
-    Param, Plan, PlanBuffer, Slot, check_size, check_work, constants, cost_of, for_each_type,
-    params, slots,
+    Attachment, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Plan,
+    PlanBuffer, Slot, check_size, check_work, constants, cost_of, for_each_type, params, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -160,15 +159,9 @@ impl ShapeMatmul {
                 CpuKernel::new(move |args| twin(args, &plan))
             }
         };
-        let launch = Launch {
-            op,
-            outputs: vec![Output::new(dtype, OutputLayout::New(entries))],
-            scratch,
-            work: work.max(cost_of(&dispatches)),
-            dispatches,
-            pairs: None,
-            twin: twin.holding(bytes),
-        };
+        let work = work.max(cost_of(&dispatches));
+        let (gpu, twin) = ((dispatches, scratch), twin.holding(bytes));
+        let launch = Launch::of(op, dtype, entries, gpu, work, twin);
         Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(grid))))
     }
 }

@@ -16,9 +16,7 @@ use twin::{directly, mixed};
 use super::{ConvRequest, gpu};
 use crate::ops::conv::choice::{Choice, Choices, Engine, Flat, Meeting};
 use crate::ops::twin_of;
-use crate::plan::{
-    CpuKernel, Dispatch, Launch, Offset, Output, OutputLayout, Param, Slot, check_size, cost_of,
-};
+use crate::plan::{CpuKernel, Dispatch, Launch, Offset, Param, Slot, check_size, cost_of};
 use crate::ragged::{DType, Layout, PairList, Pairing, Pairs};
 use crate::{Result, host};
 
@@ -39,11 +37,12 @@ pub(super) fn launch(
     let choices = request.choices_of_boxes(a, b, pairs)?;
     let work = request.work_of_boxes(a, b, pairs, &choices)?;
     // The CPU needs no dispatches: it runs the CPU kernel.
-    let (dispatches, scratch) = if request.costs.is_cpu() {
+    let gpu = if request.costs.is_cpu() {
         (Vec::new(), Vec::new())
     } else {
         dispatches(&request, correlate, (a, b), pairs, &choices, &result)?
     };
+    let work = work.max(cost_of(&gpu.0));
     let twin = if choices.all_direct() {
         let twin = twin_of!(dtype, directly);
         CpuKernel::new(move |args| twin(args, &window, correlate))
@@ -51,15 +50,7 @@ pub(super) fn launch(
         let bytes = choices.bytes();
         CpuKernel::new(move |args| mixed(args, &window, &choices, correlate)).holding(bytes)
     };
-    Ok(Launch {
-        op,
-        scratch,
-        work: work.max(cost_of(&dispatches)),
-        dispatches,
-        outputs: vec![Output::new(dtype, OutputLayout::New(result))],
-        pairs: Some(pairs.clone()),
-        twin,
-    })
+    Ok(Launch::of(op, dtype, result, gpu, work, twin).with_pairs(pairs))
 }
 
 /// The layout of the kept results.

@@ -24,9 +24,8 @@ pub(super) fn directly<T: Arithmetic>(
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
-    let output = &mut args.outputs[0];
-    let c: &mut [T] = bytemuck::cast_slice_mut(output.words);
-    par_tiles(output.layout.offsets(), c, |pair, within, out| {
+    let (c, layout) = args.output::<T>(0);
+    par_tiles(layout.offsets(), c, |pair, within, out| {
         let (i, j) = pairs.get(pair);
         let meeting = window.meeting(a_layout, b_layout, (i, j));
         let a = &a[a_layout.offsets().range(i)];

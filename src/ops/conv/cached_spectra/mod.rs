@@ -16,13 +16,12 @@ use super::fused::Class;
 use super::result_length;
 use super::spectral::OverlapSave;
 use crate::cpu::Workspace;
-#[cfg(feature = "gpu")]
 use crate::ops::butterfly::{Generator, Kind};
 use crate::ops::conv::choice::{CostTable, transform_work};
 use crate::ops::par_runs;
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Offset, Output, OutputLayout,
-    Param, PlanBuffer, Slot, Table, cost_of, named, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Offset, Param, PlanBuffer,
+    Slot, Table, cost_of, named, params, slots,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
@@ -76,7 +75,6 @@ impl Listed for Build {
     }
 
     /// `THREADS` compute a transform of `LENGTH` values through `WORDS` words, and each holds `HELD` values.
-    #[cfg(feature = "gpu")]
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let class = &self.class;
         let transform = class.transform(Kind::ForwardRightAngle);
@@ -89,7 +87,6 @@ impl Listed for Build {
         ]
     }
 
-    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
         (part == "conv_cached").then(|| text::generate(self))
     }
@@ -232,15 +229,10 @@ pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> 
     });
     let work = transforms.fold(0, u64::saturating_add);
     let cpu = costs.clone();
-    Ok(Launch {
-        op,
-        outputs: vec![Output::new(DType::C32, OutputLayout::New(result.clone()))],
-        scratch: Vec::new(),
-        work: work.max(cost_of(&dispatches)),
-        dispatches,
-        pairs: None,
-        twin: CpuKernel::new(move |args| transform(args, &cpu)),
-    })
+    let work = work.max(cost_of(&dispatches));
+    let twin = CpuKernel::new(move |args| transform(args, &cpu));
+    let gpu = (dispatches, Vec::new());
+    Ok(Launch::of(op, DType::C32, result.clone(), gpu, work, twin))
 }
 
 /// The dispatch for the items of a class, or for the items of kernels with several parts.
@@ -340,15 +332,9 @@ pub(crate) fn launch(
         false => cost_of(&dispatches),
     };
     let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
-    Ok(Launch {
-        op,
-        outputs: vec![Output::new(DType::F32, OutputLayout::New(result))],
-        scratch: Vec::new(),
-        work,
-        dispatches,
-        pairs: Some(pairs.clone()),
-        twin: CpuKernel::new(move |args| convolve(args, &kernels, &costs)),
-    })
+    let twin = CpuKernel::new(move |args| convolve(args, &kernels, &costs));
+    let gpu = (dispatches, Vec::new());
+    Ok(Launch::of(op, DType::F32, result, gpu, work, twin).with_pairs(pairs))
 }
 
 fn dispatches(
@@ -454,9 +440,8 @@ fn dispatches(
 /// The CPU kernel that transforms the kernels.
 fn transform(args: &mut CpuArgs<'_>, costs: &CostTable) -> Result<()> {
     let (kernels, layout) = args.input::<f32>(0);
-    let output = &mut args.outputs[0];
-    let spectra = bytemuck::cast_slice_mut(output.words);
-    let offsets = output.layout.offsets();
+    let (spectra, to) = args.output(0);
+    let offsets = to.offsets();
     par_runs(offsets, spectra, &|run, values| {
         Workspace::with(move |workspace| {
             let mut values = values;
@@ -479,9 +464,8 @@ fn convolve(args: &mut CpuArgs<'_>, kernels: &Offsets, costs: &CostTable) -> Res
     let (a, a_layout) = args.input::<f32>(0);
     let (spectra, spectra_layout) = args.input(1);
     let pairs = args.pairs();
-    let output = &mut args.outputs[0];
-    let offsets = output.layout.offsets();
-    let c = bytemuck::cast_slice_mut(output.words);
+    let (c, layout) = args.output(0);
+    let offsets = layout.offsets();
     par_runs(offsets, c, &|run, mut values| {
         for pair in run {
             let (out, rest) = values.split_at_mut(offsets.length(pair));

@@ -1,6 +1,5 @@
 //! Writes the WGSL that depends on the build of the kernel: the transforms.
 
-#[cfg(feature = "gpu")]
 use super::Build;
 use super::CLASSES;
 use crate::ops::butterfly::{Generator, Kind, Transform};
@@ -32,7 +31,6 @@ fn transforms(generator: &mut Generator, class: &Class, product: bool) -> String
 ///
 /// Uses: what [`Generator::function`] says. Defines: `forward(v, j, at)`, and `inverse`, of the product of two arrays
 /// unless kernels have several parts.
-#[cfg(feature = "gpu")]
 pub(super) fn generate(build: &Build) -> String {
     // Every build generates all classes, so that all builds share one table of twiddles.
     let mut generator = Generator::padded();

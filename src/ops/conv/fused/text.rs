@@ -1,6 +1,5 @@
 //! Writes the WGSL that depends on the build of the kernel: the transforms, and the texts by which the rest counts.
 
-#[cfg(feature = "gpu")]
 use super::Build;
 use super::{CLASSES, Class};
 use crate::ops::butterfly::{Generator, Kind, Transform};
@@ -31,7 +30,6 @@ fn transforms(generator: &mut Generator, class: &Class) -> String {
 ///
 /// Uses: what [`Generator::function`] says. Defines, for each class of N values: `forward_N(v, j, at)`, and
 /// `inverse_N(v, h, j, at)`, of the product of two arrays.
-#[cfg(feature = "gpu")]
 pub(super) fn generate(build: &Build) -> String {
     let mut generator = Generator::padded();
     let mut out = String::new();
@@ -45,19 +43,16 @@ pub(super) fn generate(build: &Build) -> String {
     out
 }
 
-#[cfg(feature = "gpu")]
 fn words(class: &Class) -> u32 {
     Generator::padded().words(&class.transform(Kind::ForwardRightAngle))
 }
 
-#[cfg(feature = "gpu")]
 fn transforms_of(build: &Build) -> impl Iterator<Item = &'static Class> {
     let classes = build.classes.iter();
     classes.filter(|class| class.length > 0)
 }
 
 /// `WG` invocations, of which `LANES` compute a direct sum, and the words of workgroup memory.
-#[cfg(feature = "gpu")]
 pub(super) fn numbers(build: &Build) -> Vec<(&'static str, u32)> {
     let slots = |class: &Class| 1 << (build.log_group - class.log_lanes());
     let memory = transforms_of(build).map(|class| words(class) * slots(class));
@@ -70,7 +65,6 @@ pub(super) fn numbers(build: &Build) -> Vec<(&'static str, u32)> {
 
 /// `CLASSES`: the length of each transform, the values that an invocation holds, the invocations, and the words of
 /// workgroup memory. `CHOICE`: the name of each class, and where it begins and ends, in workgroups and in items.
-#[cfg(feature = "gpu")]
 pub(super) fn texts(build: &Build) -> Vec<(String, String)> {
     let class = |class: &Class| {
         let (held, threads) = (1 << class.held, 1 << class.log_lanes());
