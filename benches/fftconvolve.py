@@ -1,4 +1,5 @@
-"""Times SciPy's fftconvolve, looped over the elements of batches of the same lengths as rows of `cargo bench -- --device cpu`.
+"""Times SciPy's fftconvolve, looped over the elements of batches of the same lengths as rows of `cargo bench --
+--device cpu`.
 
     python3 benches/fftconvolve.py [RESULTS.json]      needs NumPy and SciPy
 

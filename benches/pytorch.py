@@ -2,15 +2,16 @@
 
     python3 benches/pytorch.py > benches/results/NAME-pytorch.json      needs PyTorch with CUDA
 
-conv/..    `padded`: every element in a transform as long as the longest one needs. `bucketed`: elements grouped by the next power of
-           two, a batch and three transforms for each group.
+conv/..    `padded`: every element in a transform as long as the longest one needs. `bucketed`: elements grouped by the
+           next power of two, a batch and three transforms for each group.
 fft/..     `cuFFT`: a batch of one length, nothing to pad; rfft/.. too.
 matmul/..  `cuBLAS`: one product of all packed rows, or for groups a loop over them. Results of f16 are f16.
-bsr/..     `dense, cuBLAS`: on the same matrix, zeros and all. `sparse, PyTorch`: its product of a `sparse_bsr` tensor, where it has one. Results have the
-           operands' type, so those of f16 stand beside our results in f32 and in f16 (`-half`).
+bsr/..     `dense, cuBLAS`: on the same matrix, including its zeros. `sparse, PyTorch`: its product of a `sparse_bsr`
+           tensor, where it has one. Results have the operands' type, so those of f16 are compared with our results in
+           f32 and in f16 (`-half`).
 
-Microseconds of device time, from a CUDA graph of ten calls where that can be captured, and of a call as Python makes it. `cargo
-bench -- --table NAME.json --beside NAME-pytorch.json` puts ours beside them.
+Microseconds of device time, from a CUDA graph of ten calls where that can be captured, and of a call as Python makes it.
+`cargo bench -- --table NAME.json --beside NAME-pytorch.json` puts our results beside them.
 """
 
 import json

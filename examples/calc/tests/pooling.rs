@@ -6,7 +6,7 @@ pub const GOLDEN: &[Golden] = &[
         "[[5,4],[]]",
     ),
     (
-        r#"{"op": "max_pool", "args": [[[1,5,2,4],[3,7]]], "options": {"window": [2], "strides": [1], "dtype": "i32"}}"#,
+        r#"{"op": "max_pool", "args": [[[1,5,2,4],[3,7]]], "options": {"window": [2], "strides": [1],"dtype": "i32"}}"#,
         "[[5,5,4],[7]]",
     ),
     (
