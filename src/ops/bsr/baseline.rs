@@ -26,14 +26,18 @@ struct Build {
 }
 
 /// Every tile, for both types of factors.
-static BUILDS: [Build; 2 * (SPARSE.len() + SPARSE_NATIVE.len())] = {
+static BUILDS: [Build; 2 * (SPARSE.len() + SPARSE_NATIVE.len())] = builds(false);
+/// No native tile is faster where results are sampled.
+static SAMPLED_BUILDS: [Build; 2 * SPARSE.len()] = builds(true);
+
+const fn builds<const N: usize>(sampled: bool) -> [Build; N] {
     let mut all = [Build {
         tile: SPARSE[0],
         halves: false,
-        sampled: false,
-    }; 2 * (SPARSE.len() + SPARSE_NATIVE.len())];
+        sampled,
+    }; N];
     let mut i = 0;
-    while i < all.len() {
+    while i < N {
         all[i].tile = match i / 2 {
             tile if tile < SPARSE.len() => SPARSE[tile],
             tile => SPARSE_NATIVE[tile - SPARSE.len()],
@@ -42,18 +46,7 @@ static BUILDS: [Build; 2 * (SPARSE.len() + SPARSE_NATIVE.len())] = {
         i += 1;
     }
     all
-};
-
-/// No native tile is faster where results are sampled.
-static SAMPLED_BUILDS: [Build; 2 * SPARSE.len()] = {
-    let mut all = *BUILDS.first_chunk().unwrap();
-    let mut i = 0;
-    while i < all.len() {
-        all[i].sampled = true;
-        i += 1;
-    }
-    all
-};
+}
 
 impl Listed for Build {
     fn dtype(&self) -> DType {

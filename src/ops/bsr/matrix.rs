@@ -117,21 +117,14 @@ impl Listed for Build {
 
 impl Build {
     fn coop_tile(&self) -> Tile {
-        let SparseTile {
-            rows,
-            columns,
-            depth,
-            part,
-            ..
-        } = self.tile;
-        let side = self.matrices.side();
+        let (tile, side) = (&self.tile, self.matrices.side());
         Tile {
             // Blocks of eight rows leave half of a 16 × 16 matrix unused.
-            rows: rows.max(side),
-            columns,
-            depth,
-            part,
-            turns: self.tile.turns(self.transposed),
+            rows: tile.rows.max(side),
+            columns: tile.columns,
+            depth: tile.depth,
+            part: tile.part,
+            turns: tile.turns(self.transposed),
             side,
             inner: [!self.across, self.transposed],
         }

@@ -189,44 +189,34 @@ impl Conv {
         pairs: &Pairs,
         device: Traits<'_>,
     ) -> Result<Launch> {
-        launch(self.request(device), self.correlate, a, b, pairs)
+        let (request, correlate) = (self.request(device), self.correlate);
+        let ConvRequest { op, dtype, .. } = request;
+        request.window.check(op, a, b)?;
+        if !request.window.is_whole(a.rank()) {
+            return boxes::launch(request, correlate, a, b, pairs);
+        }
+        request.check_plan(pairs)?;
+        let result = Layout::from_offsets(results(op, a, b, pairs)?);
+        check_size(op, &result, request.dtype, request.binding)?;
+        let choices = request.choices(a, b, pairs)?;
+        let work = request.work(a, b, pairs, &choices)?;
+        // The CPU needs no dispatches: it runs the CPU kernel.
+        let gpu = if request.costs.is_cpu() {
+            (Vec::new(), Vec::new())
+        } else {
+            gpu::dispatches(&request, correlate, (a, b), pairs, &choices, &result)?
+        };
+        let work = work.max(cost_of(&gpu.0));
+        let twin = if !choices.all_direct() {
+            let bytes = choices.bytes();
+            CpuKernel::new(move |args| mixed(args, &choices, correlate)).holding(bytes)
+        } else if correlate {
+            CpuKernel::new(twin_of!(dtype, twin, true))
+        } else {
+            CpuKernel::new(twin_of!(dtype, twin, false))
+        };
+        Ok(Launch::of(op, dtype, result, gpu, work, twin).with_pairs(pairs))
     }
-}
-
-/// The launch of `a * b`, or of the correlation of a with b, for every pair.
-fn launch(
-    request: ConvRequest<'_>,
-    correlate: bool,
-    a: &Layout,
-    b: &Layout,
-    pairs: &Pairs,
-) -> Result<Launch> {
-    let ConvRequest { op, dtype, .. } = request;
-    request.window.check(op, a, b)?;
-    if !request.window.is_whole(a.rank()) {
-        return boxes::launch(request, correlate, a, b, pairs);
-    }
-    request.check_plan(pairs)?;
-    let result = Layout::from_offsets(results(op, a, b, pairs)?);
-    check_size(op, &result, request.dtype, request.binding)?;
-    let choices = request.choices(a, b, pairs)?;
-    let work = request.work(a, b, pairs, &choices)?;
-    // The CPU needs no dispatches: it runs the CPU kernel.
-    let gpu = if request.costs.is_cpu() {
-        (Vec::new(), Vec::new())
-    } else {
-        gpu::dispatches(&request, correlate, (a, b), pairs, &choices, &result)?
-    };
-    let work = work.max(cost_of(&gpu.0));
-    let twin = if !choices.all_direct() {
-        let bytes = choices.bytes();
-        CpuKernel::new(move |args| mixed(args, &choices, correlate)).holding(bytes)
-    } else if correlate {
-        CpuKernel::new(twin_of!(dtype, twin, true))
-    } else {
-        CpuKernel::new(twin_of!(dtype, twin, false))
-    };
-    Ok(Launch::of(op, dtype, result, gpu, work, twin).with_pairs(pairs))
 }
 
 /// The CPU kernel that convolves every pair directly.

@@ -77,20 +77,14 @@ impl Listed for Build {
     }
 
     fn numbers(&self) -> Vec<(&'static str, u32)> {
-        let DenseTile {
-            rows,
-            columns,
-            part,
-            depth,
-            ..
-        } = self.tile;
-        let [left, right] = self.transposed;
+        let (tile, [left, right]) = (&self.tile, self.transposed);
+        // Assembling quads from words makes stages take longer, and less memory per workgroup lets more run.
+        let most = if self.loose { 32 } else { u32::MAX };
         Tile {
-            rows,
-            columns,
-            // Assembling quads from words makes stages take longer, and less memory per workgroup lets more run.
-            depth: if self.loose { depth.min(32) } else { depth },
-            part,
+            rows: tile.rows,
+            columns: tile.columns,
+            depth: tile.depth.min(most),
+            part: tile.part,
             turns: 1,
             side: self.matrices.side(),
             inner: [!left, right],
