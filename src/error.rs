@@ -11,7 +11,7 @@ mod text;
 use core::fmt;
 
 pub(crate) use text::Count;
-use text::{At, Available, Fits, OtherPairings, at_most, offsets_fault};
+use text::{at, at_most, bytes_available, offsets_fault, other_pairings, pair_fits};
 
 /// The result of every fallible function in this crate.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
@@ -67,7 +67,7 @@ pub enum Error {
     },
 
     /// A number of values that differs from the layout's, or too many values for one element.
-    #[error("{op}: {}expected {}{}, got {got}", At(.element), at_most(.element), Count(*.expected, "value"))]
+    #[error("{op}: {}expected {}{}, got {got}", at(.element), at_most(.element), Count(*.expected, "value"))]
     ValueCount {
         /// The public operation.
         op: &'static str,
@@ -106,7 +106,7 @@ pub enum Error {
     },
 
     /// A size that does not fit in 32 bits: an extent, the product of an element's extents, or a total over the batch.
-    #[error("{op}: {}{what} exceeds the 32-bit index limit of {}", At(.element), u32::MAX)]
+    #[error("{op}: {}{what} exceeds the 32-bit index limit of {}", at(.element), u32::MAX)]
     SizeOverflow {
         /// The public operation.
         op: &'static str,
@@ -117,7 +117,7 @@ pub enum Error {
     },
 
     /// A rank outside `1..=8`, or one that differs from the other ranks in the operation.
-    #[error("{op}: {}expected a rank of {expected}, got {got}", At(.element))]
+    #[error("{op}: {}expected a rank of {expected}, got {got}", at(.element))]
     Rank {
         /// The public operation.
         op: &'static str,
@@ -132,7 +132,7 @@ pub enum Error {
     /// Batches of unequal size in an element-wise operation.
     #[error(
         "{op}: expected batches of equal size, got {} and {right}{}",
-        Count(*.left, "element"), OtherPairings(*.pairing, *.left)
+        Count(*.left, "element"), other_pairings(*.pairing, *.left)
     )]
     BatchSize {
         /// The public operation.
@@ -161,7 +161,7 @@ pub enum Error {
     },
 
     /// An index in a list that is out of range.
-    #[error("{op}: {}position {position}: the index {index} is not below {len}", At(.element))]
+    #[error("{op}: {}position {position}: the index {index} is not below {len}", at(.element))]
     Index {
         /// The public operation.
         op: &'static str,
@@ -176,7 +176,7 @@ pub enum Error {
     },
 
     /// A duplicate index in a list whose indices must be distinct.
-    #[error("{op}: {}positions {first} and {second} both have the index {index}", At(.element))]
+    #[error("{op}: {}positions {first} and {second} both have the index {index}", at(.element))]
     DuplicateIndex {
         /// The public operation.
         op: &'static str,
@@ -202,7 +202,7 @@ pub enum Error {
     },
 
     /// Two matrices whose inner extents differ.
-    #[error("{op}: pair {pair}: expected equal inner extents, got {left} and {right}{}", Fits(.fits))]
+    #[error("{op}: pair {pair}: expected equal inner extents, got {left} and {right}{}", pair_fits(.fits))]
     InnerExtents {
         /// The public operation.
         op: &'static str,
@@ -363,7 +363,7 @@ pub enum Error {
     },
 
     /// Something exceeds the device's size limit for objects of its kind, regardless of free memory.
-    #[error("{op}: {}{what} takes {bytes} bytes, above the device's limit of {limit}", At(.element))]
+    #[error("{op}: {}{what} takes {bytes} bytes, above the device's limit of {limit}", at(.element))]
     TooLarge {
         /// The public operation.
         op: &'static str,
@@ -392,7 +392,7 @@ pub enum Error {
     #[error(
         "{op}: {}needs {needed} multiply-adds, above the device's work limit of {allowed}: split the work or raise the \
          limit",
-        At(.element)
+        at(.element)
     )]
     WorkLimit {
         /// The public operation.
@@ -422,7 +422,7 @@ pub enum Error {
     },
 
     /// Memory ran out. Existing batches are unharmed.
-    #[error("{op}: out of memory: needed {bytes} bytes{}", Available(.available))]
+    #[error("{op}: out of memory: needed {bytes} bytes{}", bytes_available(.available))]
     OutOfMemory {
         /// The public operation.
         op: &'static str,

@@ -17,55 +17,35 @@ pub(super) fn at_most(element: &Option<usize>) -> &'static str {
     }
 }
 
-/// Writes `element 3: `, or nothing.
-pub(super) struct At<'a>(pub &'a Option<usize>);
+/// Writes a value between two texts, or nothing.
+struct Given<'a, T>(&'static str, &'a Option<T>, &'static str);
 
-impl fmt::Display for At<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(element) => write!(f, "element {element}: "),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Writes `: unequal batches need a pairing, ...`, or nothing.
-pub(super) struct OtherPairings(pub bool, pub usize);
-
-impl fmt::Display for OtherPairings {
+impl<T: fmt::Display> fmt::Display for Given<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OtherPairings(false, _) => Ok(()),
-            OtherPairings(true, 1) => {
-                f.write_str(": unequal batches need a pairing: OneToAll, AllToAll or a List")
-            }
-            OtherPairings(true, _) => {
-                f.write_str(": unequal batches need a pairing: AllToAll or a List")
-            }
+            Given(before, Some(value), after) => write!(f, "{before}{value}{after}"),
+            Given(_, None, _) => Ok(()),
         }
     }
 }
 
-/// Writes `: the pair fits with x`, or nothing.
-pub(super) struct Fits<'a>(pub &'a Option<&'static str>);
-
-impl fmt::Display for Fits<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(what) => write!(f, ": the pair fits with {what}"),
-            None => Ok(()),
-        }
-    }
+pub(super) fn at(element: &Option<usize>) -> impl fmt::Display {
+    Given("element ", element, ": ")
 }
 
-pub(super) struct Available<'a>(pub &'a Option<u64>);
+pub(super) fn pair_fits(what: &Option<&'static str>) -> impl fmt::Display {
+    Given(": the pair fits with ", what, "")
+}
 
-impl fmt::Display for Available<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(bytes) => write!(f, ", {bytes} available"),
-            None => Ok(()),
-        }
+pub(super) fn bytes_available(bytes: &Option<u64>) -> impl fmt::Display {
+    Given(", ", bytes, " available")
+}
+
+pub(super) fn other_pairings(pairing: bool, left: usize) -> &'static str {
+    match (pairing, left) {
+        (false, _) => "",
+        (true, 1) => ": unequal batches need a pairing: OneToAll, AllToAll or a List",
+        (true, _) => ": unequal batches need a pairing: AllToAll or a List",
     }
 }
 
