@@ -43,30 +43,8 @@ struct Params {
 
 #include "grid"
 #include "entries"
+#include "line"
 #include "lines"
-
-struct Line {
-    // Offset of the first value from the first value of the batch.
-    begin: u32,
-    count: u32,
-    // Distance from one value to the next.
-    step: u32,
-}
-
-fn line_of(e: u32, number: u32) -> Line {
-    let start = x_meta[e];
-    if p.rank == 0u {
-        return Line(start, x_meta[e + 1u] - start, 1u);
-    }
-    let extents = p.elements + 1u + e * p.rank;
-    var step = 1u;
-    for (var axis = p.axis + 1u; axis < p.rank; axis += 1u) {
-        step *= x_meta[extents + axis];
-    }
-    let count = x_meta[extents + p.axis];
-    let before = number / step;
-    return Line(start + before * count * step + (number - before * step), count, step);
-}
 
 #if !APPLY
 var<workgroup> sh_sums: array<vec2<f32>, WG>;
@@ -141,9 +119,6 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
         top = max(top, order_key(x[base + k * line.step]));
     }
     let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, apart)));
-#if TOP
-    return vec4(highest, 0.0, 0.0, n);
-#else
     let shift = shift_of(highest);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
@@ -154,7 +129,6 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     }
     let sum = tree_sum(vec2(total(s), 0.0), lid, lane, lanes, apart);
     return vec4(highest, sum.x, 0.0, n);
-#endif
 #else
     for (; k + 3u * lanes < end; k += 4u * lanes) {
         let v = four(base, k, end, line.step, lanes);
@@ -246,9 +220,6 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
         top = max(top, max(top4(c, k2, end, lanes), top4(d, k3, end, lanes)));
     }
     let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, 1u)));
-#if TOP
-    return vec4(highest, 0.0, 0.0, n);
-#else
     let shift = vec4(shift_of(highest));
     let none = vec4(0.0);
     var e = Held(none, none, none, none);
@@ -269,7 +240,6 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
 #endif
 #endif
     return vec4(highest, sum.x, 0.0, n);
-#endif
 #else
 #if SQUARES
     let s = fma(a, a, b * b) + fma(c, c, d * d);

@@ -90,72 +90,6 @@ impl Tensor<f32> {
         self.line(Function::LogSumExp, None, 0.0)
     }
 
-    /// Sums along an axis, `Σ x_i`.
-    ///
-    /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`sum`](Self::sum).
-    ///
-    /// An empty line gives 0. NaN and infinity stay within their line. Respects equivalence. Error bound: |error| ≤ γ_h
-    /// Σ|x_i| with h ≤ 66 + ⌈log₂ n⌉ for lines of n values up to 2²⁷. Cost: values read once.
-    ///
-    /// ```
-    /// # use vsla::{Device, Ragged, Shape};
-    /// let x = Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], 2, [Shape::new(&[2, 3])?])?;
-    /// let x = Device::cpu().upload(&x)?;
-    /// assert_eq!(x.sum_axis(0)?.download_blocking()?.row(0), [5.0, 7.0, 9.0]);
-    /// assert_eq!(x.sum_axis(1)?.download_blocking()?.row(0), [6.0, 15.0]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank;
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element that has too many lines; and those of
-    /// [`mean`](Self::mean).
-    pub fn sum_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.line(Function::Sum, Some(axis), 0.0)
-    }
-
-    /// The largest value of each line along an axis.
-    ///
-    /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`max`](Self::max).
-    ///
-    /// An empty line gives −∞. A NaN in a line is its result, and −0 is smaller than 0; nothing is rounded, but a GPU
-    /// may flush subnormal numbers. NaN and infinity stay within their line. Does not respect equivalence. Cost: values
-    /// read once.
-    ///
-    /// ```
-    /// # use vsla::{Device, Ragged, Shape};
-    /// let x = Ragged::from_shapes(vec![1.0f32, 5.0, 3.0, 4.0, 2.0, 6.0], 2, [Shape::new(&[2, 3])?])?;
-    /// let x = Device::cpu().upload(&x)?;
-    /// assert_eq!(x.max_axis(0)?.download_blocking()?.row(0), [4.0, 5.0, 6.0]);
-    /// assert_eq!(x.max_axis(1)?.download_blocking()?.row(0), [5.0, 6.0]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn max_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.line(Function::Max, Some(axis), 0.0)
-    }
-
-    /// The smallest value of each line along an axis.
-    ///
-    /// An empty line gives ∞. A NaN in a line is its result. Otherwise like [`max_axis`](Self::max_axis).
-    ///
-    /// ```
-    /// # use vsla::{Device, Ragged, Shape};
-    /// let x = Ragged::from_shapes(vec![1.0f32, 5.0, 3.0, 4.0, 2.0, 6.0], 2, [Shape::new(&[2, 3])?])?;
-    /// let x = Device::cpu().upload(&x)?;
-    /// assert_eq!(x.min_axis(0)?.download_blocking()?.row(0), [1.0, 2.0, 3.0]);
-    /// assert_eq!(x.min_axis(1)?.download_blocking()?.row(0), [1.0, 2.0]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn min_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.line(Function::Min, Some(axis), 0.0)
-    }
-
     /// The [`mean`](Self::mean) along an axis.
     ///
     /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives NaN.
@@ -169,7 +103,7 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
+    /// Those of [`sum_axis`](Tensor::sum_axis).
     pub fn mean_axis(&self, axis: usize) -> Result<Tensor<f32>> {
         self.line(Function::Mean, Some(axis), 0.0)
     }
@@ -187,7 +121,7 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
+    /// Those of [`sum_axis`](Tensor::sum_axis).
     pub fn var_axis(&self, axis: usize) -> Result<Tensor<f32>> {
         self.line(Function::Var, Some(axis), 0.0)
     }
@@ -205,7 +139,7 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
+    /// Those of [`sum_axis`](Tensor::sum_axis).
     pub fn std_axis(&self, axis: usize) -> Result<Tensor<f32>> {
         self.line(Function::Std, Some(axis), 0.0)
     }
@@ -223,7 +157,7 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
+    /// Those of [`sum_axis`](Tensor::sum_axis).
     pub fn log_sum_exp_axis(&self, axis: usize) -> Result<Tensor<f32>> {
         self.line(Function::LogSumExp, Some(axis), 0.0)
     }
@@ -246,7 +180,7 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
+    /// Those of [`sum_axis`](Tensor::sum_axis).
     pub fn softmax(&self, axis: usize) -> Result<Tensor<f32>> {
         self.line(Function::Softmax, Some(axis), 0.0)
     }
@@ -268,7 +202,7 @@ impl Tensor<f32> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
+    /// Those of [`sum_axis`](Tensor::sum_axis).
     pub fn log_softmax(&self, axis: usize) -> Result<Tensor<f32>> {
         self.line(Function::LogSoftmax, Some(axis), 0.0)
     }
@@ -292,7 +226,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of
-    /// [`sum_axis`](Self::sum_axis).
+    /// [`sum_axis`](Tensor::sum_axis).
     pub fn layer_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<f32>> {
         check_epsilon("layer_norm", epsilon)?;
         self.line(Function::LayerNorm, Some(axis), epsilon)

@@ -10,6 +10,7 @@
 //! Vec<Trial>`.
 
 mod add;
+mod axes;
 #[cfg(feature = "gpu")]
 mod bounds;
 mod bsr;
@@ -74,6 +75,7 @@ type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
 // A module that is declared above but forgotten here is reported by the compiler: its `tests` is never used.
 const MODULES: &[Module] = &[
     ("add", add::tests),
+    ("axes", axes::tests),
     #[cfg(feature = "gpu")]
     ("bounds", bounds::tests),
     ("bsr", bsr::tests),

@@ -56,6 +56,7 @@ const SHARED_FILES: &[(&str, &str)] = &[
     ("reduce_tiles", "reduce"),
     ("reduce_pair", "reduce"),
     ("reduce_pair_tiles", "reduce"),
+    ("reduce_lines_parts", "reduce_lines"),
     ("lines_parts", "lines"),
     ("bsr_sampled", "bsr_matmul"),
     ("bsr_matrix_sampled", "bsr_matrix"),

@@ -8,7 +8,7 @@
 mod plan;
 mod twin;
 
-use self::plan::{Lines, Plan};
+pub(crate) use self::plan::{CUT, Lines, Plan, TILE, WG};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
     Variant, check_size, params, slots,
@@ -52,18 +52,12 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: variants! {
         ["SUM", "REDUCED", "HELD"];
         ["SUM", "REDUCED", "APART"];
-        ["SUM", "REDUCED", "MEAN", "HELD"];
-        ["SUM", "REDUCED", "MEAN", "APART"];
         ["MOMENTS", "REDUCED", "HELD"];
         ["MOMENTS", "REDUCED", "APART"];
         ["MOMENTS", "REDUCED", "ROOT", "HELD"];
         ["MOMENTS", "REDUCED", "ROOT", "APART"];
         ["EXP", "REDUCED", "HELD"];
         ["EXP", "REDUCED", "APART"];
-        ["EXP", "REDUCED", "TOP", "HELD"];
-        ["EXP", "REDUCED", "TOP", "APART"];
-        ["EXP", "REDUCED", "TOP", "LEAST", "HELD"];
-        ["EXP", "REDUCED", "TOP", "LEAST", "APART"];
         ["EXP", "MAPPED", "HELD"];
         ["EXP", "MAPPED", "APART"];
         ["EXP", "MAPPED", "LOG", "HELD"];
@@ -89,8 +83,6 @@ pub(crate) static PARTS: Kernel = Kernel {
         ["SUM", "PART"];
         ["MOMENTS", "PART"];
         ["EXP", "PART"];
-        ["EXP", "TOP", "PART"];
-        ["EXP", "TOP", "LEAST", "PART"];
         ["SQUARES", "PART"];
     },
 };
@@ -103,12 +95,9 @@ pub(crate) static FINISH: Kernel = Kernel {
     constants: &[],
     variants: variants! {
         ["SUM", "REDUCED"];
-        ["SUM", "REDUCED", "MEAN"];
         ["MOMENTS", "REDUCED"];
         ["MOMENTS", "REDUCED", "ROOT"];
         ["EXP", "REDUCED"];
-        ["EXP", "REDUCED", "TOP"];
-        ["EXP", "REDUCED", "TOP", "LEAST"];
         ["EXP"];
         ["EXP", "LOG"];
         ["MOMENTS"];
@@ -119,12 +108,9 @@ pub(crate) static FINISH: Kernel = Kernel {
 /// The function to compute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Function {
-    Sum,
     Mean,
     Var,
     Std,
-    Max,
-    Min,
     LogSumExp,
     Softmax,
     LogSoftmax,
@@ -138,12 +124,9 @@ impl Function {
     /// The public method, along an axis or for whole elements.
     fn name(self, axis: Option<usize>) -> &'static str {
         let (along, whole) = match self {
-            Function::Sum => ("sum_axis", "sum"),
             Function::Mean => ("mean_axis", "mean"),
             Function::Var => ("var_axis", "var"),
             Function::Std => ("std_axis", "std"),
-            Function::Max => ("max_axis", "max"),
-            Function::Min => ("min_axis", "min"),
             Function::LogSumExp => ("log_sum_exp_axis", "log_sum_exp"),
             Function::Softmax => ("softmax", "softmax"),
             Function::LogSoftmax => ("log_softmax", "log_softmax"),
@@ -156,26 +139,14 @@ impl Function {
     /// The flag of the statistics, and the flags of the result.
     fn flags(self) -> (&'static str, &'static [&'static str]) {
         match self {
-            Function::Sum => ("SUM", &["REDUCED"]),
-            Function::Mean => ("SUM", &["REDUCED", "MEAN"]),
+            Function::Mean => ("SUM", &["REDUCED"]),
             Function::Var => ("MOMENTS", &["REDUCED"]),
             Function::Std => ("MOMENTS", &["REDUCED", "ROOT"]),
-            // The first half of the statistics of `EXP`.
-            Function::Max => ("EXP", &["REDUCED", "TOP"]),
-            Function::Min => ("EXP", &["REDUCED", "TOP", "LEAST"]),
             Function::LogSumExp => ("EXP", &["REDUCED"]),
             Function::Softmax => ("EXP", &["MAPPED"]),
             Function::LogSoftmax => ("EXP", &["MAPPED", "LOG"]),
             Function::LayerNorm => ("MOMENTS", &["MAPPED"]),
             Function::RmsNorm => ("SQUARES", &["MAPPED"]),
-        }
-    }
-
-    /// The flags that the statistics of tiles have in addition.
-    fn part(self) -> &'static [&'static str] {
-        match self {
-            Function::Max | Function::Min => &self.flags().1[1..],
-            _ => &[],
         }
     }
 
@@ -197,9 +168,7 @@ impl Along {
     pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
         let Along { function, axis } = self;
         let op = function.name(axis);
-        if let Some(axis) = axis {
-            x.check_axis(op, axis)?;
-        }
+        check_axis(op, x, axis)?;
         let result = match function.reduces() {
             true => Some(one_a_line(op, x, axis)?),
             false => None,
@@ -230,18 +199,14 @@ impl Along {
         result: Option<&Layout>,
     ) -> (Vec<Dispatch>, Vec<u64>) {
         let (family, flags) = self.function.flags();
-        // Rank 0: each element is one line.
-        let (rank, axis) = match self.axis.filter(|_| x.rank() > 1) {
-            Some(axis) => (x.rank() as u32, axis as u32),
-            None => (0, 0),
-        };
+        let [rank, axis] = place_of_axis(x, self.axis);
         // Bits that no compiler knows: see `ends.wgsl`.
         let ones = Param::U32(u32::MAX);
         let params = |[lanes, units, entries]: [u32; 3]| Params {
             x_base: Param::InputBase(0),
             elements: Param::U32(x.len() as u32),
-            rank: Param::U32(rank),
-            axis: Param::U32(axis),
+            rank,
+            axis,
             eps: Param::Scalar(0),
             ones,
             lanes: Param::U32(lanes),
@@ -276,10 +241,7 @@ impl Along {
         let cost = u64::from(long.tiles) * plan::TILE as u64;
         let tiles = params([plan::WG as u32, 0, 0]);
         dispatches.push(Dispatch::new(
-            (
-                &PARTS,
-                PARTS.variant(DType::F32, &with(self.function.part(), &["PART"])),
-            ),
+            (&PARTS, PARTS.variant(DType::F32, &[family, "PART"])),
             PartSlots {
                 out: Slot::Scratch(0),
                 items: items.clone(),
@@ -335,8 +297,22 @@ impl Along {
     }
 }
 
+/// An error for an axis that is not below the rank.
+pub(crate) fn check_axis(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<()> {
+    axis.map_or(Ok(()), |axis| x.check_axis(op, axis))
+}
+
+/// `rank` and `axis` of `shaders/lib/line.wgsl`; rank 0 if each element is one line.
+pub(crate) fn place_of_axis(x: &Layout, axis: Option<usize>) -> [Param; 2] {
+    let place = match axis.filter(|_| x.rank() > 1) {
+        Some(axis) => [x.rank() as u32, axis as u32],
+        None => [0, 0],
+    };
+    place.map(Param::U32)
+}
+
 /// The layout of one value per line: the shapes without the axis, or one value if no axis is left.
-fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layout> {
+pub(crate) fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layout> {
     let Some(axis) = axis.filter(|_| x.rank() > 1) else {
         return Layout::uniform(x.len(), Shape::new(&[1])?).map_err(|error| error.named(op));
     };

@@ -7,10 +7,10 @@ use crate::{Error, Result, host};
 use std::sync::Arc;
 
 /// `WG` of the shader: invocations of a workgroup.
-pub(super) const WG: usize = 256;
+pub(crate) const WG: usize = 256;
 /// `TILE` of the shader: values of a tile. Longer lines are cut.
-pub(super) const TILE: usize = HELD * WG;
-pub(super) const CUT: Constants = constants![WG, TILE];
+pub(crate) const TILE: usize = HELD * WG;
+pub(crate) const CUT: Constants = constants![WG, TILE];
 /// Values that an invocation holds of a contiguous line.
 const HELD: usize = 16;
 /// (Invocations per line, longest line) for contiguous lines. Each class is a dispatch that waits for the one before,
@@ -24,7 +24,7 @@ const CLASSES: usize = WG.ilog2() as usize + 1;
 
 /// The lines of an element: their number, the values in each, and the step between those.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     pub number: u64,
     pub values: usize,
     pub step: usize,
@@ -32,7 +32,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// The lines along `axis`, or the whole element as one line.
-    pub(super) fn of(x: &Layout, element: usize, axis: Option<usize>) -> Lines {
+    pub(crate) fn of(x: &Layout, element: usize, axis: Option<usize>) -> Lines {
         let Some(axis) = axis.filter(|_| x.rank() > 1) else {
             return Lines {
                 number: 1,
@@ -54,6 +54,11 @@ impl Lines {
         }
     }
 
+    /// Whether the values of every line are consecutive because no axis follows.
+    pub(crate) fn are_contiguous(x: &Layout, axis: Option<usize>) -> bool {
+        axis.is_none_or(|axis| axis + 1 == x.rank())
+    }
+
     /// Invocations per line; `None` if the line is cut into tiles.
     fn lanes(self) -> Option<usize> {
         if self.step > 1 {
@@ -67,7 +72,7 @@ impl Lines {
 
 /// Lines that have the same number of invocations each.
 #[derive(Debug)]
-pub(super) struct Class {
+pub(crate) struct Class {
     pub lanes: usize,
     /// Whether their values are strided.
     pub apart: bool,
@@ -80,25 +85,25 @@ pub(super) struct Class {
 
 /// The lines that are cut into tiles.
 #[derive(Debug)]
-pub(super) struct Long {
+pub(crate) struct Long {
     pub tiles: u32,
     /// `[element, line, tile, number among these lines]` for each tile.
     pub items: Arc<PlanBuffer>,
     pub number: u32,
-    /// `[first tile, tiles, index of the result]` for each line.
+    /// `[index of the result, first tile, tiles]` for each line.
     pub finish: Arc<PlanBuffer>,
 }
 
 /// All lines of a batch.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub classes: Vec<Class>,
     pub long: Option<Long>,
 }
 
 impl Plan {
     /// `result` is the layout of one value per line; without it, lines without values need no work.
-    pub(super) fn new(
+    pub(crate) fn new(
         op: &'static str,
         x: &Layout,
         axis: Option<usize>,
@@ -128,7 +133,7 @@ impl Plan {
                     Some(result) => result.offsets().as_slice()[element] + line as u32,
                     None => number,
                 };
-                host::extend(op, &mut finish, [tiles, each as u32, place])?;
+                host::extend(op, &mut finish, [place, tiles, each as u32])?;
                 for tile in 0..each {
                     let item = [element as u32, line as u32, tile as u32, number];
                     host::extend(op, &mut items, item)?;
@@ -198,7 +203,7 @@ mod tests {
         let long = plan.long.unwrap();
         assert_eq!((long.tiles, long.number), (2, 1));
         assert_eq!(long.items.data(), [2, 0, 0, 0, 2, 0, 1, 0]);
-        assert_eq!(long.finish.data(), [0, 2, 5]);
+        assert_eq!(long.finish.data(), [5, 0, 2]);
         // Without results of their own, lines without values are left out; columns are strided lines.
         let plan = Plan::new("softmax", &x, Some(0), None).unwrap();
         assert_eq!(found(&plan), [(8, true, 128 + 129 + 4097 + 513)]);

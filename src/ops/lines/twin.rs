@@ -6,7 +6,6 @@ use rayon::prelude::*;
 use super::Function;
 use super::plan::Lines;
 use crate::ops::maps::exp;
-use crate::ops::ordered::Ordered;
 use crate::ops::{par_elements, par_runs};
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
@@ -29,20 +28,12 @@ impl Known {
         let count = values.clone().count() as f64;
         let sum = |of: fn(f32) -> f64| values.clone().map(of).sum::<f64>();
         let (first, second) = match function {
-            Function::Sum | Function::Mean => (sum(f64::from), 0.0),
+            Function::Mean => (sum(f64::from), 0.0),
             Function::RmsNorm => (sum(|x| f64::from(x) * f64::from(x)), 0.0),
             Function::Var | Function::Std | Function::LayerNorm => {
                 let mean = sum(f64::from) / count.max(1.0);
                 let squares = values.map(|x| (f64::from(x) - mean) * (f64::from(x) - mean));
                 (mean, squares.sum())
-            }
-            Function::Max => {
-                let top = values.map(f32::key).fold(f32::LOWEST, i32::max);
-                (f32::of_key(top).into(), 0.0)
-            }
-            Function::Min => {
-                let top = values.map(f32::reversed_key).fold(f32::LOWEST, i32::max);
-                (f32::of_reversed_key(top).into(), 0.0)
             }
             Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
                 let top = values.clone().fold(f32::NEG_INFINITY, larger);
@@ -62,7 +53,7 @@ impl Known {
     fn merge(self, other: Known, function: Function) -> Known {
         let count = self.count + other.count;
         let (first, second) = match function {
-            Function::Sum | Function::Mean | Function::RmsNorm => (self.first + other.first, 0.0),
+            Function::Mean | Function::RmsNorm => (self.first + other.first, 0.0),
             Function::Var | Function::Std | Function::LayerNorm => {
                 let apart = other.first - self.first;
                 let share = other.count / count;
@@ -70,13 +61,6 @@ impl Known {
                     self.first + apart * share,
                     self.second + other.second + apart * apart * self.count * share,
                 )
-            }
-            Function::Max | Function::Min => {
-                let both = [self.first as f32, other.first as f32];
-                return Known {
-                    count,
-                    ..Known::of(function, both.into_iter())
-                };
             }
             Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
                 let top = larger(self.first as f32, other.first as f32);

@@ -118,6 +118,14 @@ respecting! {
     "sum", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum());
     "sum_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.sum_axis(0));
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());
+    "norm2_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2_axis(0));
+    "norm1_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm1_axis(0));
+    "norm_max", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm_max());
+    "norm_max_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm_max_axis(0));
+    "any", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.to::<u32>()?.any()?.to::<i32>());
+    "any_axis", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        x.to::<u32>()?.any_axis(0)?.to::<i32>()
+    });
     "dot", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.dot(y));
     "conv", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.conv(y));
     "correlate", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
@@ -306,6 +314,18 @@ depending! {
         |d, a, b| integers(d, a, b, |x, _| x.min());
     "argmax", [&[-1], &[-1, 0]], [&[], &[]] => [&[0.], &[1.]],
         |d, a, b| integers(d, a, b, |x, _| x.argmax());
+    "prod", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.prod());
+    "prod_axis", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.prod_axis(0));
+    "all", [&[2], &[2, 0]], [&[], &[]] => [&[1.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.to::<u32>()?.all()?.to::<i32>());
+    "all_axis", [&[2], &[2, 0]], [&[], &[]] => [&[1.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.to::<u32>()?.all_axis(0)?.to::<i32>());
+    "argmax_axis", [&[-1], &[-1, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argmax_axis(0)?.to::<i32>());
+    "argmin_axis", [&[1], &[1, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argmin_axis(0)?.to::<i32>());
     "argmin", [&[1], &[1, 0]], [&[], &[]] => [&[0.], &[1.]],
         |d, a, b| integers(d, a, b, |x, _| x.argmin());
     "flip", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 1.]],
