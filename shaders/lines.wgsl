@@ -6,6 +6,10 @@
 // neighbouring lines. PART and APPLY: longer lines are cut into tiles, one workgroup each, listed in `items` as
 // [element, line, tile, number of the line among the long lines]. PART writes the statistics of each tile to `out`;
 // APPLY reads the constants of each line from `of_lines`.
+//
+// f16 is computed in f32. An invocation holds pairs of neighbouring halves (PAIRS), so that it can read whole words.
+// Results for each value (HALVES) are written by words, too. A word may belong to two lines that other workgroups process: each then writes
+// its half by bit operations that leave the other half as it is. Results for each line are written as f32.
 
 struct Params {
     first_group: u32,
@@ -26,10 +30,14 @@ struct Params {
 #if PART
 @group(0) @binding(1) var<storage, read_write> out: array<vec4<f32>>;
 #else
+#if HALVES
+@group(0) @binding(1) var<storage, read_write> out: array<atomic<u32>>;
+#else
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
 #endif
+#endif
 @group(0) @binding(2) var<storage, read> items: array<u32>;
-@group(0) @binding(3) var<storage, read> x: array<f32>;
+@group(0) @binding(3) var<storage, read> x: array<E>;
 @group(0) @binding(4) var<storage, read> x_meta: array<u32>;
 #if APPLY
 @group(0) @binding(5) var<storage, read> of_lines: array<vec4<f32>>;
@@ -39,12 +47,45 @@ struct Params {
 #endif
 #endif
 
-// TILE is also in src/ops/lines/plan.rs.
+// TILE and MOST_APART, the most strided lines of a workgroup, are also in src/ops/lines/plan.rs.
+#if PAIRS
+// The distance between the first values of neighbouring invocations.
+const FIRST = 2u;
+#else
+const FIRST = 1u;
+#endif
 
 #include "grid"
 #include "entries"
 #include "line"
 #include "lines"
+
+#if F16
+#include "half_of"
+
+fn value_at(i: u32) -> f32 {
+    return half_of(x[i / 2u], i);
+}
+#else
+fn value_at(i: u32) -> f32 {
+    return x[i];
+}
+#endif
+
+#if HALVES
+#include "half_bits"
+
+// Writes the halves of a word that belong to this line.
+fn put_word(at: u32, halves: u32, low: bool, high: bool) {
+    if low && high {
+        atomicStore(&out[at], halves);
+    } else {
+        let mask = select(0u, 0xffffu, low) | select(0u, 0xffff0000u, high);
+        atomicAnd(&out[at], ~mask);
+        atomicOr(&out[at], halves & mask);
+    }
+}
+#endif
 
 #if !APPLY
 var<workgroup> sh_sums: array<vec2<f32>, WG>;
@@ -116,7 +157,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
 #if EXP
     var top = LOWEST_KEY;
     for (; k < end; k += lanes) {
-        top = max(top, order_key(x[base + k * line.step]));
+        top = max(top, order_key(value_at(base + k * line.step)));
     }
     let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, apart)));
     let shift = shift_of(highest);
@@ -125,7 +166,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
         s += exp4(four(base, k, end, line.step, lanes) - vec4(shift));
     }
     for (; k < end; k += lanes) {
-        s.x += exp_times(1.0, x[base + k * line.step] - shift);
+        s.x += exp_times(1.0, value_at(base + k * line.step) - shift);
     }
     let sum = tree_sum(vec2(total(s), 0.0), lid, lane, lanes, apart);
     return vec4(highest, sum.x, 0.0, n);
@@ -139,7 +180,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
 #endif
     }
     for (; k < end; k += lanes) {
-        let v = x[base + k * line.step];
+        let v = value_at(base + k * line.step);
 #if SQUARES
         s.x = fma(v, v, s.x);
 #else
@@ -158,7 +199,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
         t = fma(d, d, t);
     }
     for (; k < end; k += lanes) {
-        let d = x[base + k * line.step] - near;
+        let d = value_at(base + k * line.step) - near;
         s.x += d;
         t.x = fma(d, d, t.x);
     }
@@ -277,6 +318,40 @@ fn held_value(x: f32, line: vec4<f32>) -> f32 {
 #endif
 }
 
+#if F16
+// The results of the lines of a workgroup, in pairs that begin with the first of a line.
+var<workgroup> sh_pairs: array<u32, TILE / 2u>;
+
+// Packs four results; `pair` is the place of the first pair.
+fn put4(v: vec4<f32>, pair: u32, lanes: u32, known: vec4<f32>) {
+    let y = vec4(held_value(v.x, known), held_value(v.y, known), held_value(v.z, known), held_value(v.w, known));
+    sh_pairs[pair] = half_bits(y.x) | (half_bits(y.y) << 16u);
+    sh_pairs[pair + lanes] = half_bits(y.z) | (half_bits(y.w) << 16u);
+}
+
+// Writes the words of a line, whose pairs are at `first`.
+fn put_line(line: Line, first: u32, lane: u32, lanes: u32) {
+    let odd = line.begin % 2u;
+    for (var w = lane; 2u * w < line.count + odd; w += lanes) {
+        // The places in the line of the two halves; the first word of an odd line has only the high one.
+        let i = 2u * w - odd;
+        let low = i < line.count;
+        let high = i + 1u < line.count;
+        var halves = 0u;
+        if odd == 0u {
+            halves = sh_pairs[first + w];
+        } else {
+            if low {
+                halves = sh_pairs[first + w - 1u] >> 16u;
+            }
+            if high {
+                halves |= sh_pairs[first + w] << 16u;
+            }
+        }
+        put_word(line.begin / 2u + w, halves, low, high);
+    }
+}
+#else
 fn put4(v: vec4<f32>, line: Line, k: u32, lanes: u32, known: vec4<f32>) {
     let there = there4(k, line.count, lanes);
     let at = line.begin + k * line.step;
@@ -296,33 +371,108 @@ fn put4(v: vec4<f32>, line: Line, k: u32, lanes: u32, known: vec4<f32>) {
 }
 #endif
 #endif
+#endif
 
-fn there4(k: u32, end: u32, lanes: u32) -> vec4<bool> {
-    return vec4(k, k + lanes, k + 2u * lanes, k + 3u * lanes) < vec4(end);
+// The places in a line of four values of an invocation, of which the first is k: every lanes-th value, or two pairs.
+fn places4(k: u32, lanes: u32) -> vec4<u32> {
+#if PAIRS
+    return vec4(k, k + 1u, k + 2u * lanes, k + 2u * lanes + 1u);
+#else
+    return vec4(k, k + lanes, k + 2u * lanes, k + 3u * lanes);
+#endif
 }
 
-// Every lanes-th value from k on, and 0 beyond the end.
+fn there4(k: u32, end: u32, lanes: u32) -> vec4<bool> {
+    return places4(k, lanes) < vec4(end);
+}
+
+#if PAIRS
+// A value and the next one, which may be behind the end of the line.
+fn pair_at(i: u32) -> vec2<f32> {
+    let low = x[i / 2u];
+    if i % 2u == 0u {
+        return unpack2x16float(low);
+    }
+    let high = x[min(i / 2u + 1u, arrayLength(&x) - 1u)];
+    return unpack2x16float((low >> 16u) | (high << 16u));
+}
+#endif
+
+// The values at places4, and 0 beyond the end.
 fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
+    let place = places4(k, lanes);
     let there = there4(k, end, lanes);
     var v = vec4(0.0);
+#if PAIRS
+    if step == 1u {
+        if there.x {
+            let pair = pair_at(base + place.x);
+            v.x = pair.x;
+            v.y = select(0.0, pair.y, there.y);
+        }
+        if there.z {
+            let pair = pair_at(base + place.z);
+            v.z = pair.x;
+            v.w = select(0.0, pair.y, there.w);
+        }
+    } else {
+        v.x = one_of(base + place.x * step, there.x);
+        v.y = one_of(base + place.y * step, there.y);
+        v.z = one_of(base + place.z * step, there.z);
+        v.w = one_of(base + place.w * step, there.w);
+    }
+#else
     if there.x {
-        v.x = x[base + k * step];
+        v.x = value_at(base + place.x * step);
     }
     if there.y {
-        v.y = x[base + (k + lanes) * step];
+        v.y = value_at(base + place.y * step);
     }
     if there.z {
-        v.z = x[base + (k + 2u * lanes) * step];
+        v.z = value_at(base + place.z * step);
     }
     if there.w {
-        v.w = x[base + (k + 3u * lanes) * step];
+        v.w = value_at(base + place.w * step);
+    }
+#endif
+    return v;
+}
+
+#if PAIRS
+fn one_of(i: u32, there: bool) -> f32 {
+    var v = 0.0;
+    if there {
+        v = value_at(i);
     }
     return v;
 }
+#endif
 
 #if EXP
 fn exp4(v: vec4<f32>) -> vec4<f32> {
     return vec4(exp_times(1.0, v.x), exp_times(1.0, v.y), exp_times(1.0, v.z), exp_times(1.0, v.w));
+}
+#endif
+#endif
+
+#if HALVES
+#if !HELD
+// Maps a value of a line with these constants, as a half of its word.
+fn put_half(at: u32, line: vec4<f32>) {
+    let half = half_bits(value(value_at(p.x_base + at), line));
+    put_word(at / 2u, half << (16u * (at % 2u)), at % 2u == 0u, at % 2u == 1u);
+}
+#endif
+#if APART
+// The lines of the workgroup and their constants.
+var<workgroup> sh_lines: array<Line, MOST_APART>;
+var<workgroup> sh_known: array<vec4<f32>, MOST_APART>;
+
+// Whether line i + 1 of the workgroup follows line i in every row.
+fn are_neighbours(i: u32) -> bool {
+    let left = sh_lines[i];
+    let right = sh_lines[i + 1u];
+    return left.begin + 1u == right.begin && left.count == right.count && left.step == right.step;
 }
 #endif
 #endif
@@ -341,8 +491,9 @@ fn main(
     let line = line_of(items[4u * group], items[4u * group + 1u]);
     let begin = items[4u * group + 2u] * TILE;
     let end = min(begin + TILE, line.count);
-    var held = held_of(line, begin + lid, end, WG);
-    let part = known_of(&held, begin + lid, end, f32(end - begin), lid, lid, WG);
+    let k = begin + FIRST * lid;
+    var held = held_of(line, k, end, WG);
+    let part = known_of(&held, k, end, f32(end - begin), lid, lid, WG);
     if lid == 0u {
         out[group] = part;
     }
@@ -352,10 +503,33 @@ fn main(
     let begin = items[4u * group + 2u] * TILE;
     let end = min(begin + TILE, line.count);
     let all = of_lines[items[4u * group + 3u]];
+#if F16
+    if line.step == 1u {
+        let first = line.begin + begin;
+        let last = line.begin + end;
+        for (var w = first / 2u + lid; 2u * w < last; w += WG) {
+            let low = 2u * w >= first;
+            let high = 2u * w + 1u < last;
+            var halves = 0u;
+            if low {
+                halves = half_bits(value(value_at(p.x_base + 2u * w), all));
+            }
+            if high {
+                halves |= half_bits(value(value_at(p.x_base + 2u * w + 1u), all)) << 16u;
+            }
+            put_word(w, halves, low, high);
+        }
+    } else {
+        for (var k = begin + lid; k < end; k += WG) {
+            put_half(line.begin + k * line.step, all);
+        }
+    }
+#else
     for (var k = begin + lid; k < end; k += WG) {
         let at = line.begin + k * line.step;
         out[at] = value(x[p.x_base + at], all);
     }
+#endif
 #else
     let lines = WG / p.lanes;
 #if APART
@@ -377,9 +551,49 @@ fn main(
 #if APART
     let all = known_of(line, lid, lane, p.lanes, lines);
 #else
-    var held = held_of(line, lane, line.count, p.lanes);
-    let all = known_of(&held, lane, line.count, f32(line.count), lid, lane, p.lanes);
+    let k = FIRST * lane;
+    var held = held_of(line, k, line.count, p.lanes);
+    let all = known_of(&held, k, line.count, f32(line.count), lid, lane, p.lanes);
 #endif
+#if HALVES
+    let needed = prepared(all);
+#if APART
+    let own = lid % lines;
+    if lane == 0u {
+        sh_lines[own] = line;
+        sh_known[own] = needed;
+    }
+    workgroupBarrier();
+    if unit >= p.units {
+        return;
+    }
+    // An invocation writes both halves of a word if the other one belongs to the next line.
+    let before = own > 0u && are_neighbours(max(own, 1u) - 1u);
+    let after = own + 1u < lines && unit + 1u < p.units && are_neighbours(min(own, lines - 2u));
+    for (var k = lane; k < line.count; k += p.lanes) {
+        let at = line.begin + k * line.step;
+        if at % 2u == 0u && after {
+            let low = value(value_at(p.x_base + at), needed);
+            let high = value(value_at(p.x_base + at + 1u), sh_known[own + 1u]);
+            put_word(at / 2u, half_bits(low) | (half_bits(high) << 16u), true, true);
+        }
+        if (at % 2u == 0u && !after) || (at % 2u == 1u && !before) {
+            put_half(at, needed);
+        }
+    }
+#else
+    let first = (lid - lane) * (TILE / WG / 2u);
+    let pair = first + lane;
+    put4(held.a, pair, p.lanes, needed);
+    put4(held.b, pair + 2u * p.lanes, p.lanes, needed);
+    put4(held.c, pair + 4u * p.lanes, p.lanes, needed);
+    put4(held.d, pair + 6u * p.lanes, p.lanes, needed);
+    workgroupBarrier();
+    if unit < p.units {
+        put_line(line, first, lane, p.lanes);
+    }
+#endif
+#else
     if unit >= p.units {
         return;
     }
@@ -392,13 +606,14 @@ fn main(
 #if APART
     for (var k = lane; k < line.count; k += p.lanes) {
         let at = line.begin + k * line.step;
-        out[at] = value(x[p.x_base + at], needed);
+        out[at] = value(value_at(p.x_base + at), needed);
     }
 #else
     put4(held.a, line, lane, p.lanes, needed);
     put4(held.b, line, lane + 4u * p.lanes, p.lanes, needed);
     put4(held.c, line, lane + 8u * p.lanes, p.lanes, needed);
     put4(held.d, line, lane + 12u * p.lanes, p.lanes, needed);
+#endif
 #endif
 #endif
 #endif

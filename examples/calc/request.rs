@@ -165,7 +165,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "true: the last argument has one value per element, combined with all values of the other's (with \"axis\": a \
          vector along it)",
     ),
-    ("eps", "a number, 1e-5 by default: added to a variance"),
+    (
+        "eps",
+        "a number, 1e-5 by default: added to a variance; for normalize 1e-12, the least norm",
+    ),
+    ("groups", "a number, 1 by default: of groups of channels"),
     ("elements", "[index, ..]: elements by their indices"),
     (
         "inner",

@@ -78,7 +78,13 @@ fn prepared(line: vec4<f32>) -> vec4<f32> {
     return vec4(line.x, line.y, 1.0 / sqrt(line.z / line.w + p.eps), 0.0);
 #endif
 #if SQUARES
+#if NORM
+    let norm = bitcast<u32>(sqrt(line.x));
+    // By their bits, so that NaN is the largest.
+    return vec4(0.0, 0.0, 1.0 / bitcast<f32>(max(norm, bitcast<u32>(p.eps))), 0.0);
+#else
     return vec4(0.0, 0.0, 1.0 / sqrt(line.x / line.w + p.eps), 0.0);
+#endif
 #endif
 #if EXP
     let known = !(is_nan(line.x) || is_infinite(line.x));

@@ -361,7 +361,12 @@ fn lines_along_axes() {
     for x in series().into_iter().chain(matrices()).chain(boxes) {
         for axis in (0..x.rank()).map(Some).chain([None]) {
             for function in [Mean, LogSumExp, Softmax] {
-                let planned = Along { function, axis }.launch(&x, Some(1 << 32));
+                let planned = Along {
+                    function,
+                    axis,
+                    dtype: DType::F16,
+                }
+                .launch(&x, Some(1 << 32));
                 let what = format!("{function:?} of {x}, {axis:?}");
                 refused_or_planned(&what, planned.map(Plan::from));
             }

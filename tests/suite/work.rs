@@ -158,6 +158,8 @@ counted! {
     "log_softmax", X, |d| x::<f32>(d).log_softmax(0);
     "layer_norm", X, |d| x::<f32>(d).layer_norm(0, 1e-5);
     "rms_norm", X, |d| x::<f32>(d).rms_norm(0, 1e-5);
+    "l2_normalize", X, |d| x::<f32>(d).l2_normalize(0, 1e-12);
+    "group_norm", X, |d| x::<f32>(d).group_norm(1, 1e-5);
     "standardize", X, |d| x::<f32>(d).standardize();
     "max", X, |d| x::<f32>(d).max();
     "argmax", X, |d| x::<f32>(d).argmax();

@@ -10,7 +10,9 @@ use std::sync::Arc;
 pub(crate) const WG: usize = 256;
 /// `TILE` of the shader: values of a tile. Longer lines are cut.
 pub(crate) const TILE: usize = HELD * WG;
-pub(crate) const CUT: Constants = constants![WG, TILE];
+/// The most strided lines of a workgroup.
+const MOST_APART: usize = WG / APART[0].0;
+pub(crate) const CUT: Constants = constants![WG, TILE, MOST_APART];
 /// Values that an invocation holds of a contiguous line.
 const HELD: usize = 16;
 /// (Invocations per line, longest line) for contiguous lines. Each class is a dispatch that waits for the one before,

@@ -4,7 +4,7 @@ use vsla::{
     Complex32, Indices, Layout, Pairing, Permutation, Ragged, Tensor,
     batch::Remainder,
     f16,
-    scalar::{Factor, Real},
+    scalar::{Factor, Float, Real},
 };
 
 use super::{Draw, Value};
@@ -271,6 +271,19 @@ fn reduced<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
     d.ran("all_axis", mask.all_axis(axis));
 }
 
+/// Statistics of lines, and functions that map their values.
+fn lines<T: Value + Float>(d: &mut Draw<'_>, x: &Tensor<T>) {
+    let axis = d.rng.usize(..x.layout().rank());
+    d.ran("mean_axis", x.mean_axis(axis));
+    d.ran("std_axis", x.std_axis(axis));
+    d.ran("log_sum_exp", x.log_sum_exp());
+    d.ran("softmax", x.softmax(axis));
+    d.ran("log_softmax", x.log_softmax(axis));
+    d.ran("layer_norm", x.layer_norm(axis, 1e-5));
+    d.ran("rms_norm", x.rms_norm(axis, 1e-5));
+    d.ran("l2_normalize", x.l2_normalize(axis, 1e-5));
+}
+
 /// Windows of one axis and of two.
 fn pooled<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
     for axes in 1..=x.layout().rank().min(2) {
@@ -339,6 +352,8 @@ fn floats(d: &mut Draw<'_>) {
     pooled(d, &half);
     reduced(d, &half);
     d.ran("norm2_axis of halves", half.norm2_axis(0));
+    lines(d, &x);
+    lines(d, &half);
     d.ran("mean_pool", x.mean_pool(&[3]));
     d.ran("mean_pool of halves", half.mean_pool(&[2]));
     let integers = d.drawn::<i32>(rank, n);
@@ -352,6 +367,7 @@ fn floats(d: &mut Draw<'_>) {
     reduced(d, &x);
     let (half, complex) = (d.tensor::<f16>(&layout), d.tensor::<Complex32>(&layout));
     reduced(d, &half);
+    lines(d, &half);
     d.ran("norm2 of halves", half.norm2());
     d.ran("sum of complex ones", complex.sum());
     let (signed, words) = (d.tensor::<i32>(&layout), d.tensor::<u32>(&layout));

@@ -119,6 +119,7 @@ respecting! {
     "sum_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.sum_axis(0));
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());
     "norm2_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2_axis(0));
+    "l2_normalize", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.l2_normalize(0, 1e-6));
     "norm1_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm1_axis(0));
     "norm_max", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm_max());
     "norm_max_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm_max_axis(0));
@@ -298,6 +299,8 @@ depending! {
         |d, a, b| floats(d, a, b, |x, _| x.layer_norm(0, 3.0));
     "standardize", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],
         |d, a, b| floats(d, a, b, |x, _| x.standardize());
+    "group_norm", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],
+        |d, a, b| floats(d, a, b, |x, _| x.group_norm(1, 0.0));
     "rms_norm", [&[2], &[2, 0, 0, 0]], [&[], &[]] => [&[1.], &[2., 0., 0., 0.]],
         |d, a, b| floats(d, a, b, |x, _| x.rms_norm(0, 0.0));
     "max_pool", [&[1], &[1, 0]], [&[], &[]] => [&[], &[1.]],
