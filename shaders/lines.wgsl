@@ -1,7 +1,7 @@
 // Reduces each line of the elements of x (the values along an axis) to one value, or maps every value by the statistics
 // of its line. The functions are in lib/lines.wgsl.
 //
-// HELD and APART: p.lanes invocations share a line; the units of `items` are lines. HELD: the values of a line are
+// HELD and APART: several invocations share a line, see lib/line.wgsl. HELD: the values of a line are
 // consecutive, and each invocation keeps up to 16 of them in registers. APART: neighbouring invocations process
 // neighbouring lines. PART and APPLY: longer lines are cut into tiles, one workgroup each, listed in `items` as
 // [element, line, tile, number of the line among the long lines]. PART writes the statistics of each tile to `out`;
@@ -21,8 +21,6 @@ struct Params {
     axis: u32,
     eps: f32,
     ones: u32, // all bits set, unknown to the compiler: see ends.wgsl
-    lanes: u32, // a power of two
-    units: u32,
     entries: u32, // offset of the entries in items
 }
 
@@ -56,7 +54,6 @@ const FIRST = 1u;
 #endif
 
 #include "grid"
-#include "entries"
 #include "line"
 #include "lines"
 
@@ -89,40 +86,64 @@ fn put_word(at: u32, halves: u32, low: bool, high: bool) {
 
 #if !APPLY
 var<workgroup> sh_sums: array<vec2<f32>, WG>;
+var<workgroup> sh_more: array<vec2<f32>, WG>;
 var<workgroup> sh_keys: array<u32, WG>;
+var<workgroup> sh_top: array<u32, WG>;
 
-// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Must be
-// called in uniform control flow.
+// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Two rounds of
+// up to 16 values each need fewer barriers than a binary tree. Must be called in uniform control flow.
 fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f32> {
-    if lanes == 1u {
-        return v;
-    }
-    workgroupBarrier();
+    let few = rounds_of(lanes);
+    let first = lid - lane * apart;
     sh_sums[lid] = v;
-    for (var half = lanes / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if lane < half {
-            sh_sums[lid] += sh_sums[lid + half * apart];
+    workgroupBarrier();
+    if lane < few {
+        var s = vec2(0.0);
+        for (var k = lane; k < lanes; k += 4u * few) {
+            let at = first + k * apart;
+            let step = few * apart;
+            let a = sh_sums[at];
+            let b = select(vec2(0.0), sh_sums[min(at + step, WG - 1u)], k + few < lanes);
+            let c = select(vec2(0.0), sh_sums[min(at + 2u * step, WG - 1u)], k + 2u * few < lanes);
+            let d = select(vec2(0.0), sh_sums[min(at + 3u * step, WG - 1u)], k + 3u * few < lanes);
+            s += (a + b) + (c + d);
         }
+        sh_more[lid] = s;
     }
     workgroupBarrier();
-    return sh_sums[lid - lane * apart];
+    var all = vec2(0.0);
+    for (var k = 0u; k < few; k += 4u) {
+        let at = first + k * apart;
+        all += (sh_more[at] + sh_more[at + apart]) + (sh_more[at + 2u * apart] + sh_more[at + 3u * apart]);
+    }
+    return all;
 }
 
+// The largest key over these invocations.
 fn tree_max(key: u32, lid: u32, lane: u32, lanes: u32, apart: u32) -> u32 {
-    if lanes == 1u {
-        return key;
-    }
-    workgroupBarrier();
+    let few = rounds_of(lanes);
+    let first = lid - lane * apart;
     sh_keys[lid] = key;
-    for (var half = lanes / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if lane < half {
-            sh_keys[lid] = max(sh_keys[lid], sh_keys[lid + half * apart]);
+    workgroupBarrier();
+    if lane < few {
+        var top = key;
+        for (var k = lane + few; k < lanes; k += few) {
+            top = max(top, sh_keys[first + k * apart]);
         }
+        sh_top[lid] = top;
     }
     workgroupBarrier();
-    return sh_keys[lid - lane * apart];
+    var top = key;
+    for (var k = 0u; k < few; k += 4u) {
+        let at = first + k * apart;
+        top = max(top, max(max(sh_top[at], sh_top[at + apart]), max(sh_top[at + 2u * apart], sh_top[at + 3u * apart])));
+    }
+    return top;
+}
+
+// The sums of the first round, of 4 to 256 invocations: 4, or about the square root.
+fn rounds_of(lanes: u32) -> u32 {
+    return select(select(4u, 8u, lanes >= 32u), 16u, lanes >= 128u);
 }
 
 fn total(v: vec4<f32>) -> f32 {
@@ -398,55 +419,35 @@ fn pair_at(i: u32) -> vec2<f32> {
 }
 #endif
 
-// The values at places4, and 0 beyond the end.
+// The values at places4, and 0 beyond the end. A value of the line is read in place of each that is not there, so that
+// the loads of a quad need only one branch.
 fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
-    let place = places4(k, lanes);
-    let there = there4(k, end, lanes);
     var v = vec4(0.0);
+    if k < end {
+        let place = min(places4(k, lanes), vec4(end - 1u));
 #if PAIRS
-    if step == 1u {
-        if there.x {
-            let pair = pair_at(base + place.x);
-            v.x = pair.x;
-            v.y = select(0.0, pair.y, there.y);
+        if step == 1u {
+            let low = pair_at(base + place.x);
+            let high = pair_at(base + place.z);
+            v = vec4(low, high);
+        } else {
+            v = quad_at(base, place, step);
         }
-        if there.z {
-            let pair = pair_at(base + place.z);
-            v.z = pair.x;
-            v.w = select(0.0, pair.y, there.w);
-        }
-    } else {
-        v.x = one_of(base + place.x * step, there.x);
-        v.y = one_of(base + place.y * step, there.y);
-        v.z = one_of(base + place.z * step, there.z);
-        v.w = one_of(base + place.w * step, there.w);
-    }
 #else
-    if there.x {
-        v.x = value_at(base + place.x * step);
-    }
-    if there.y {
-        v.y = value_at(base + place.y * step);
-    }
-    if there.z {
-        v.z = value_at(base + place.z * step);
-    }
-    if there.w {
-        v.w = value_at(base + place.w * step);
-    }
+        v = quad_at(base, place, step);
 #endif
-    return v;
+    }
+    return select(vec4(0.0), v, there4(k, end, lanes));
 }
 
-#if PAIRS
-fn one_of(i: u32, there: bool) -> f32 {
-    var v = 0.0;
-    if there {
-        v = value_at(i);
-    }
-    return v;
+fn quad_at(base: u32, place: vec4<u32>, step: u32) -> vec4<f32> {
+    return vec4(
+        value_at(base + place.x * step),
+        value_at(base + place.y * step),
+        value_at(base + place.z * step),
+        value_at(base + place.w * step),
+    );
 }
-#endif
 
 #if EXP
 fn exp4(v: vec4<f32>) -> vec4<f32> {
@@ -531,46 +532,44 @@ fn main(
     }
 #endif
 #else
-    let lines = WG / p.lanes;
+    let g = group_of(group);
+    let lanes = 1u << g.log;
+    let lines = WG >> g.log;
 #if APART
     let lane = lid / lines;
-    let unit = group * lines + lid % lines;
+    let own = lid % lines;
 #else
-    let lane = lid & (p.lanes - 1u);
-    let unit = group * lines + lid / p.lanes;
+    let lane = lid & (lanes - 1u);
+    let own = lid >> g.log;
 #endif
     var line = Line(0u, 0u, 1u);
-    var e = 0u;
-    var number = 0u;
-    if unit < p.units {
-        let entry = entry_of(group, unit);
-        e = entry.y;
-        number = unit - entry.x;
-        line = line_of(e, number);
+    var place = vec2(0u);
+    if own < g.lines {
+        place = place_of(g, own);
+        line = line_of(place.x, place.y);
     }
 #if APART
-    let all = known_of(line, lid, lane, p.lanes, lines);
+    let all = known_of(line, lid, lane, lanes, lines);
 #else
     let k = FIRST * lane;
-    var held = held_of(line, k, line.count, p.lanes);
-    let all = known_of(&held, k, line.count, f32(line.count), lid, lane, p.lanes);
+    var held = held_of(line, k, line.count, lanes);
+    let all = known_of(&held, k, line.count, f32(line.count), lid, lane, lanes);
 #endif
 #if HALVES
     let needed = prepared(all);
 #if APART
-    let own = lid % lines;
     if lane == 0u {
         sh_lines[own] = line;
         sh_known[own] = needed;
     }
     workgroupBarrier();
-    if unit >= p.units {
+    if own >= g.lines {
         return;
     }
     // An invocation writes both halves of a word if the other one belongs to the next line.
     let before = own > 0u && are_neighbours(max(own, 1u) - 1u);
-    let after = own + 1u < lines && unit + 1u < p.units && are_neighbours(min(own, lines - 2u));
-    for (var k = lane; k < line.count; k += p.lanes) {
+    let after = own + 1u < g.lines && are_neighbours(min(own, lines - 2u));
+    for (var k = lane; k < line.count; k += lanes) {
         let at = line.begin + k * line.step;
         if at % 2u == 0u && after {
             let low = value(value_at(p.x_base + at), needed);
@@ -584,35 +583,35 @@ fn main(
 #else
     let first = (lid - lane) * (TILE / WG / 2u);
     let pair = first + lane;
-    put4(held.a, pair, p.lanes, needed);
-    put4(held.b, pair + 2u * p.lanes, p.lanes, needed);
-    put4(held.c, pair + 4u * p.lanes, p.lanes, needed);
-    put4(held.d, pair + 6u * p.lanes, p.lanes, needed);
+    put4(held.a, pair, lanes, needed);
+    put4(held.b, pair + 2u * lanes, lanes, needed);
+    put4(held.c, pair + 4u * lanes, lanes, needed);
+    put4(held.d, pair + 6u * lanes, lanes, needed);
     workgroupBarrier();
-    if unit < p.units {
-        put_line(line, first, lane, p.lanes);
+    if own < g.lines {
+        put_line(line, first, lane, lanes);
     }
 #endif
 #else
-    if unit >= p.units {
+    if own >= g.lines {
         return;
     }
 #if REDUCED
     if lane == 0u {
-        out[of_lines[e] + number] = reduced(all);
+        out[of_lines[place.x] + place.y] = reduced(all);
     }
 #else
     let needed = prepared(all);
 #if APART
-    for (var k = lane; k < line.count; k += p.lanes) {
+    for (var k = lane; k < line.count; k += lanes) {
         let at = line.begin + k * line.step;
         out[at] = value(value_at(p.x_base + at), needed);
     }
 #else
-    put4(held.a, line, lane, p.lanes, needed);
-    put4(held.b, line, lane + 4u * p.lanes, p.lanes, needed);
-    put4(held.c, line, lane + 8u * p.lanes, p.lanes, needed);
-    put4(held.d, line, lane + 12u * p.lanes, p.lanes, needed);
+    put4(held.a, line, lane, lanes, needed);
+    put4(held.b, line, lane + 4u * lanes, lanes, needed);
+    put4(held.c, line, lane + 8u * lanes, lanes, needed);
+    put4(held.d, line, lane + 12u * lanes, lanes, needed);
 #endif
 #endif
 #endif

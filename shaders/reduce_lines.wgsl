@@ -1,9 +1,8 @@
 // Reduces each line of the elements of x (the values along an axis) to one value: the reductions are in lib/reduce.wgsl.
 // Results of f16 are written as f32.
 //
-// p.lanes invocations share a line, and the units of `items` are lines. If the values of a line are consecutive, so are
-// its invocations, and p.apart is 1; otherwise neighbouring invocations process neighbouring lines, and those of a line
-// are p.apart apart. PART: longer lines are cut into tiles, one workgroup each, listed in `items` as [element, line,
+// Several invocations share a line: see lib/line.wgsl. If the values of a line are consecutive, so are its invocations;
+// otherwise (p.strided) neighbouring invocations process neighbouring lines. PART: longer lines are cut into tiles, one workgroup each, listed in `items` as [element, line,
 // tile, number of the line among the long lines]; the part of each is written to `out`.
 
 struct Params {
@@ -14,9 +13,7 @@ struct Params {
     // 0 if each element is one line.
     rank: u32,
     axis: u32,
-    lanes: u32, // a power of two
-    apart: u32,
-    units: u32,
+    strided: u32,
     entries: u32, // offset of the entries in items
 }
 
@@ -36,7 +33,6 @@ struct Params {
 // TILE is also in src/ops/lines/plan.rs.
 
 #include "grid"
-#include "entries"
 #include "line"
 #include "reduce"
 
@@ -116,24 +112,26 @@ fn main(
         out[group] = part;
     }
 #else
-    let lines = WG / p.lanes;
-    var lane = lid & (p.lanes - 1u);
-    var unit = group * lines + lid / p.lanes;
-    if p.apart != 1u {
-        lane = lid / lines;
-        unit = group * lines + lid % lines;
+    let g = group_of(group);
+    let lanes = 1u << g.log;
+    var lane = lid & (lanes - 1u);
+    var own = lid >> g.log;
+    var apart = 1u;
+    if p.strided != 0u {
+        apart = WG >> g.log;
+        lane = lid / apart;
+        own = lid % apart;
     }
     var acc = nothing();
     var place = 0u;
-    if unit < p.units {
-        let entry = entry_of(group, unit);
-        let number = unit - entry.x;
-        let line = line_of(entry.y, number);
-        acc = reduce_run(line, lane, line.count, p.lanes);
-        place = of_lines[entry.y] + number;
+    if own < g.lines {
+        let at = place_of(g, own);
+        let line = line_of(at.x, at.y);
+        acc = reduce_run(line, lane, line.count, lanes);
+        place = of_lines[at.x] + at.y;
     }
-    acc = tree(acc, lid, lane, p.lanes, p.apart);
-    if lane == 0u && unit < p.units {
+    acc = tree(acc, lid, lane, lanes, apart);
+    if lane == 0u && own < g.lines {
         put(place, acc);
     }
 #endif

@@ -10,7 +10,7 @@ mod twin;
 
 use half::f16;
 
-pub(crate) use self::plan::{CUT, Lines, Plan, TILE, WG};
+pub(crate) use self::plan::{CUT, Lines, Plan, TILE};
 use crate::ops::{convert, strided};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
@@ -42,7 +42,7 @@ slots! {
 }
 
 params! {
-    struct Params { x_base, elements, rank, axis, eps, ones, lanes, units, entries }
+    struct Params { x_base, elements, rank, axis, eps, ones, entries }
 }
 
 params! {
@@ -280,15 +280,13 @@ impl Along {
         let [rank, axis] = place_of_axis(x, self.axis);
         // Bits that no compiler knows: see `ends.wgsl`.
         let ones = Param::U32(u32::MAX);
-        let params = |[lanes, units, entries]: [u32; 3]| Params {
+        let params = |entries: u32| Params {
             x_base: Param::InputBase(0),
             elements: Param::U32(x.len() as u32),
             rank,
             axis,
             eps: Param::Scalar(0),
             ones,
-            lanes: Param::U32(lanes),
-            units: Param::U32(units),
             entries: Param::U32(entries),
         };
         let half = self.dtype == DType::F16;
@@ -317,20 +315,20 @@ impl Along {
         let (x_values, x_meta) = (Slot::Input(0), Slot::InputMeta(0));
         let out_meta = result.map_or(x_meta.clone(), |result| Slot::Meta(result.clone()));
         let mut dispatches = Vec::new();
-        for class in &plan.classes {
-            let flags = with(if class.apart { "APART" } else { "HELD" });
+        for work in &plan.work {
+            let flags = with(if work.apart { "APART" } else { "HELD" });
             dispatches.push(Dispatch::new(
                 (&KERNEL, KERNEL.variant(self.dtype, &flags)),
                 Slots {
                     out: out.clone(),
-                    items: Slot::PlanBuffer(class.words.clone()),
+                    items: Slot::PlanBuffer(work.words.clone()),
                     x: x_values.clone(),
                     x_meta: x_meta.clone(),
                     of_lines: out_meta.clone(),
                 },
-                params([class.lanes as u32, class.units, class.entries]),
-                class.groups,
-                class.values,
+                params(work.entries),
+                work.groups,
+                work.values,
             ));
         }
         if let Some(long) = &plan.long {
@@ -338,7 +336,7 @@ impl Along {
             let cost = u64::from(long.tiles) * plan::TILE as u64;
             let mut part = vec![family, "PART"];
             part.extend(half.then_some("PAIRS"));
-            let tiles = params([plan::WG as u32, 0, 0]);
+            let tiles = params(0);
             dispatches.push(Dispatch::new(
                 (&PARTS, PARTS.variant(self.dtype, &part)),
                 PartSlots {

@@ -6,7 +6,7 @@
 use super::{FINISH, FinishParams, FinishSlots, Reduce, line_twin};
 use crate::Result;
 use crate::ops::convert;
-use crate::ops::lines::{CUT, Plan, TILE, WG, check_axis, one_a_line, place_of_axis};
+use crate::ops::lines::{CUT, Plan, TILE, check_axis, one_a_line, place_of_axis};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
     check_size, params, slots,
@@ -22,7 +22,7 @@ slots! {
 }
 
 params! {
-    struct Params { x_base, elements, rank, axis, lanes, apart, units, entries }
+    struct Params { x_base, elements, rank, axis, strided, entries }
 }
 
 /// Lines of up to 4,096 values.
@@ -86,7 +86,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
     let values = result.total();
     let flags = reduce.flags();
     let [rank, axis_param] = place_of_axis(x, axis);
-    let params = |[lanes, apart, units, entries]: [u32; 4]| Params {
+    let params = |strided: bool, entries: u32| Params {
         x_base: match dtype {
             DType::C32 => Param::InputPairBase(0),
             _ => Param::InputBase(0),
@@ -94,9 +94,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
         elements: Param::U32(x.len() as u32),
         rank,
         axis: axis_param,
-        lanes: Param::U32(lanes),
-        apart: Param::U32(apart),
-        units: Param::U32(units),
+        strided: Param::U32(u32::from(strided)),
         entries: Param::U32(entries),
     };
     // Halves that share a word belong to different invocations, so the results are rounded when all are complete.
@@ -113,20 +111,19 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
         false => Slot::Output(0),
     };
     let mut dispatches = Vec::new();
-    for class in &plan.classes {
-        let apart = if class.apart { WG / class.lanes } else { 1 };
+    for work in &plan.work {
         dispatches.push(Dispatch::new(
             (&LINES, LINES.variant(reduce.kernel_type(), &flags)),
             Slots {
                 out: out.clone(),
-                items: Slot::PlanBuffer(class.words.clone()),
+                items: Slot::PlanBuffer(work.words.clone()),
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),
                 of_lines: Slot::Meta(result.clone()),
             },
-            params([class.lanes as u32, apart as u32, class.units, class.entries]),
-            class.groups,
-            class.values,
+            params(work.apart, work.entries),
+            work.groups,
+            work.values,
         ));
     }
     if let Some(long) = &plan.long {
@@ -139,7 +136,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),
             },
-            params([WG as u32, 1, 0, 0]),
+            params(false, 0),
             long.tiles,
             u64::from(long.tiles) * TILE as u64,
         ));
