@@ -60,6 +60,7 @@ mod shaders;
 mod shape_matrix;
 mod shapes;
 mod stacking;
+mod sums;
 mod support;
 mod table;
 mod work;
@@ -124,6 +125,7 @@ const MODULES: &[Module] = &[
     ("shaders", shaders::tests),
     ("shapes", shapes::tests),
     ("stacking", stacking::tests),
+    ("sums", sums::tests),
     ("work", work::tests),
 ];
 

@@ -133,6 +133,11 @@ counted! {
     "std", X, |d| x::<f32>(d).std();
     "log_sum_exp", X, |d| x::<f32>(d).log_sum_exp();
     "sum_axis", X, |d| x::<f32>(d).sum_axis(0);
+    "sum_batch", X, |d| x::<f32>(d).sum_batch();
+    "sum_groups", X, |d| {
+        let x = x::<f32>(d);
+        x.sum_groups(&vec![0; x.len()], 1)
+    };
     "prod", X, |d| x::<f32>(d).prod();
     "prod_axis", X, |d| x::<i32>(d).prod_axis(0);
     "norm1_axis", X, |d| x::<f32>(d).norm1_axis(0);

@@ -1,8 +1,8 @@
 //! Reductions to one value for each element, for each line along an axis, or for each pair.
 
-use super::{Answer, BINARY, Grows, Operation, batch};
+use super::{Answer, BINARY, Call, Grows, Operation, batch, within};
 use crate::batch::Args;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
 
@@ -40,6 +40,22 @@ macro_rules! reduction {
     };
 }
 
+/// Refuses sums of groups above the limit: their extents are the largest of their elements.
+fn check_sums(call: &Call<'_>, labels: &[u32], count: usize) -> Result<()> {
+    let layout = call.layout(0);
+    let mut extents = vec![vec![0u64; layout.rank()]; count];
+    for (shape, &label) in layout.shapes().zip(labels) {
+        // Labels out of range are refused by the library.
+        let Some(extents) = extents.get_mut(label as usize) else {
+            continue;
+        };
+        let both = extents.iter_mut().zip(shape.extents());
+        both.for_each(|(most, &extent)| *most = (*most).max(extent.into()));
+    }
+    let size = |extents: &Vec<u64>| extents.iter().copied().fold(1, u64::saturating_mul);
+    within(call.max_values, &mut extents.iter().map(size))
+}
+
 pub const ROWS: &[Operation] = &[
     reduction!(
         "sum",
@@ -48,6 +64,47 @@ pub const ROWS: &[Operation] = &[
         "the sum of each element, or along an axis; 0 for an empty one",
         "", F32 F16 I32 U32 C32
     ),
+    Operation {
+        name: "sum_batch",
+        args: 1,
+        options: &["dtype", "rank"],
+        grows: Grows::No,
+        about: "the sum of all elements; missing entries are zero",
+        run: |call| {
+            check_sums(call, &vec![0; call.layout(0).len()], 1)?;
+            typed!(call, |device, args| {
+                batch(device.upload(&args[0])?.sum_batch()?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
+        name: "sum_groups",
+        args: 1,
+        options: &["dtype", "rank", "labels", "groups"],
+        grows: Grows::No,
+        about: "the sum of the elements of each group; missing entries are zero",
+        run: |call| {
+            let labels = call.options.labels()?;
+            let count = call.options.optional("groups")?;
+            let count: u32 = match count {
+                Some(count) => count,
+                None => labels.iter().max().map_or(0, |most| most.saturating_add(1)),
+            };
+            // As many as there are elements, because a group without any still takes room.
+            if count as usize > labels.len().max(1 << 16) {
+                return Err(Failure::request(
+                    "groups: more than 65536, and than elements",
+                ));
+            }
+            check_sums(call, &labels, count as usize)?;
+            typed!(call, |device, args| {
+                let sums = device
+                    .upload(&args[0])?
+                    .sum_groups(&labels, count as usize)?;
+                batch(sums.download_blocking()?)
+            })
+        },
+    },
     reduction!(
         "prod",
         prod,

@@ -120,6 +120,11 @@ respecting! {
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());
     "norm2_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2_axis(0));
     "l2_normalize", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.l2_normalize(0, 1e-6));
+    "sum_batch", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum_batch());
+    "sum_groups", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        let groups: Vec<u32> = (0..x.len() as u32).map(|i| i % 2).collect();
+        x.sum_groups(&groups, 2)
+    });
     "norm1_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm1_axis(0));
     "norm_max", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm_max());
     "norm_max_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm_max_axis(0));
