@@ -8,8 +8,9 @@
 // APPLY reads the constants of each line from `of_lines`.
 //
 // f16 is computed in f32. An invocation holds pairs of neighbouring halves (PAIRS), so that it can read whole words.
-// Results for each value (HALVES) are written by words, too. A word may belong to two lines that other workgroups process: each then writes
-// its half by bit operations that leave the other half as it is. Results for each line are written as f32.
+// Results for each value (HALVES) are written by words, too. A word may belong to two lines that other workgroups
+// process: each then writes its half by bit operations that leave the other half as it is. Results for each line are
+// written as f32.
 
 struct Params {
     first_group: u32,
@@ -90,8 +91,8 @@ var<workgroup> sh_more: array<vec2<f32>, WG>;
 var<workgroup> sh_keys: array<u32, WG>;
 var<workgroup> sh_top: array<u32, WG>;
 
-// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Two rounds of
-// up to 16 values each need fewer barriers than a binary tree. Must be called in uniform control flow.
+// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Two rounds
+// of up to 16 values each need fewer barriers than a binary tree. Must be called in uniform control flow.
 fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f32> {
     let few = rounds_of(lanes);
     let first = lid - lane * apart;

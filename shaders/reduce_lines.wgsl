@@ -1,9 +1,10 @@
-// Reduces each line of the elements of x (the values along an axis) to one value: the reductions are in lib/reduce.wgsl.
-// Results of f16 are written as f32.
+// Reduces each line of the elements of x (the values along an axis) to one value: the reductions are in
+// lib/reduce.wgsl. Results of f16 are written as f32.
 //
 // Several invocations share a line: see lib/line.wgsl. If the values of a line are consecutive, so are its invocations;
-// otherwise (p.strided) neighbouring invocations process neighbouring lines. PART: longer lines are cut into tiles, one workgroup each, listed in `items` as [element, line,
-// tile, number of the line among the long lines]; the part of each is written to `out`.
+// otherwise (p.strided) neighbouring invocations process neighbouring lines. PART: longer lines are cut into tiles, one
+// workgroup each, listed in `items` as [element, line, tile, number of the line among the long lines]; the part of each
+// is written to `out`.
 
 struct Params {
     first_group: u32,

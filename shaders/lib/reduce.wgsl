@@ -1,11 +1,11 @@
 // The accumulator of a reduction: nothing() is the reduction of no values, taken() adds value i, combine() joins two
 // parts, result() is the word to write, put() writes it for element or line e, and tree() combines invocations.
 //
-// SUM: x + y, with ABS of the magnitudes. PROD: x y. NORM2: [bits of the largest magnitude, sum of the squares of values
-// scaled by its norm_scale]. NORM_MAX: the bits of the largest magnitude. MAX: the largest key. ARGMAX: [largest key,
-// its lowest index]. With LEAST these are the minimum and its index. ANY: whether a value is not zero. ALL: whether one
-// is zero, until result(). EQUAL: whether anything differs. BOX: along each axis, one more than the largest index of a
-// nonzero value.
+// SUM: x + y, with ABS of the magnitudes. PROD: x y. NORM2: [bits of the largest magnitude, sum of the squares of
+// values scaled by its norm_scale]. NORM_MAX: the bits of the largest magnitude. MAX: the largest key. ARGMAX: [largest
+// key, its lowest index]. With LEAST these are the minimum and its index. ANY: whether a value is not zero. ALL:
+// whether one is zero, until result(). EQUAL: whether anything differs. BOX: along each axis, one more than the largest
+// index of a nonzero value.
 #if F16
 // Halves are computed in f32.
 alias V = f32;

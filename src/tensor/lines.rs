@@ -288,8 +288,8 @@ impl<T: Float> Tensor<T> {
         self.line(Function::LayerNorm, None, 0.0)
     }
 
-    /// Normalization of groups of channels, which are the first axis: [`standardize`](Self::standardize), for each group
-    /// of adjacent channels of an element with all their values, with `epsilon` added to the variance.
+    /// Normalization of groups of channels, which are the first axis: [`standardize`](Self::standardize), for each
+    /// group of adjacent channels of an element with all their values, with `epsilon` added to the variance.
     ///
     /// As in Wu and He (2018), without scale and shift. The shapes do not change.
     ///
@@ -300,7 +300,8 @@ impl<T: Float> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
     /// // Two channels of two values, and of one.
-    /// let x = Ragged::from_shapes(vec![1.0f32, 3.0, 5.0, 9.0, 7.0, 7.0], 2, [Shape::new(&[2, 2])?, Shape::new(&[2, 1])?])?;
+    /// let shapes = [Shape::new(&[2, 2])?, Shape::new(&[2, 1])?];
+    /// let x = Ragged::from_shapes(vec![1.0f32, 3.0, 5.0, 9.0, 7.0, 7.0], 2, shapes)?;
     /// let y = Device::cpu().upload(&x)?.group_norm(2, 0.0)?.download_blocking()?;
     /// assert_eq!(y.row(0), [-1.0, 1.0, -1.0, 1.0]);
     /// # Ok::<(), vsla::Error>(())
@@ -308,8 +309,8 @@ impl<T: Float> Tensor<T> {
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) with the first element whose number of channels is not a multiple of `groups`;
-    /// [`Argument`](crate::Error::Argument) for no groups, and for an `epsilon` that is negative or not finite; those of
-    /// [`mean`](Self::mean).
+    /// [`Argument`](crate::Error::Argument) for no groups, and for an `epsilon` that is negative or not finite; those
+    /// of [`mean`](Self::mean).
     pub fn group_norm(&self, groups: usize, epsilon: f32) -> Result<Tensor<T>> {
         const OP: &str = "group_norm";
         check_epsilon(OP, epsilon)?;
@@ -326,11 +327,11 @@ impl<T: Float> Tensor<T> {
     ///
     /// A line of zeros stays zero, if `epsilon` is not 0; with an `epsilon` of 0 it gives NaN. On a GPU, a line whose
     /// partial sums of squares do not all fit in an `f32`, for example with values above 1.8·10¹⁹, gives 0, and NaN for
-    /// its infinities; squares below 2⁻¹²⁶ may be flushed to 0, so that an `epsilon` below 10⁻¹⁹ may give infinities for
-    /// a line of such values. A line with a NaN gives NaN. Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a
-    /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁶. f16 is computed in f32 and rounded
-    /// once, which adds half a unit in the last place to the bound. Respects equivalence of finite values: zeros stay
-    /// zeros. Cost: values read once from memory, and once more from a cache; values written once.
+    /// its infinities; squares below 2⁻¹²⁶ may be flushed to 0, so that an `epsilon` below 10⁻¹⁹ may give infinities
+    /// for a line of such values. A line with a NaN gives NaN. Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a
+    /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁶. f16 is computed in f32 and rounded once,
+    /// which adds half a unit in the last place to the bound. Respects equivalence of finite values: zeros stay zeros.
+    /// Cost: values read once from memory, and once more from a cache; values written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

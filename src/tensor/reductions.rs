@@ -9,11 +9,11 @@ use crate::{Result, host};
 impl<T: Number> Tensor<T> {
     /// Sums each element, `Σ x_i`: one value per element, as a batch of rank 1 and length 1.
     ///
-    /// An empty element gives 0. Any rank. Integers wrap, f16 is summed in f32 and rounded once, and complex numbers are
-    /// summed part by part; a NaN propagates within its own element. Respects equivalence: trailing zeros add nothing.
-    /// Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 66 + ⌈log₂ t⌉ for t values up to 2²⁷, for f16 and half a unit in the
-    /// last place of the result; a GPU may flush subnormal values to 0. Exact for integers below 2²⁴ in f32. Cost:
-    /// values read once.
+    /// An empty element gives 0. Any rank. Integers wrap, f16 is summed in f32 and rounded once, and complex numbers
+    /// are summed part by part; a NaN propagates within its own element. Respects equivalence: trailing zeros add
+    /// nothing. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 66 + ⌈log₂ t⌉ for t values up to 2²⁷, for f16 and half a
+    /// unit in the last place of the result; a GPU may flush subnormal values to 0. Exact for integers below 2²⁴ in
+    /// f32. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -60,8 +60,8 @@ impl<T: Factor> Tensor<T> {
     /// An empty element gives 1. Any rank. Integers wrap, and f16 is multiplied in f32 and rounded once; a NaN
     /// propagates within its own element. Does not respect equivalence: a trailing zero makes the product 0. Error
     /// bound: |error| ≤ γ_n |result| for n values, for f16 and half a unit in the last place. That holds as long as no
-    /// product of some of the values is infinite, or below 2⁻¹²⁶: the CPU multiplies in f64, but on a GPU such a product
-    /// may make the result 0, infinite or NaN. Cost: values read once.
+    /// product of some of the values is infinite, or below 2⁻¹²⁶: the CPU multiplies in f64, but on a GPU such a
+    /// product may make the result 0, infinite or NaN. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -136,8 +136,8 @@ impl<T: Factor> Tensor<T> {
     /// The maximum norm of each element, `max |x_i|`, as a batch of rank 1 and length 1.
     ///
     /// An empty element gives 0. Any rank. An element with a NaN gives NaN. |−2³¹| of an i32 wraps to −2³¹, which here
-    /// is larger than all others. Exact, but a GPU may flush subnormal halves to 0. Respects equivalence: trailing zeros
-    /// are never larger. Cost: values read once.
+    /// is larger than all others. Exact, but a GPU may flush subnormal halves to 0. Respects equivalence: trailing
+    /// zeros are never larger. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -236,9 +236,9 @@ impl<T: Factor> Tensor<T> {
     ///
     /// The result's elements lack that axis; elements of rank 1 give one index each, as with [`argmax`](Self::argmax).
     ///
-    /// An empty line gives `u32::MAX`. Among equal values the lowest index wins; −0 equals 0. A line with NaNs gives the
-    /// index of the first NaN. Exact, but a GPU may take subnormal numbers for 0. NaN and infinity stay within their
-    /// line. Does not respect equivalence. Cost: values read once.
+    /// An empty line gives `u32::MAX`. Among equal values the lowest index wins; −0 equals 0. A line with NaNs gives
+    /// the index of the first NaN. Exact, but a GPU may take subnormal numbers for 0. NaN and infinity stay within
+    /// their line. Does not respect equivalence. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -419,9 +419,9 @@ impl<T: Float> Tensor<T> {
     /// An empty element gives 0. Any rank. Squares neither overflow nor underflow, because each element is first scaled
     /// by a power of two: the result is accurate wherever the norm is a normal number, and ∞ where it is too large. An
     /// element with a NaN gives NaN, otherwise one with an infinity gives ∞. Respects equivalence: trailing zeros add
-    /// nothing. Error bound: |error| ≤ (γ_h / 2 + 4u) ‖x‖ with h ≤ 66 + ⌈log₂ t⌉ for t values up to 2²⁷ and u = 2⁻²⁴; f16
-    /// is computed in f32 and rounded once. A GPU may flush subnormal values to 0. Cost: values read once from memory,
-    /// and once more from a cache.
+    /// nothing. Error bound: |error| ≤ (γ_h / 2 + 4u) ‖x‖ with h ≤ 66 + ⌈log₂ t⌉ for t values up to 2²⁷ and u = 2⁻²⁴;
+    /// f16 is computed in f32 and rounded once. A GPU may flush subnormal values to 0. Cost: values read once from
+    /// memory, and once more from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -459,8 +459,8 @@ impl<T: Float> Tensor<T> {
 impl Tensor<u32> {
     /// Whether any value of each element is nonzero: 1 or 0, as a batch of rank 1 and length 1.
     ///
-    /// Made for masks, which comparisons such as [`less`](Self::less) return. An empty element gives 0. Any rank. Exact.
-    /// Respects equivalence: trailing zeros change nothing. Cost: values read once.
+    /// Made for masks, which comparisons such as [`less`](Self::less) return. An empty element gives 0. Any rank.
+    /// Exact. Respects equivalence: trailing zeros change nothing. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -495,8 +495,8 @@ impl Tensor<u32> {
 
     /// Whether all values of each element are nonzero: 1 or 0, as a batch of rank 1 and length 1.
     ///
-    /// An empty element gives 1. Any rank. Exact. Does not respect equivalence: a trailing zero makes it 0. Cost: values
-    /// read once.
+    /// An empty element gives 1. Any rank. Exact. Does not respect equivalence: a trailing zero makes it 0. Cost:
+    /// values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

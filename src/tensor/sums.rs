@@ -10,10 +10,10 @@ impl<T: Number> Tensor<T> {
     /// The sum of all elements: a batch of one element, of the smallest shape that contains all of them.
     ///
     /// Missing entries are zero, as in [`add`](Self::add). A batch without elements gives an empty element. Any rank.
-    /// Integers wrap. NaN and infinity stay at their index. Respects equivalence: trailing zeros add zeros. The order of
-    /// additions follows from the shapes alone. Error bound of a result: |error| ≤ γ_h Σ|x| with h = ⌈log₂ n⌉ for n
+    /// Integers wrap. NaN and infinity stay at their index. Respects equivalence: trailing zeros add zeros. The order
+    /// of additions follows from the shapes alone. Error bound of a result: |error| ≤ γ_h Σ|x| with h = ⌈log₂ n⌉ for n
     /// elements; f16 is rounded at each of these h steps, so that γ is that of f16. Cost: log₂ n launches, which move
-    /// about 4 times the values, and the largest element log₂ n times; host memory for each element.
+    /// about 5 times the values, and the largest element log₂ n times; host memory for each element.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

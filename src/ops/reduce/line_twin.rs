@@ -1,5 +1,5 @@
-//! Reductions of lines on the CPU. Sums and products of floats are computed in f64. Where a line is split depends on its
-//! length alone.
+//! Reductions of lines on the CPU. Sums and products of floats are computed in f64. Where a line is split depends on
+//! its length alone.
 
 use std::convert::identity;
 
