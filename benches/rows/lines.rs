@@ -235,9 +235,8 @@ fn check(
             .zip(y.chunks(if reduced { 1 } else { width }));
         lines.into_iter().find_map(|(x, y)| {
             let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
-            let near = |(y, e): &(&f32, f64)| {
-                (f64::from(**y) - e).abs() <= relative * e.abs() + absolute
-            };
+            let near =
+                |(y, e): &(&f32, f64)| (f64::from(**y) - e).abs() <= relative * e.abs() + absolute;
             let mut both = y.iter().zip(exact(&x));
             both.find(|both| !near(both)).map(|(y, e)| (*y, e))
         })

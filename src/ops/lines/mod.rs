@@ -422,7 +422,7 @@ pub(crate) fn groups(op: &'static str, x: &Layout, groups: usize) -> Result<Layo
     }
     for element in 0..x.len() {
         let shape = x.shape(element);
-        if shape.extents()[0] as usize % groups != 0 {
+        if !(shape.extents()[0] as usize).is_multiple_of(groups) {
             return Err(Error::Shape {
                 op,
                 element,
