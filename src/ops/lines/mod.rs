@@ -414,21 +414,17 @@ pub(crate) fn place_of_axis(x: &Layout, axis: Option<usize>) -> [Param; 2] {
 /// The values of each element in groups of as many adjacent first indices (channels): a matrix of a row for each group.
 pub(crate) fn groups(op: &'static str, x: &Layout, groups: usize) -> Result<Layout> {
     if groups == 0 {
-        return Err(Error::Argument {
-            op,
-            expected: "1 group or more".to_owned(),
-            got: groups.to_string(),
-        });
+        return Err(Error::argument(op, "1 group or more", groups));
     }
     for element in 0..x.len() {
         let shape = x.shape(element);
         if !(shape.extents()[0] as usize).is_multiple_of(groups) {
-            return Err(Error::Shape {
+            return Err(Error::shape(
                 op,
                 element,
-                expected: format!("of a multiple of {groups} channels"),
-                got: shape.to_string(),
-            });
+                format!("of a multiple of {groups} channels"),
+                shape,
+            ));
         }
     }
     strided::layout(op, x.len(), 2, |element, axis| match axis {
