@@ -1,11 +1,16 @@
 // Reduces each line of the elements of x (the values along an axis) to one value, or maps every value by the statistics
 // of its line. The functions are in lib/lines.wgsl.
 //
-// HELD and APART: p.lanes invocations share a line; the units of `items` are lines. HELD: the values of a line are
+// HELD and APART: several invocations share a line, see lib/line.wgsl. HELD: the values of a line are
 // consecutive, and each invocation keeps up to 16 of them in registers. APART: neighbouring invocations process
 // neighbouring lines. PART and APPLY: longer lines are cut into tiles, one workgroup each, listed in `items` as
 // [element, line, tile, number of the line among the long lines]. PART writes the statistics of each tile to `out`;
 // APPLY reads the constants of each line from `of_lines`.
+//
+// f16 is computed in f32. An invocation holds pairs of neighbouring halves (PAIRS), so that it can read whole words.
+// Results for each value (HALVES) are written by words, too. A word may belong to two lines that other workgroups
+// process: each then writes its half by bit operations that leave the other half as it is. Results for each line are
+// written as f32.
 
 struct Params {
     first_group: u32,
@@ -17,8 +22,6 @@ struct Params {
     axis: u32,
     eps: f32,
     ones: u32, // all bits set, unknown to the compiler: see ends.wgsl
-    lanes: u32, // a power of two
-    units: u32,
     entries: u32, // offset of the entries in items
 }
 
@@ -26,10 +29,14 @@ struct Params {
 #if PART
 @group(0) @binding(1) var<storage, read_write> out: array<vec4<f32>>;
 #else
+#if HALVES
+@group(0) @binding(1) var<storage, read_write> out: array<atomic<u32>>;
+#else
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
 #endif
+#endif
 @group(0) @binding(2) var<storage, read> items: array<u32>;
-@group(0) @binding(3) var<storage, read> x: array<f32>;
+@group(0) @binding(3) var<storage, read> x: array<E>;
 @group(0) @binding(4) var<storage, read> x_meta: array<u32>;
 #if APPLY
 @group(0) @binding(5) var<storage, read> of_lines: array<vec4<f32>>;
@@ -39,71 +46,105 @@ struct Params {
 #endif
 #endif
 
-// TILE is also in src/ops/lines/plan.rs.
+// TILE and MOST_APART, the most strided lines of a workgroup, are also in src/ops/lines/plan.rs.
+#if PAIRS
+// The distance between the first values of neighbouring invocations.
+const FIRST = 2u;
+#else
+const FIRST = 1u;
+#endif
 
 #include "grid"
-#include "entries"
+#include "line"
 #include "lines"
 
-struct Line {
-    // Offset of the first value from the first value of the batch.
-    begin: u32,
-    count: u32,
-    // Distance from one value to the next.
-    step: u32,
-}
+#if F16
+#include "half_of"
 
-fn line_of(e: u32, number: u32) -> Line {
-    let start = x_meta[e];
-    if p.rank == 0u {
-        return Line(start, x_meta[e + 1u] - start, 1u);
-    }
-    let extents = p.elements + 1u + e * p.rank;
-    var step = 1u;
-    for (var axis = p.axis + 1u; axis < p.rank; axis += 1u) {
-        step *= x_meta[extents + axis];
-    }
-    let count = x_meta[extents + p.axis];
-    let before = number / step;
-    return Line(start + before * count * step + (number - before * step), count, step);
+fn value_at(i: u32) -> f32 {
+    return half_of(x[i / 2u], i);
 }
+#else
+fn value_at(i: u32) -> f32 {
+    return x[i];
+}
+#endif
+
+#if HALVES
+#include "half_bits"
+
+// Writes the halves of a word that belong to this line.
+fn put_word(at: u32, halves: u32, low: bool, high: bool) {
+    if low && high {
+        atomicStore(&out[at], halves);
+    } else {
+        let mask = select(0u, 0xffffu, low) | select(0u, 0xffff0000u, high);
+        atomicAnd(&out[at], ~mask);
+        atomicOr(&out[at], halves & mask);
+    }
+}
+#endif
 
 #if !APPLY
 var<workgroup> sh_sums: array<vec2<f32>, WG>;
+var<workgroup> sh_more: array<vec2<f32>, WG>;
 var<workgroup> sh_keys: array<u32, WG>;
+var<workgroup> sh_top: array<u32, WG>;
 
-// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Must be
-// called in uniform control flow.
+// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Two rounds
+// of up to 16 values each need fewer barriers than a binary tree. Must be called in uniform control flow.
 fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f32> {
-    if lanes == 1u {
-        return v;
-    }
-    workgroupBarrier();
+    let few = rounds_of(lanes);
+    let first = lid - lane * apart;
     sh_sums[lid] = v;
-    for (var half = lanes / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if lane < half {
-            sh_sums[lid] += sh_sums[lid + half * apart];
+    workgroupBarrier();
+    if lane < few {
+        var s = vec2(0.0);
+        for (var k = lane; k < lanes; k += 4u * few) {
+            let at = first + k * apart;
+            let step = few * apart;
+            let a = sh_sums[at];
+            let b = select(vec2(0.0), sh_sums[min(at + step, WG - 1u)], k + few < lanes);
+            let c = select(vec2(0.0), sh_sums[min(at + 2u * step, WG - 1u)], k + 2u * few < lanes);
+            let d = select(vec2(0.0), sh_sums[min(at + 3u * step, WG - 1u)], k + 3u * few < lanes);
+            s += (a + b) + (c + d);
         }
+        sh_more[lid] = s;
     }
     workgroupBarrier();
-    return sh_sums[lid - lane * apart];
+    var all = vec2(0.0);
+    for (var k = 0u; k < few; k += 4u) {
+        let at = first + k * apart;
+        all += (sh_more[at] + sh_more[at + apart]) + (sh_more[at + 2u * apart] + sh_more[at + 3u * apart]);
+    }
+    return all;
 }
 
+// The largest key over these invocations.
 fn tree_max(key: u32, lid: u32, lane: u32, lanes: u32, apart: u32) -> u32 {
-    if lanes == 1u {
-        return key;
-    }
-    workgroupBarrier();
+    let few = rounds_of(lanes);
+    let first = lid - lane * apart;
     sh_keys[lid] = key;
-    for (var half = lanes / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if lane < half {
-            sh_keys[lid] = max(sh_keys[lid], sh_keys[lid + half * apart]);
+    workgroupBarrier();
+    if lane < few {
+        var top = key;
+        for (var k = lane + few; k < lanes; k += few) {
+            top = max(top, sh_keys[first + k * apart]);
         }
+        sh_top[lid] = top;
     }
     workgroupBarrier();
-    return sh_keys[lid - lane * apart];
+    var top = key;
+    for (var k = 0u; k < few; k += 4u) {
+        let at = first + k * apart;
+        top = max(top, max(max(sh_top[at], sh_top[at + apart]), max(sh_top[at + 2u * apart], sh_top[at + 3u * apart])));
+    }
+    return top;
+}
+
+// The sums of the first round, of 4 to 256 invocations: 4, or about the square root.
+fn rounds_of(lanes: u32) -> u32 {
+    return select(select(4u, 8u, lanes >= 32u), 16u, lanes >= 128u);
 }
 
 fn total(v: vec4<f32>) -> f32 {
@@ -138,23 +179,19 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
 #if EXP
     var top = LOWEST_KEY;
     for (; k < end; k += lanes) {
-        top = max(top, order_key(x[base + k * line.step]));
+        top = max(top, order_key(value_at(base + k * line.step)));
     }
     let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, apart)));
-#if TOP
-    return vec4(highest, 0.0, 0.0, n);
-#else
     let shift = shift_of(highest);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
         s += exp4(four(base, k, end, line.step, lanes) - vec4(shift));
     }
     for (; k < end; k += lanes) {
-        s.x += exp_times(1.0, x[base + k * line.step] - shift);
+        s.x += exp_times(1.0, value_at(base + k * line.step) - shift);
     }
     let sum = tree_sum(vec2(total(s), 0.0), lid, lane, lanes, apart);
     return vec4(highest, sum.x, 0.0, n);
-#endif
 #else
     for (; k + 3u * lanes < end; k += 4u * lanes) {
         let v = four(base, k, end, line.step, lanes);
@@ -165,7 +202,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
 #endif
     }
     for (; k < end; k += lanes) {
-        let v = x[base + k * line.step];
+        let v = value_at(base + k * line.step);
 #if SQUARES
         s.x = fma(v, v, s.x);
 #else
@@ -184,7 +221,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
         t = fma(d, d, t);
     }
     for (; k < end; k += lanes) {
-        let d = x[base + k * line.step] - near;
+        let d = value_at(base + k * line.step) - near;
         s.x += d;
         t.x = fma(d, d, t.x);
     }
@@ -246,9 +283,6 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
         top = max(top, max(top4(c, k2, end, lanes), top4(d, k3, end, lanes)));
     }
     let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, 1u)));
-#if TOP
-    return vec4(highest, 0.0, 0.0, n);
-#else
     let shift = vec4(shift_of(highest));
     let none = vec4(0.0);
     var e = Held(none, none, none, none);
@@ -269,7 +303,6 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
 #endif
 #endif
     return vec4(highest, sum.x, 0.0, n);
-#endif
 #else
 #if SQUARES
     let s = fma(a, a, b * b) + fma(c, c, d * d);
@@ -307,6 +340,40 @@ fn held_value(x: f32, line: vec4<f32>) -> f32 {
 #endif
 }
 
+#if F16
+// The results of the lines of a workgroup, in pairs that begin with the first of a line.
+var<workgroup> sh_pairs: array<u32, TILE / 2u>;
+
+// Packs four results; `pair` is the place of the first pair.
+fn put4(v: vec4<f32>, pair: u32, lanes: u32, known: vec4<f32>) {
+    let y = vec4(held_value(v.x, known), held_value(v.y, known), held_value(v.z, known), held_value(v.w, known));
+    sh_pairs[pair] = half_bits(y.x) | (half_bits(y.y) << 16u);
+    sh_pairs[pair + lanes] = half_bits(y.z) | (half_bits(y.w) << 16u);
+}
+
+// Writes the words of a line, whose pairs are at `first`.
+fn put_line(line: Line, first: u32, lane: u32, lanes: u32) {
+    let odd = line.begin % 2u;
+    for (var w = lane; 2u * w < line.count + odd; w += lanes) {
+        // The places in the line of the two halves; the first word of an odd line has only the high one.
+        let i = 2u * w - odd;
+        let low = i < line.count;
+        let high = i + 1u < line.count;
+        var halves = 0u;
+        if odd == 0u {
+            halves = sh_pairs[first + w];
+        } else {
+            if low {
+                halves = sh_pairs[first + w - 1u] >> 16u;
+            }
+            if high {
+                halves |= sh_pairs[first + w] << 16u;
+            }
+        }
+        put_word(line.begin / 2u + w, halves, low, high);
+    }
+}
+#else
 fn put4(v: vec4<f32>, line: Line, k: u32, lanes: u32, known: vec4<f32>) {
     let there = there4(k, line.count, lanes);
     let at = line.begin + k * line.step;
@@ -326,33 +393,88 @@ fn put4(v: vec4<f32>, line: Line, k: u32, lanes: u32, known: vec4<f32>) {
 }
 #endif
 #endif
+#endif
 
-fn there4(k: u32, end: u32, lanes: u32) -> vec4<bool> {
-    return vec4(k, k + lanes, k + 2u * lanes, k + 3u * lanes) < vec4(end);
+// The places in a line of four values of an invocation, of which the first is k: every lanes-th value, or two pairs.
+fn places4(k: u32, lanes: u32) -> vec4<u32> {
+#if PAIRS
+    return vec4(k, k + 1u, k + 2u * lanes, k + 2u * lanes + 1u);
+#else
+    return vec4(k, k + lanes, k + 2u * lanes, k + 3u * lanes);
+#endif
 }
 
-// Every lanes-th value from k on, and 0 beyond the end.
+fn there4(k: u32, end: u32, lanes: u32) -> vec4<bool> {
+    return places4(k, lanes) < vec4(end);
+}
+
+#if PAIRS
+// A value and the next one, which may be behind the end of the line.
+fn pair_at(i: u32) -> vec2<f32> {
+    let low = x[i / 2u];
+    if i % 2u == 0u {
+        return unpack2x16float(low);
+    }
+    let high = x[min(i / 2u + 1u, arrayLength(&x) - 1u)];
+    return unpack2x16float((low >> 16u) | (high << 16u));
+}
+#endif
+
+// The values at places4, and 0 beyond the end. A value of the line is read in place of each that is not there, so that
+// the loads of a quad need only one branch.
 fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
-    let there = there4(k, end, lanes);
     var v = vec4(0.0);
-    if there.x {
-        v.x = x[base + k * step];
+    if k < end {
+        let place = min(places4(k, lanes), vec4(end - 1u));
+#if PAIRS
+        if step == 1u {
+            let low = pair_at(base + place.x);
+            let high = pair_at(base + place.z);
+            v = vec4(low, high);
+        } else {
+            v = quad_at(base, place, step);
+        }
+#else
+        v = quad_at(base, place, step);
+#endif
     }
-    if there.y {
-        v.y = x[base + (k + lanes) * step];
-    }
-    if there.z {
-        v.z = x[base + (k + 2u * lanes) * step];
-    }
-    if there.w {
-        v.w = x[base + (k + 3u * lanes) * step];
-    }
-    return v;
+    return select(vec4(0.0), v, there4(k, end, lanes));
+}
+
+fn quad_at(base: u32, place: vec4<u32>, step: u32) -> vec4<f32> {
+    return vec4(
+        value_at(base + place.x * step),
+        value_at(base + place.y * step),
+        value_at(base + place.z * step),
+        value_at(base + place.w * step),
+    );
 }
 
 #if EXP
 fn exp4(v: vec4<f32>) -> vec4<f32> {
     return vec4(exp_times(1.0, v.x), exp_times(1.0, v.y), exp_times(1.0, v.z), exp_times(1.0, v.w));
+}
+#endif
+#endif
+
+#if HALVES
+#if !HELD
+// Maps a value of a line with these constants, as a half of its word.
+fn put_half(at: u32, line: vec4<f32>) {
+    let half = half_bits(value(value_at(p.x_base + at), line));
+    put_word(at / 2u, half << (16u * (at % 2u)), at % 2u == 0u, at % 2u == 1u);
+}
+#endif
+#if APART
+// The lines of the workgroup and their constants.
+var<workgroup> sh_lines: array<Line, MOST_APART>;
+var<workgroup> sh_known: array<vec4<f32>, MOST_APART>;
+
+// Whether line i + 1 of the workgroup follows line i in every row.
+fn are_neighbours(i: u32) -> bool {
+    let left = sh_lines[i];
+    let right = sh_lines[i + 1u];
+    return left.begin + 1u == right.begin && left.count == right.count && left.step == right.step;
 }
 #endif
 #endif
@@ -371,8 +493,9 @@ fn main(
     let line = line_of(items[4u * group], items[4u * group + 1u]);
     let begin = items[4u * group + 2u] * TILE;
     let end = min(begin + TILE, line.count);
-    var held = held_of(line, begin + lid, end, WG);
-    let part = known_of(&held, begin + lid, end, f32(end - begin), lid, lid, WG);
+    let k = begin + FIRST * lid;
+    var held = held_of(line, k, end, WG);
+    let part = known_of(&held, k, end, f32(end - begin), lid, lid, WG);
     if lid == 0u {
         out[group] = part;
     }
@@ -382,53 +505,115 @@ fn main(
     let begin = items[4u * group + 2u] * TILE;
     let end = min(begin + TILE, line.count);
     let all = of_lines[items[4u * group + 3u]];
+#if F16
+    if line.step == 1u {
+        let first = line.begin + begin;
+        let last = line.begin + end;
+        for (var w = first / 2u + lid; 2u * w < last; w += WG) {
+            let low = 2u * w >= first;
+            let high = 2u * w + 1u < last;
+            var halves = 0u;
+            if low {
+                halves = half_bits(value(value_at(p.x_base + 2u * w), all));
+            }
+            if high {
+                halves |= half_bits(value(value_at(p.x_base + 2u * w + 1u), all)) << 16u;
+            }
+            put_word(w, halves, low, high);
+        }
+    } else {
+        for (var k = begin + lid; k < end; k += WG) {
+            put_half(line.begin + k * line.step, all);
+        }
+    }
+#else
     for (var k = begin + lid; k < end; k += WG) {
         let at = line.begin + k * line.step;
         out[at] = value(x[p.x_base + at], all);
     }
+#endif
 #else
-    let lines = WG / p.lanes;
+    let g = group_of(group);
+    let lanes = 1u << g.log;
+    let lines = WG >> g.log;
 #if APART
     let lane = lid / lines;
-    let unit = group * lines + lid % lines;
+    let own = lid % lines;
 #else
-    let lane = lid & (p.lanes - 1u);
-    let unit = group * lines + lid / p.lanes;
+    let lane = lid & (lanes - 1u);
+    let own = lid >> g.log;
 #endif
     var line = Line(0u, 0u, 1u);
-    var e = 0u;
-    var number = 0u;
-    if unit < p.units {
-        let entry = entry_of(group, unit);
-        e = entry.y;
-        number = unit - entry.x;
-        line = line_of(e, number);
+    var place = vec2(0u);
+    if own < g.lines {
+        place = place_of(g, own);
+        line = line_of(place.x, place.y);
     }
 #if APART
-    let all = known_of(line, lid, lane, p.lanes, lines);
+    let all = known_of(line, lid, lane, lanes, lines);
 #else
-    var held = held_of(line, lane, line.count, p.lanes);
-    let all = known_of(&held, lane, line.count, f32(line.count), lid, lane, p.lanes);
+    let k = FIRST * lane;
+    var held = held_of(line, k, line.count, lanes);
+    let all = known_of(&held, k, line.count, f32(line.count), lid, lane, lanes);
 #endif
-    if unit >= p.units {
+#if HALVES
+    let needed = prepared(all);
+#if APART
+    if lane == 0u {
+        sh_lines[own] = line;
+        sh_known[own] = needed;
+    }
+    workgroupBarrier();
+    if own >= g.lines {
+        return;
+    }
+    // An invocation writes both halves of a word if the other one belongs to the next line.
+    let before = own > 0u && are_neighbours(max(own, 1u) - 1u);
+    let after = own + 1u < g.lines && are_neighbours(min(own, lines - 2u));
+    for (var k = lane; k < line.count; k += lanes) {
+        let at = line.begin + k * line.step;
+        if at % 2u == 0u && after {
+            let low = value(value_at(p.x_base + at), needed);
+            let high = value(value_at(p.x_base + at + 1u), sh_known[own + 1u]);
+            put_word(at / 2u, half_bits(low) | (half_bits(high) << 16u), true, true);
+        }
+        if (at % 2u == 0u && !after) || (at % 2u == 1u && !before) {
+            put_half(at, needed);
+        }
+    }
+#else
+    let first = (lid - lane) * (TILE / WG / 2u);
+    let pair = first + lane;
+    put4(held.a, pair, lanes, needed);
+    put4(held.b, pair + 2u * lanes, lanes, needed);
+    put4(held.c, pair + 4u * lanes, lanes, needed);
+    put4(held.d, pair + 6u * lanes, lanes, needed);
+    workgroupBarrier();
+    if own < g.lines {
+        put_line(line, first, lane, lanes);
+    }
+#endif
+#else
+    if own >= g.lines {
         return;
     }
 #if REDUCED
     if lane == 0u {
-        out[of_lines[e] + number] = reduced(all);
+        out[of_lines[place.x] + place.y] = reduced(all);
     }
 #else
     let needed = prepared(all);
 #if APART
-    for (var k = lane; k < line.count; k += p.lanes) {
+    for (var k = lane; k < line.count; k += lanes) {
         let at = line.begin + k * line.step;
-        out[at] = value(x[p.x_base + at], needed);
+        out[at] = value(value_at(p.x_base + at), needed);
     }
 #else
-    put4(held.a, line, lane, p.lanes, needed);
-    put4(held.b, line, lane + 4u * p.lanes, p.lanes, needed);
-    put4(held.c, line, lane + 8u * p.lanes, p.lanes, needed);
-    put4(held.d, line, lane + 12u * p.lanes, p.lanes, needed);
+    put4(held.a, line, lane, lanes, needed);
+    put4(held.b, line, lane + 4u * lanes, lanes, needed);
+    put4(held.c, line, lane + 8u * lanes, lanes, needed);
+    put4(held.d, line, lane + 12u * lanes, lanes, needed);
+#endif
 #endif
 #endif
 #endif

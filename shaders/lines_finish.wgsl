@@ -1,5 +1,5 @@
 // Merges the statistics of the tiles of each long line into its result, or into the constants that its values need:
-// [first tile, tiles, index of the result] in `items`, one workgroup each.
+// [index of the result, first tile, tiles] in `items`, one workgroup each.
 
 struct Params {
     first_group: u32,
@@ -36,8 +36,8 @@ fn main(
     if group >= p.groups {
         return;
     }
-    let first = items[3u * group];
-    let tiles = items[3u * group + 1u];
+    let first = items[3u * group + 1u];
+    let tiles = items[3u * group + 2u];
     var all = nothing();
     for (var block = lid; block < tiles; block += CHAIN * WG) {
         var chain = nothing();
@@ -56,9 +56,9 @@ fn main(
     }
     if lid == 0u {
 #if REDUCED
-        out[items[3u * group + 2u]] = reduced(sh_parts[0]);
+        out[items[3u * group]] = reduced(sh_parts[0]);
 #else
-        out[items[3u * group + 2u]] = prepared(sh_parts[0]);
+        out[items[3u * group]] = prepared(sh_parts[0]);
 #endif
     }
 }

@@ -169,17 +169,7 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 }
 #else
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
-    let x = a[item.a + i];
-#if ABS
-#if F32
-    return acc + abs(x);
-#else
-    // The magnitude of an i32; the minimum is unchanged.
-    return acc + bitcast<u32>(abs(bitcast<i32>(x)));
-#endif
-#else
-    return acc + x;
-#endif
+    return taken(acc, a[item.a + i], i);
 }
 #endif
 #endif
@@ -212,17 +202,12 @@ fn in_front(end: u32, ends: Acc) -> Acc {
 #endif
 #if MAX
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
-    return max(acc, order_key(a[item.a + i]));
+    return taken(acc, a[item.a + i], i);
 }
 #endif
 #if ARGMAX
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
-    var key = order_key(a[item.a + i]);
-#if F32
-    // Zeros are equal regardless of their sign.
-    key = select(key, 0x80000000u, key == 0x7fffffffu);
-#endif
-    return combine(acc, Acc(key, i));
+    return taken(acc, a[item.a + i], i);
 }
 #endif
 #if EQUAL
@@ -320,7 +305,7 @@ fn main(
         let item = open(e);
         acc = reduce_run(item, lane, item.size, LANES_EACH);
     }
-    acc = tree(acc, lid, LANES_EACH);
+    acc = tree(acc, lid, lane, LANES_EACH, 1u);
     if lane == 0u && at < p.count {
         put(e, acc);
     }
@@ -330,16 +315,17 @@ fn main(
     let first = items[3u * group + 1u];
     let slot = items[3u * group + 2u];
     let item = open(e);
-    let acc = tree(reduce_run(item, first + lid, min(first + TILE, item.size), WG), lid, WG);
+    let acc = reduce_run(item, first + lid, min(first + TILE, item.size), WG);
+    let all = tree(acc, lid, lid, WG, 1u);
     if lid == 0u {
         if slot == NO_SLOT {
-            put(e, acc);
+            put(e, all);
         } else {
 #if BOX
-            partials[2u * slot] = acc.low;
-            partials[2u * slot + 1u] = acc.high;
+            partials[2u * slot] = all.low;
+            partials[2u * slot + 1u] = all.high;
 #else
-            partials[slot] = acc;
+            partials[slot] = all;
 #endif
         }
     }

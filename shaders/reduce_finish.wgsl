@@ -1,4 +1,5 @@
-// Reduces elements of several tiles from their parts: [element, first slot, slots] in items, one workgroup each.
+// Reduces elements, or lines, of several tiles from their parts: [index of the result, first slot, slots] in items, one
+// workgroup each.
 
 struct Params {
     first_group: u32,
@@ -46,7 +47,7 @@ fn main(
         }
         acc = combine(acc, chain);
     }
-    acc = tree(acc, lid, WG);
+    acc = tree(acc, lid, lid, WG, 1u);
     if lid == 0u {
         put(e, acc);
     }

@@ -1,7 +1,7 @@
 //! Reductions and normalizations along an axis: on a GPU compared with a copy of as many bytes.
 
 use rayon::prelude::*;
-use vsla::{Layout, Ragged, Result, Shape, Tensor};
+use vsla::{Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
 use crate::harness::data::until;
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
@@ -17,8 +17,15 @@ struct Job {
     /// Target: least percentage of our own copy's rate.
     aim: f64,
     layout: fn(&Size) -> Result<Layout>,
-    run: fn(&Tensor<f32>) -> Result<Tensor<f32>>,
+    run: Run,
     exact: fn(&[f64]) -> Vec<f64>,
+}
+
+/// A function by its types.
+enum Run {
+    Floats(fn(&Tensor<f32>) -> Result<Tensor<f32>>),
+    Halves(fn(&Tensor<f16>) -> Result<Tensor<f16>>),
+    Places(fn(&Tensor<f32>) -> Result<Tensor<u32>>),
 }
 
 const ROWS: &[Job] = &[
@@ -27,7 +34,7 @@ const ROWS: &[Job] = &[
         data: "rows of 384, seed 12",
         aim: 90.0,
         layout: |size| matrix(size, 384),
-        run: |x| x.softmax(1),
+        run: Run::Floats(|x| x.softmax(1)),
         exact: softmax,
     },
     Job {
@@ -35,7 +42,7 @@ const ROWS: &[Job] = &[
         data: "rows of 1024, seed 12",
         aim: 90.0,
         layout: |size| matrix(size, 1024),
-        run: |x| x.softmax(1),
+        run: Run::Floats(|x| x.softmax(1)),
         exact: softmax,
     },
     Job {
@@ -43,7 +50,7 @@ const ROWS: &[Job] = &[
         data: "rows of 384, seed 12",
         aim: 90.0,
         layout: |size| matrix(size, 384),
-        run: |x| x.layer_norm(1, 1e-5),
+        run: Run::Floats(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
     },
     Job {
@@ -51,7 +58,7 @@ const ROWS: &[Job] = &[
         data: "rows of 1024, seed 12",
         aim: 90.0,
         layout: |size| matrix(size, 1024),
-        run: |x| x.layer_norm(1, 1e-5),
+        run: Run::Floats(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
     },
     Job {
@@ -59,7 +66,7 @@ const ROWS: &[Job] = &[
         data: "elements of 1 to 2048, uniform, seed 12",
         aim: 85.0,
         layout: ragged,
-        run: |x| x.softmax(0),
+        run: Run::Floats(|x| x.softmax(0)),
         exact: softmax,
     },
     Job {
@@ -67,7 +74,7 @@ const ROWS: &[Job] = &[
         data: "elements of 1 to 2048, uniform, seed 12",
         aim: 85.0,
         layout: ragged,
-        run: Tensor::mean,
+        run: Run::Floats(Tensor::mean),
         exact: |x| vec![mean(x)],
     },
     Job {
@@ -75,7 +82,7 @@ const ROWS: &[Job] = &[
         data: "rows of 384, seed 12",
         aim: 90.0,
         layout: |size| matrix(size, 384),
-        run: |x| x.max_axis(1),
+        run: Run::Floats(|x| x.max_axis(1)),
         exact: |x| vec![x.iter().copied().fold(f64::NEG_INFINITY, f64::max)],
     },
     Job {
@@ -83,7 +90,7 @@ const ROWS: &[Job] = &[
         data: "elements of 1 to 2048, uniform, seed 12",
         aim: 85.0,
         layout: ragged,
-        run: Tensor::var,
+        run: Run::Floats(Tensor::var),
         exact: |x| vec![var(x)],
     },
     Job {
@@ -91,7 +98,7 @@ const ROWS: &[Job] = &[
         data: "elements of 8 to 24, uniform, seed 12",
         aim: 50.0,
         layout: small,
-        run: |x| x.softmax(0),
+        run: Run::Floats(|x| x.softmax(0)),
         exact: softmax,
     },
     Job {
@@ -99,7 +106,7 @@ const ROWS: &[Job] = &[
         data: "one element, seed 12",
         aim: 85.0,
         layout: |size| Layout::from_lengths([size.values]),
-        run: |x| x.softmax(0),
+        run: Run::Floats(|x| x.softmax(0)),
         exact: softmax,
     },
     Job {
@@ -107,8 +114,64 @@ const ROWS: &[Job] = &[
         data: "means of the columns of matrices of 1024 columns, seed 12",
         aim: 80.0,
         layout: |size| Layout::uniform((size.values >> 19).max(1), Shape::new(&[512, 1024])?),
-        run: |x| x.mean_axis(0),
+        run: Run::Floats(|x| x.mean_axis(0)),
         exact: |_| Vec::new(),
+    },
+    Job {
+        name: "lines/softmax-384-f16",
+        data: "f16, rows of 384, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 384),
+        run: Run::Halves(|x| x.softmax(1)),
+        exact: softmax,
+    },
+    Job {
+        name: "lines/softmax-1024-f16",
+        data: "f16, rows of 1024, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 1024),
+        run: Run::Halves(|x| x.softmax(1)),
+        exact: softmax,
+    },
+    Job {
+        name: "lines/layer-norm-384-f16",
+        data: "f16, rows of 384, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 384),
+        run: Run::Halves(|x| x.layer_norm(1, 1e-5)),
+        exact: layer_norm,
+    },
+    Job {
+        name: "lines/layer-norm-1024-f16",
+        data: "f16, rows of 1024, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 1024),
+        run: Run::Halves(|x| x.layer_norm(1, 1e-5)),
+        exact: layer_norm,
+    },
+    Job {
+        name: "lines/softmax-ragged-f16",
+        data: "f16, elements of 1 to 2048, uniform, seed 12",
+        aim: 85.0,
+        layout: ragged,
+        run: Run::Halves(|x| x.softmax(0)),
+        exact: softmax,
+    },
+    Job {
+        name: "lines/argmax-384",
+        data: "rows of 384, seed 12",
+        aim: 90.0,
+        layout: |size| matrix(size, 384),
+        run: Run::Places(|x| x.argmax_axis(1)),
+        exact: argmax,
+    },
+    Job {
+        name: "lines/norm1-ragged",
+        data: "elements of 1 to 2048, uniform, seed 12",
+        aim: 85.0,
+        layout: ragged,
+        run: Run::Floats(|x| x.norm1_axis(0)),
+        exact: |x| vec![x.iter().map(|x| x.abs()).sum()],
     },
 ];
 
@@ -146,8 +209,19 @@ fn layer_norm(x: &[f64]) -> Vec<f64> {
     x.iter().map(|x| (x - mean) / root).collect()
 }
 
-/// Whether every line has the expected result.
-fn check(x: &Ragged<f32>, y: &Ragged<f32>, exact: fn(&[f64]) -> Vec<f64>) -> Check {
+fn argmax(x: &[f64]) -> Vec<f64> {
+    let top = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let place = x.iter().position(|&x| x == top);
+    vec![place.map_or(f64::NAN, |place| place as f64)]
+}
+
+/// Whether every line has the expected result, up to relative and absolute errors.
+fn check(
+    x: &Ragged<f32>,
+    y: &Ragged<f32>,
+    exact: fn(&[f64]) -> Vec<f64>,
+    [relative, absolute]: [f64; 2],
+) -> Check {
     let width = match x.layout().rank() {
         1 => None,
         _ => Some(x.layout().shape(0).extents()[1] as usize),
@@ -161,7 +235,8 @@ fn check(x: &Ragged<f32>, y: &Ragged<f32>, exact: fn(&[f64]) -> Vec<f64>) -> Che
             .zip(y.chunks(if reduced { 1 } else { width }));
         lines.into_iter().find_map(|(x, y)| {
             let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
-            let near = |(y, e): &(&f32, f64)| (f64::from(**y) - e).abs() <= 1e-4 * e.abs() + 1e-6;
+            let near =
+                |(y, e): &(&f32, f64)| (f64::from(**y) - e).abs() <= relative * e.abs() + absolute;
             let mut both = y.iter().zip(exact(&x));
             both.find(|both| !near(both)).map(|(y, e)| (*y, e))
         })
@@ -201,24 +276,48 @@ fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
     let layout = (job.layout)(&bench.size)?;
     // Between −4 and 4.
     let x = Ragged::random(&layout, 12)?.cast(|x| 4.0 * x)?;
-    let a = bench.device.upload(&x)?;
-    let (y, first) = bench.first(|| (job.run)(&a))?;
-    let y = y.download_blocking()?;
+    match job.run {
+        Run::Floats(run) => measured(bench, job, &x, |x| x, run, |y| y),
+        Run::Places(run) => measured(bench, job, &x, |x| x, run, |y| y as f32),
+        Run::Halves(run) => {
+            let x = x.cast(f16::from_f32)?;
+            measured(bench, job, &x, f16::to_f32, run, f16::to_f32)
+        }
+    }
+}
+
+fn measured<T: Scalar, R: Scalar>(
+    bench: &mut Bench,
+    job: &Job,
+    x: &Ragged<T>,
+    wide: fn(T) -> f32,
+    run: fn(&Tensor<T>) -> Result<Tensor<R>>,
+    wide_result: fn(R) -> f32,
+) -> Outcome<()> {
+    let a = bench.device.upload(x)?;
+    let (y, first) = bench.first(|| run(&a))?;
+    let y = y.download_blocking()?.cast(wide_result)?;
+    let x = x.cast(wide)?;
+    let errors = match job.run {
+        Run::Halves(_) => [2e-3, 1e-6],
+        _ => [1e-4, 1e-6],
+    };
     let check = match job.name {
         "lines/mean-columns" => check_columns(&x, &y),
-        _ => check(&x, &y, job.exact),
+        _ => check(&x, &y, job.exact, errors),
     };
-    let bytes = 4 * (layout.total() + y.values().len());
+    let values = x.values().len();
+    let bytes = values * size_of::<T>() + y.values().len() * size_of::<R>();
     let spec = Spec {
         name: job.name,
-        data: format!("{} values, {}", layout.total(), job.data),
+        data: format!("{values} values, {}", job.data),
         bytes: bytes as u64,
         multiply_adds: 0,
         first,
         check,
     };
     drop((x, y));
-    let row = bench.measure(spec, || (job.run)(&a))?;
+    let row = bench.measure(spec, || run(&a))?;
     bench.push(row.of_copy(job.aim));
     Ok(())
 }

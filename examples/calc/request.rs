@@ -165,7 +165,15 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "true: the last argument has one value per element, combined with all values of the other's (with \"axis\": a \
          vector along it)",
     ),
-    ("eps", "a number, 1e-5 by default: added to a variance"),
+    (
+        "eps",
+        "a number, 1e-5 by default: added to a variance; for normalize 1e-12, the least norm",
+    ),
+    (
+        "groups",
+        "a number of groups: of channels, 1 by default; or of elements, by default as many as labels need",
+    ),
+    ("labels", "[group, ..]: the group of each element"),
     ("elements", "[index, ..]: elements by their indices"),
     (
         "inner",
@@ -389,6 +397,13 @@ impl Options {
         let index = |n: usize| u32::try_from(n).ok();
         let indices = whole_numbers(value).and_then(|all| all.into_iter().map(index).collect());
         indices.ok_or_else(|| unexpected("elements", "an array of indices", value))
+    }
+
+    pub fn labels(&self) -> Result<Vec<u32>> {
+        let value = self.required("labels")?;
+        let label = |n: usize| u32::try_from(n).ok();
+        let labels = whole_numbers(value).and_then(|all| all.into_iter().map(label).collect());
+        labels.ok_or_else(|| unexpected("labels", "an array of groups", value))
     }
 
     pub fn inner(&self) -> Result<usize> {

@@ -1,8 +1,7 @@
 // Statistics of a line (the values along an axis). merge() combines those of two parts.
 //
 // SUM: [Σ x, −, −, n]. SQUARES: [Σ x², −, −, n]. MOMENTS: [c, mean − c, Σ (x − mean)², n] for some c near the mean,
-// chosen so that differences of c between parts are exact. EXP: [max x, Σ exp(x − max x), −, n]; with TOP, only
-// the first of them, and with LEAST, the minimum.
+// chosen so that differences of c between parts are exact. EXP: [max x, Σ exp(x − max x), −, n].
 #include "ends"
 #include "nan"
 #if EXP
@@ -35,11 +34,7 @@ fn merge(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 #else
 #if EXP
     let top = bitcast<f32>(key_bits(max(order_key(a.x), order_key(b.x))));
-#if TOP
-    return vec4(top, 0.0, 0.0, a.w + b.w);
-#else
     return vec4(top, fma(a.y, weight(top, a.x), b.y * weight(top, b.x)), 0.0, a.w + b.w);
-#endif
 #else
     return vec4(a.x + b.x, 0.0, 0.0, a.w + b.w);
 #endif
@@ -50,14 +45,10 @@ fn merge(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 #if REDUCED
 fn reduced(line: vec4<f32>) -> f32 {
 #if SUM
-#if MEAN
     if line.w == 0.0 {
         return no_number(line.w);
     }
     return line.x / line.w;
-#else
-    return line.x;
-#endif
 #endif
 #if MOMENTS
     if line.w == 0.0 {
@@ -71,14 +62,10 @@ fn reduced(line: vec4<f32>) -> f32 {
 #endif
 #endif
 #if EXP
-#if TOP
-    return line.x;
-#else
     if is_nan(line.x) || is_infinite(line.x) {
         return line.x;
     }
     return line.x + log_of(line.y);
-#endif
 #endif
 }
 #endif
@@ -91,7 +78,13 @@ fn prepared(line: vec4<f32>) -> vec4<f32> {
     return vec4(line.x, line.y, 1.0 / sqrt(line.z / line.w + p.eps), 0.0);
 #endif
 #if SQUARES
+#if NORM
+    let norm = bitcast<u32>(sqrt(line.x));
+    // By their bits, so that NaN is the largest.
+    return vec4(0.0, 0.0, 1.0 / bitcast<f32>(max(norm, bitcast<u32>(p.eps))), 0.0);
+#else
     return vec4(0.0, 0.0, 1.0 / sqrt(line.x / line.w + p.eps), 0.0);
+#endif
 #endif
 #if EXP
     let known = !(is_nan(line.x) || is_infinite(line.x));

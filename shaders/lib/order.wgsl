@@ -1,5 +1,5 @@
 // Integer keys for ordering: x < y exactly when order_key(x) < order_key(y); with LEAST, when order_key(x) >
-// order_key(y).
+// order_key(y). f16 is compared as f32.
 //
 // Floats are never compared: NaN has the largest key whatever a compiler assumes about it, and −0 is just below +0.
 // The key in reversed order with LEAST; its own inverse.
@@ -11,7 +11,28 @@ fn directed(key: u32) -> u32 {
 #endif
 }
 
-#if F32
+#if I32
+const LOWEST_KEY = 0u;
+
+fn order_key(x: i32) -> u32 {
+    return directed(bitcast<u32>(x) ^ 0x80000000u);
+}
+
+fn key_bits(key: u32) -> u32 {
+    return directed(key) ^ 0x80000000u;
+}
+#else
+#if U32
+const LOWEST_KEY = 0u;
+
+fn order_key(x: u32) -> u32 {
+    return directed(x);
+}
+
+fn key_bits(key: u32) -> u32 {
+    return directed(key);
+}
+#else
 // The key of -infinity (LEAST: of infinity). No key is lower.
 const LOWEST_KEY = 0x007fffffu;
 
@@ -29,24 +50,6 @@ fn key_bits(word: u32) -> u32 {
     }
     let key = directed(word);
     return select(~key, key & 0x7fffffffu, (key & 0x80000000u) != 0u);
-}
-#else
-const LOWEST_KEY = 0u;
-#if I32
-fn order_key(x: i32) -> u32 {
-    return directed(bitcast<u32>(x) ^ 0x80000000u);
-}
-
-fn key_bits(key: u32) -> u32 {
-    return directed(key) ^ 0x80000000u;
-}
-#else
-fn order_key(x: u32) -> u32 {
-    return directed(x);
-}
-
-fn key_bits(key: u32) -> u32 {
-    return directed(key);
 }
 #endif
 #endif

@@ -1,22 +1,92 @@
-// The accumulator of a reduction: nothing() is the reduction of no values, combine() joins two parts, result() is the
-// word to write, put() writes it for element e, and tree() combines neighbouring invocations.
+// The accumulator of a reduction: nothing() is the reduction of no values, taken() adds value i, combine() joins two
+// parts, result() is the word to write, put() writes it for element or line e, and tree() combines invocations.
 //
-// SUM: x + y. NORM2: [bits of the largest magnitude, sum of the squares of values scaled by its norm_scale]. MAX: the
-// largest key. ARGMAX: [largest key, its lowest index]. With LEAST these are the minimum and its index. EQUAL: whether
-// anything differs. BOX: along each axis, one more than the largest index of a nonzero value.
+// SUM: x + y, with ABS of the magnitudes. PROD: x y. NORM2: [bits of the largest magnitude, sum of the squares of
+// values scaled by its norm_scale]. NORM_MAX: the bits of the largest magnitude. MAX: the largest key. ARGMAX: [largest
+// key, its lowest index]. With LEAST these are the minimum and its index. ANY: whether a value is not zero. ALL:
+// whether one is zero, until result(). EQUAL: whether anything differs. BOX: along each axis, one more than the largest
+// index of a nonzero value.
+#if F16
+// Halves are computed in f32.
+alias V = f32;
+#else
+alias V = E;
+#endif
 #if SUM
-alias Acc = E;
+alias Acc = V;
 
 fn nothing() -> Acc {
-    return E(0);
+    return V();
+}
+
+fn taken(acc: Acc, x: V, i: u32) -> Acc {
+#if ABS
+#if U32
+    // The magnitude of an i32; the minimum is unchanged.
+    return acc + bitcast<u32>(abs(bitcast<i32>(x)));
+#else
+    return acc + abs(x);
+#endif
+#else
+    return acc + x;
+#endif
 }
 
 fn combine(x: Acc, y: Acc) -> Acc {
     return x + y;
 }
 
+#if !C32
 fn result(x: Acc) -> u32 {
     return bitcast<u32>(x);
+}
+#endif
+#endif
+#if PROD
+alias Acc = V;
+
+fn nothing() -> Acc {
+    return V(1);
+}
+
+fn taken(acc: Acc, x: V, i: u32) -> Acc {
+    return acc * x;
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    return x * y;
+}
+
+fn result(x: Acc) -> u32 {
+    return bitcast<u32>(x);
+}
+#endif
+#if NORM_MAX
+alias Acc = u32;
+
+fn nothing() -> Acc {
+    return 0u;
+}
+
+// Of integers, the magnitude of the minimum is the largest.
+fn taken(acc: Acc, x: V, i: u32) -> Acc {
+#if U32
+    return max(acc, x);
+#else
+#if I32
+    return max(acc, bitcast<u32>(abs(x)));
+#else
+    return max(acc, bitcast<u32>(x) & 0x7fffffffu);
+#endif
+#endif
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    return max(x, y);
+}
+
+fn result(x: Acc) -> u32 {
+    return x;
 }
 #endif
 #if NORM2
@@ -65,6 +135,10 @@ fn nothing() -> Acc {
     return LOWEST_KEY;
 }
 
+fn taken(acc: Acc, x: V, i: u32) -> Acc {
+    return max(acc, order_key(x));
+}
+
 fn combine(x: Acc, y: Acc) -> Acc {
     return max(x, y);
 }
@@ -81,12 +155,61 @@ fn nothing() -> Acc {
     return Acc(0u, 0xffffffffu);
 }
 
+fn taken(acc: Acc, x: V, i: u32) -> Acc {
+    var key = order_key(x);
+#if !I32
+#if !U32
+    // Zeros are equal regardless of their sign.
+    key = select(key, 0x80000000u, key == 0x7fffffffu);
+#endif
+#endif
+    return combine(acc, Acc(key, i));
+}
+
 fn combine(x: Acc, y: Acc) -> Acc {
     return select(x, y, y.x > x.x || (y.x == x.x && y.y < x.y));
 }
 
 fn result(x: Acc) -> u32 {
     return x.y;
+}
+#endif
+#if ANY
+alias Acc = u32;
+
+fn nothing() -> Acc {
+    return 0u;
+}
+
+fn taken(acc: Acc, x: V, i: u32) -> Acc {
+    return acc | select(0u, 1u, x != 0u);
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    return x | y;
+}
+
+fn result(x: Acc) -> u32 {
+    return x;
+}
+#endif
+#if ALL
+alias Acc = u32;
+
+fn nothing() -> Acc {
+    return 0u;
+}
+
+fn taken(acc: Acc, x: V, i: u32) -> Acc {
+    return acc | select(0u, 1u, x == 0u);
+}
+
+fn combine(x: Acc, y: Acc) -> Acc {
+    return x | y;
+}
+
+fn result(x: Acc) -> u32 {
+    return 1u - x;
 }
 #endif
 #if EQUAL
@@ -132,21 +255,28 @@ fn put(e: u32, x: Acc) {
 #else
 alias Part = Acc;
 
+#if !PART
 fn put(e: u32, x: Acc) {
+#if C32
+    out[2u * e] = bitcast<u32>(x.x);
+    out[2u * e + 1u] = bitcast<u32>(x.y);
+#else
     out[e] = result(x);
+#endif
 }
+#endif
 #endif
 
 var<workgroup> sh_acc: array<Acc, WG>;
 
-// Combines each run of `lanes` invocations, a power of two; the first of each run gets the result. Must be called once,
-// in workgroup-uniform control flow.
-fn tree(acc: Acc, lid: u32, lanes: u32) -> Acc {
+// Combines the `lanes` invocations, a power of two, whose indices are `apart` apart from that of lane 0, which gets the
+// result. Must be called once, in workgroup-uniform control flow.
+fn tree(acc: Acc, lid: u32, lane: u32, lanes: u32, apart: u32) -> Acc {
     sh_acc[lid] = acc;
     for (var half = lanes / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();
-        if (lid & (lanes - 1u)) < half {
-            sh_acc[lid] = combine(sh_acc[lid], sh_acc[lid + half]);
+        if lane < half {
+            sh_acc[lid] = combine(sh_acc[lid], sh_acc[lid + half * apart]);
         }
     }
     return sh_acc[lid];

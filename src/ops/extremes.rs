@@ -249,7 +249,14 @@ fn series_alone() {
         }
         let dtype = DType::F32;
         for reduction in [Reduction::Sum, Reduction::Norm2, Reduction::ArgMax] {
-            on(Op::Reduce(Reduce { reduction, dtype }), None);
+            on(
+                Op::Reduce(Reduce {
+                    reduction,
+                    dtype,
+                    axis: None,
+                }),
+                None,
+            );
         }
         for dtype in [DType::F32, DType::C32, DType::F16] {
             let kind = map::Kind::Copy;
@@ -334,7 +341,11 @@ fn pairs_of_matrices() {
             refused_or_planned(&what, planned(&transpose, &[&x], None, None));
         }
         let reduction = Reduction::Box;
-        let boxes = Op::Reduce(Reduce { reduction, dtype });
+        let boxes = Op::Reduce(Reduce {
+            reduction,
+            dtype,
+            axis: None,
+        });
         refused_or_planned(&what, planned(&boxes, &[&x], None, None));
     }
 }
@@ -343,24 +354,42 @@ fn pairs_of_matrices() {
 #[test]
 fn lines_along_axes() {
     use super::lines::{Along, Function};
-    use Function::{LogSumExp, Max, Softmax, Sum};
+    use Function::{LogSumExp, Mean, Softmax};
     let most = u32::MAX as usize;
     let shapes = [[0, most, most], [most, 0, most], [most, most, 0]];
     let boxes = shapes.map(|shape| Layout::uniform(1, Shape::new(&shape).unwrap()).unwrap());
     for x in series().into_iter().chain(matrices()).chain(boxes) {
-        for function in [Sum, Max, LogSumExp, Softmax] {
-            let axes = (0..x.rank()).map(Some).chain([None]);
-            for axis in axes {
-                let planned = Along { function, axis }.launch(&x, Some(1 << 32));
+        for axis in (0..x.rank()).map(Some).chain([None]) {
+            for function in [Mean, LogSumExp, Softmax] {
+                let planned = Along {
+                    function,
+                    axis,
+                    dtype: DType::F16,
+                }
+                .launch(&x, Some(1 << 32));
                 let what = format!("{function:?} of {x}, {axis:?}");
                 refused_or_planned(&what, planned.map(Plan::from));
+            }
+            for (reduction, dtype) in [
+                (Reduction::Sum, DType::C32),
+                (Reduction::Product, DType::F16),
+                (Reduction::ArgMax, DType::F32),
+            ] {
+                let reduce = Reduce {
+                    reduction,
+                    dtype,
+                    axis,
+                };
+                let what = format!("{reduce:?} of {x}");
+                refused_or_planned(&what, reduce.launch(&x, Some(1 << 32)).map(Plan::from));
             }
         }
     }
     // Results without terms count as work. Where no device holds them, no list of them is built.
     let columns = Layout::uniform(1, Shape::new(&[most, 0]).unwrap()).unwrap();
-    let sum = Along {
-        function: Sum,
+    let sum = Reduce {
+        reduction: Reduction::Sum,
+        dtype: DType::F32,
         axis: Some(1),
     };
     let refused = sum.launch(&columns, Some(1 << 32)).unwrap_err();

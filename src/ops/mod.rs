@@ -98,6 +98,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &reduce::PAIR,
     &reduce::PAIR_TILES,
     &reduce::FINISH,
+    &reduce::LINES,
+    &reduce::LINE_PARTS,
     &strided::RUNS,
     &strided::BOXES,
     &transpose::KERNEL,

@@ -92,7 +92,7 @@ impl Op {
             Op::Combine(combine) => combine.launch(request.both(), request.pairs())?.into(),
             Op::Broadcast(broadcast) => broadcast.launch(inputs)?.into(),
             Op::Concat(concat_axes) => concat_axes.launch(request.both(), request.pairs())?.into(),
-            Op::Reduce(reduce) => reduce.launch(inputs[0])?.into(),
+            Op::Reduce(reduce) => reduce.launch(inputs[0], device.binding)?.into(),
             Op::ReducePairs(reduce) => reduce.launch(request.both(), request.pairs())?.into(),
             Op::Conv(conv) => conv.launch(request.both(), request.pairs(), device)?.into(),
             Op::Spectra(_) => {

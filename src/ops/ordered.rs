@@ -104,6 +104,13 @@ impl Ordered for f16 {
             key => f16::of_key(!key),
         }
     }
+
+    fn canonical(self) -> f16 {
+        match self.to_bits() {
+            0x8000 => f16::ZERO,
+            _ => self,
+        }
+    }
 }
 
 impl Ordered for i32 {

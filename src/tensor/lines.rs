@@ -4,14 +4,16 @@ use super::Tensor;
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::lines::{Along, Function};
+use crate::ragged::Float;
 
-impl Tensor<f32> {
+impl<T: Float> Tensor<T> {
     /// The mean `m = Σ x_i / n` of each element, as a batch of rank 1 and length 1.
     ///
     /// An empty element gives NaN. Any rank. NaN and infinity propagate within their own element. Does not respect
     /// equivalence: the number of stored values counts. Error bound: |error| ≤ γ_h Σ|x_i| / n + 2⁻¹²⁶ with h ≤ 66 +
     /// ⌈log₂ n⌉ for n values up to 2²⁷. The CPU sums in f64; on a GPU the mean is infinite or NaN if a partial sum does
-    /// not fit in an `f32`. Cost: values read once.
+    /// not fit in an `f32`. f16 is computed in f32 and rounded once, which adds half a unit in the last place to the
+    /// bound. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -23,7 +25,7 @@ impl Tensor<f32> {
     /// # Errors
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
-    pub fn mean(&self) -> Result<Tensor<f32>> {
+    pub fn mean(&self) -> Result<Tensor<T>> {
         self.line(Function::Mean, None, 0.0)
     }
 
@@ -36,8 +38,9 @@ impl Tensor<f32> {
     /// long elements are combined as by Chan, Golub and LeVeque (1979). On a GPU the variance is infinite if a partial
     /// sum of `(x_i − m)²` does not fit in an `f32`, NaN if a partial sum of `x_i` does not, and squares below 2⁻¹²⁶
     /// may be flushed to 0. Any rank. NaN and infinity give NaN within their own element. Does not respect equivalence.
-    /// Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4 ⌈log₂ n⌉ for n values up to 2²⁶. Cost:
-    /// values read once from memory, and once more from a cache.
+    /// Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4 ⌈log₂ n⌉ for n values up to 2²⁶. f16 is
+    /// computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: values read once
+    /// from memory, and once more from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -48,7 +51,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`mean`](Self::mean).
-    pub fn var(&self) -> Result<Tensor<f32>> {
+    pub fn var(&self) -> Result<Tensor<T>> {
         self.line(Function::Var, None, 0.0)
     }
 
@@ -65,16 +68,17 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`mean`](Self::mean).
-    pub fn std(&self) -> Result<Tensor<f32>> {
+    pub fn std(&self) -> Result<Tensor<T>> {
         self.line(Function::Std, None, 0.0)
     }
 
     /// `log Σ exp x_i` of each element, as a batch of rank 1 and length 1.
     ///
-    /// An empty element gives −∞, and so does an element with no other value than −∞. The formula is
-    /// `M + log Σ exp(x_i − M)` with M the largest value, so nothing overflows. Any rank. An element with a NaN gives
-    /// NaN, otherwise one with ∞ gives ∞. Does not respect equivalence. Error bound: |error| ≤ γ_h + 2⁻²³ |result|,
-    /// with h ≤ 72 + ⌈log₂ n⌉ for n values up to 2²⁴. Cost: values read once from memory, and once more from a cache.
+    /// An empty element gives −∞, and so does an element with no other value than −∞. The formula is `M + log Σ exp(x_i
+    /// − M)` with M the largest value, so nothing overflows. Any rank. An element with a NaN gives NaN, otherwise one
+    /// with ∞ gives ∞. Does not respect equivalence. Error bound: |error| ≤ γ_h + 2⁻²³ |result|, with h ≤ 72 + ⌈log₂ n⌉
+    /// for n values up to 2²⁴. f16 is computed in f32 and rounded once, which adds half a unit in the last place to the
+    /// bound. Cost: values read once from memory, and once more from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -86,74 +90,8 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`mean`](Self::mean).
-    pub fn log_sum_exp(&self) -> Result<Tensor<f32>> {
+    pub fn log_sum_exp(&self) -> Result<Tensor<T>> {
         self.line(Function::LogSumExp, None, 0.0)
-    }
-
-    /// Sums along an axis, `Σ x_i`.
-    ///
-    /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`sum`](Self::sum).
-    ///
-    /// An empty line gives 0. NaN and infinity stay within their line. Respects equivalence. Error bound: |error| ≤ γ_h
-    /// Σ|x_i| with h ≤ 66 + ⌈log₂ n⌉ for lines of n values up to 2²⁷. Cost: values read once.
-    ///
-    /// ```
-    /// # use vsla::{Device, Ragged, Shape};
-    /// let x = Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], 2, [Shape::new(&[2, 3])?])?;
-    /// let x = Device::cpu().upload(&x)?;
-    /// assert_eq!(x.sum_axis(0)?.download_blocking()?.row(0), [5.0, 7.0, 9.0]);
-    /// assert_eq!(x.sum_axis(1)?.download_blocking()?.row(0), [6.0, 15.0]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank;
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element that has too many lines; and those of
-    /// [`mean`](Self::mean).
-    pub fn sum_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.line(Function::Sum, Some(axis), 0.0)
-    }
-
-    /// The largest value of each line along an axis.
-    ///
-    /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`max`](Self::max).
-    ///
-    /// An empty line gives −∞. A NaN in a line is its result, and −0 is smaller than 0; nothing is rounded, but a GPU
-    /// may flush subnormal numbers. NaN and infinity stay within their line. Does not respect equivalence. Cost: values
-    /// read once.
-    ///
-    /// ```
-    /// # use vsla::{Device, Ragged, Shape};
-    /// let x = Ragged::from_shapes(vec![1.0f32, 5.0, 3.0, 4.0, 2.0, 6.0], 2, [Shape::new(&[2, 3])?])?;
-    /// let x = Device::cpu().upload(&x)?;
-    /// assert_eq!(x.max_axis(0)?.download_blocking()?.row(0), [4.0, 5.0, 6.0]);
-    /// assert_eq!(x.max_axis(1)?.download_blocking()?.row(0), [5.0, 6.0]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn max_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.line(Function::Max, Some(axis), 0.0)
-    }
-
-    /// The smallest value of each line along an axis.
-    ///
-    /// An empty line gives ∞. A NaN in a line is its result. Otherwise like [`max_axis`](Self::max_axis).
-    ///
-    /// ```
-    /// # use vsla::{Device, Ragged, Shape};
-    /// let x = Ragged::from_shapes(vec![1.0f32, 5.0, 3.0, 4.0, 2.0, 6.0], 2, [Shape::new(&[2, 3])?])?;
-    /// let x = Device::cpu().upload(&x)?;
-    /// assert_eq!(x.min_axis(0)?.download_blocking()?.row(0), [1.0, 2.0, 3.0]);
-    /// assert_eq!(x.min_axis(1)?.download_blocking()?.row(0), [1.0, 2.0]);
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn min_axis(&self, axis: usize) -> Result<Tensor<f32>> {
-        self.line(Function::Min, Some(axis), 0.0)
     }
 
     /// The [`mean`](Self::mean) along an axis.
@@ -170,7 +108,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn mean_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+    pub fn mean_axis(&self, axis: usize) -> Result<Tensor<T>> {
         self.line(Function::Mean, Some(axis), 0.0)
     }
 
@@ -188,7 +126,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn var_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+    pub fn var_axis(&self, axis: usize) -> Result<Tensor<T>> {
         self.line(Function::Var, Some(axis), 0.0)
     }
 
@@ -206,7 +144,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn std_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+    pub fn std_axis(&self, axis: usize) -> Result<Tensor<T>> {
         self.line(Function::Std, Some(axis), 0.0)
     }
 
@@ -224,7 +162,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn log_sum_exp_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+    pub fn log_sum_exp_axis(&self, axis: usize) -> Result<Tensor<T>> {
         self.line(Function::LogSumExp, Some(axis), 0.0)
     }
 
@@ -236,7 +174,8 @@ impl Tensor<f32> {
     /// Each line has its own length: nothing is padded, and no mask is needed. A value of −∞ gets weight 0. A line with
     /// a NaN or ∞, or with no other value than −∞, gives NaN. Error bound: |error| ≤ (γ_h + 2⁻²² (1 + M − x_i)) y_i +
     /// 2⁻¹²⁶ for a result y_i, with h ≤ 76 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence.
-    /// Cost: values read once from memory, and twice more from a cache; values written once.
+    /// f16 is computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: values
+    /// read once from memory, and twice more from a cache; values written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -247,7 +186,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn softmax(&self, axis: usize) -> Result<Tensor<f32>> {
+    pub fn softmax(&self, axis: usize) -> Result<Tensor<T>> {
         self.line(Function::Softmax, Some(axis), 0.0)
     }
 
@@ -256,7 +195,8 @@ impl Tensor<f32> {
     /// It stays finite where a weight is too small for `f32`. The shapes do not change.
     ///
     /// A line with a NaN or ∞, or with no other value than −∞, gives NaN. Error bound: |error| ≤ γ_h + 2⁻²³ |y_i| for a
-    /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. Cost: that of
+    /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. f16 is
+    /// computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: that of
     /// `softmax`.
     ///
     /// ```
@@ -269,7 +209,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`sum_axis`](Self::sum_axis).
-    pub fn log_softmax(&self, axis: usize) -> Result<Tensor<f32>> {
+    pub fn log_softmax(&self, axis: usize) -> Result<Tensor<T>> {
         self.line(Function::LogSoftmax, Some(axis), 0.0)
     }
 
@@ -280,8 +220,9 @@ impl Tensor<f32> {
     /// With an `epsilon` of 0, the result is meaningless if v is within the error of [`var`](Self::var), as in a line
     /// of equal values, and NaN if v is computed as 0. A line with a NaN or an infinity gives NaN. Error bound
     /// elsewhere: |error| ≤ γ_h (1 + |y_i|) + 2⁻²³ |m| / √(v + epsilon) for a result y_i, with h ≤ 72 + 4 ⌈log₂ n⌉ for
-    /// lines of n values up to 2²⁶. Does not respect equivalence. Cost: values read once from memory, and twice more
-    /// from a cache; values written once.
+    /// lines of n values up to 2²⁶. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds
+    /// half a unit in the last place to the bound. Cost: values read once from memory, and twice more from a cache;
+    /// values written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -293,7 +234,7 @@ impl Tensor<f32> {
     /// # Errors
     /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of
     /// [`sum_axis`](Self::sum_axis).
-    pub fn layer_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<f32>> {
+    pub fn layer_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<T>> {
         check_epsilon("layer_norm", epsilon)?;
         self.line(Function::LayerNorm, Some(axis), epsilon)
     }
@@ -306,8 +247,9 @@ impl Tensor<f32> {
     /// in an `f32`, for example with values above 1.8·10¹⁹, gives 0, and NaN for its infinities; and squares below
     /// 2⁻¹²⁶ may be flushed to 0, so that with an `epsilon` of 0 a line of values below 10⁻¹⁹ may give infinities.
     /// Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n
-    /// values up to 2²⁶. Does not respect equivalence. Cost: values read once from memory, and once more from a cache;
-    /// values written once.
+    /// values up to 2²⁶. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds half a unit
+    /// in the last place to the bound. Cost: values read once from memory, and once more from a cache; values written
+    /// once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -319,7 +261,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`layer_norm`](Self::layer_norm).
-    pub fn rms_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<f32>> {
+    pub fn rms_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<T>> {
         check_epsilon("rms_norm", epsilon)?;
         self.line(Function::RmsNorm, Some(axis), epsilon)
     }
@@ -342,12 +284,76 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`mean`](Self::mean).
-    pub fn standardize(&self) -> Result<Tensor<f32>> {
+    pub fn standardize(&self) -> Result<Tensor<T>> {
         self.line(Function::LayerNorm, None, 0.0)
     }
 
-    fn line(&self, function: Function, axis: Option<usize>, scalar: f32) -> Result<Tensor<f32>> {
-        let op = Op::Along(Along { function, axis });
+    /// Normalization of groups of channels, which are the first axis: [`standardize`](Self::standardize), for each
+    /// group of adjacent channels of an element with all their values, with `epsilon` added to the variance.
+    ///
+    /// As in Wu and He (2018), without scale and shift. The shapes do not change.
+    ///
+    /// The groups of an element are as large as each other. The error bound is that of
+    /// [`layer_norm`](Self::layer_norm), over the values of a group. A group with a NaN or an infinity gives NaN. Does
+    /// not respect equivalence. Cost: that of `layer_norm`; the groups are a view.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// // Two channels of two values, and of one.
+    /// let shapes = [Shape::new(&[2, 2])?, Shape::new(&[2, 1])?];
+    /// let x = Ragged::from_shapes(vec![1.0f32, 3.0, 5.0, 9.0, 7.0, 7.0], 2, shapes)?;
+    /// let y = Device::cpu().upload(&x)?.group_norm(2, 0.0)?.download_blocking()?;
+    /// assert_eq!(y.row(0), [-1.0, 1.0, -1.0, 1.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) with the first element whose number of channels is not a multiple of `groups`;
+    /// [`Argument`](crate::Error::Argument) for no groups, and for an `epsilon` that is negative or not finite; those
+    /// of [`mean`](Self::mean).
+    pub fn group_norm(&self, groups: usize, epsilon: f32) -> Result<Tensor<T>> {
+        const OP: &str = "group_norm";
+        check_epsilon(OP, epsilon)?;
+        let groups_of = crate::ops::lines::groups(OP, self.layout(), groups)?;
+        let lines = self.reshape(&groups_of);
+        let normalized = lines.and_then(|lines| lines.layer_norm(1, epsilon));
+        let shaped = normalized.and_then(|lines| lines.reshape(self.layout()));
+        shaped.map_err(|error| error.named(OP))
+    }
+
+    /// Divides each line along an axis by its Euclidean norm: `x_i / max(√Σ x_j², epsilon)`.
+    ///
+    /// PyTorch calls it `normalize`. The shapes do not change.
+    ///
+    /// A line of zeros stays zero, if `epsilon` is not 0; with an `epsilon` of 0 it gives NaN. On a GPU, a line whose
+    /// partial sums of squares do not all fit in an `f32`, for example with values above 1.8·10¹⁹, gives 0, and NaN for
+    /// its infinities; squares below 2⁻¹²⁶ may be flushed to 0, so that an `epsilon` below 10⁻¹⁹ may give infinities
+    /// for a line of such values. A line with a NaN gives NaN. Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a
+    /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁶. f16 is computed in f32 and rounded once,
+    /// which adds half a unit in the last place to the bound. Respects equivalence of finite values: zeros stay zeros.
+    /// Cost: values read once from memory, and once more from a cache; values written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![3.0f32, 4.0], vec![0.0]])?)?;
+    /// let x = x.l2_normalize(0, 1e-12)?.download_blocking()?;
+    /// assert_eq!(x.to_vecs()?, [vec![0.6, 0.8], vec![0.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`layer_norm`](Self::layer_norm).
+    pub fn l2_normalize(&self, axis: usize, epsilon: f32) -> Result<Tensor<T>> {
+        check_epsilon("l2_normalize", epsilon)?;
+        self.line(Function::L2Normalize, Some(axis), epsilon)
+    }
+
+    fn line(&self, function: Function, axis: Option<usize>, scalar: f32) -> Result<Tensor<T>> {
+        let op = Op::Along(Along {
+            function,
+            axis,
+            dtype: T::DTYPE,
+        });
         self.unary(op, &[scalar.to_bits()])
     }
 }

@@ -31,6 +31,7 @@ mod shapes;
 mod sparse;
 mod spread;
 mod stacking;
+mod sums;
 mod transfer;
 mod transforms;
 

@@ -1,17 +1,19 @@
-//! Reductions, and equality up to trailing zeros.
+//! Reductions of elements and along axes, and equality up to trailing zeros.
 
 use super::{Paired, Tensor};
 use crate::ops::Op;
 use crate::ops::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
-use crate::ragged::{Real, Scalar};
+use crate::ragged::{Factor, Float, Number, Real, Scalar};
 use crate::{Result, host};
 
-impl<T: Real> Tensor<T> {
+impl<T: Number> Tensor<T> {
     /// Sums each element, `Σ x_i`: one value per element, as a batch of rank 1 and length 1.
     ///
-    /// An empty element gives 0. Any rank. Integers wrap; a NaN propagates within its own element. Respects
-    /// equivalence: trailing zeros add nothing. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 64 + ⌈log₂ t⌉ for t values,
-    /// and a GPU may flush subnormal values to 0; exact for integers below 2²⁴. Cost: values read once.
+    /// An empty element gives 0. Any rank. Integers wrap, f16 is summed in f32 and rounded once, and complex numbers
+    /// are summed part by part; a NaN propagates within its own element. Respects equivalence: trailing zeros add
+    /// nothing. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 66 + ⌈log₂ t⌉ for t values up to 2²⁷, for f16 and half a
+    /// unit in the last place of the result; a GPU may flush subnormal values to 0. Exact for integers below 2²⁴ in
+    /// f32. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -27,12 +29,77 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::Sum)
     }
 
+    /// Sums along an axis, `Σ x_i`.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`sum`](Self::sum).
+    ///
+    /// An empty line gives 0. NaN and infinity stay within their line. Types, equivalence, error bound and cost are
+    /// those of `sum`.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1, 2, 3, 4, 5, 6], 2, [Shape::new(&[2, 3])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.sum_axis(0)?.download_blocking()?.row(0), [5, 7, 9]);
+    /// assert_eq!(x.sum_axis(1)?.download_blocking()?.row(0), [6, 15]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element that has too many lines; and those of
+    /// [`sum`](Self::sum).
+    pub fn sum_axis(&self, axis: usize) -> Result<Tensor<T>> {
+        self.reduce_along(Reduction::Sum, Some(axis))
+    }
+}
+
+impl<T: Factor> Tensor<T> {
+    /// The product of the values of each element, `Π x_i`, as a batch of rank 1 and length 1.
+    ///
+    /// An empty element gives 1. Any rank. Integers wrap, and f16 is multiplied in f32 and rounded once; a NaN
+    /// propagates within its own element. Does not respect equivalence: a trailing zero makes the product 0. Error
+    /// bound: |error| ≤ γ_n |result| for n values, for f16 and half a unit in the last place. That holds as long as no
+    /// product of some of the values is infinite, or below 2⁻¹²⁶: the CPU multiplies in f64, but on a GPU such a
+    /// product may make the result 0, infinite or NaN. Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![2.0f32, -3.0], vec![]])?)?;
+    /// assert_eq!(x.prod()?.download_blocking()?.to_vecs()?, [vec![-6.0], vec![1.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum`](Self::sum).
+    pub fn prod(&self) -> Result<Tensor<T>> {
+        self.reduce(Reduction::Product)
+    }
+
+    /// The products along an axis, `Π x_i`: [`prod`](Self::prod) of each line.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives 1. NaN and
+    /// infinity stay within their line.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1, 2, 3, 4, 5, 6], 2, [Shape::new(&[2, 3])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.prod_axis(1)?.download_blocking()?.row(0), [6, 120]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn prod_axis(&self, axis: usize) -> Result<Tensor<T>> {
+        self.reduce_along(Reduction::Product, Some(axis))
+    }
+
     /// Sums the absolute values of each element, `Σ |x_i|`: one value per element, as a batch of rank 1 and length 1.
     ///
     /// An empty element gives 0. Any rank. Integers wrap, and so does |−2³¹|, which stays −2³¹; for u32 this is the
     /// [`sum`](Self::sum). A NaN propagates within its own element. Respects equivalence: trailing zeros add nothing.
-    /// Error bound: |error| ≤ γ_h ‖x‖₁ with h ≤ 64 + ⌈log₂ t⌉ for t values, and a GPU may flush subnormal values to 0;
-    /// exact for integers below 2²⁴. Cost: values read once.
+    /// Error bound: that of `sum`. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -45,6 +112,63 @@ impl<T: Real> Tensor<T> {
     /// Those of [`sum`](Self::sum).
     pub fn norm1(&self) -> Result<Tensor<T>> {
         self.reduce(Reduction::Norm1)
+    }
+
+    /// The sums of the absolute values along an axis: [`norm1`](Self::norm1) of each line.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives 0. NaN and
+    /// infinity stay within their line.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1.0f32, -2.0, 3.0, -4.0], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.norm1_axis(1)?.download_blocking()?.row(0), [3.0, 7.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn norm1_axis(&self, axis: usize) -> Result<Tensor<T>> {
+        self.reduce_along(Reduction::Norm1, Some(axis))
+    }
+
+    /// The maximum norm of each element, `max |x_i|`, as a batch of rank 1 and length 1.
+    ///
+    /// An empty element gives 0. Any rank. An element with a NaN gives NaN. |−2³¹| of an i32 wraps to −2³¹, which here
+    /// is larger than all others. Exact, but a GPU may flush subnormal halves to 0. Respects equivalence: trailing
+    /// zeros are never larger. Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, -5, 3], vec![]])?)?;
+    /// assert_eq!(x.norm_max()?.download_blocking()?.to_vecs()?, [vec![5], vec![0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum`](Self::sum).
+    pub fn norm_max(&self) -> Result<Tensor<T>> {
+        self.reduce(Reduction::NormMax)
+    }
+
+    /// The largest absolute values along an axis: [`norm_max`](Self::norm_max) of each line.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives 0. NaN and
+    /// infinity stay within their line.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1.0f32, -2.0, 3.0, -4.0], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.norm_max_axis(0)?.download_blocking()?.row(0), [3.0, 4.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn norm_max_axis(&self, axis: usize) -> Result<Tensor<T>> {
+        self.reduce_along(Reduction::NormMax, Some(axis))
     }
 
     /// The largest value of each element, as a batch of rank 1 and length 1.
@@ -66,6 +190,29 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::Max)
     }
 
+    /// The largest value of each line along an axis.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`max`](Self::max).
+    ///
+    /// An empty line gives −∞, or the least value of an integer type. A NaN in a line is its result, and −0 is smaller
+    /// than 0; nothing is rounded, but a GPU may flush subnormal numbers. NaN and infinity stay within their line. Does
+    /// not respect equivalence. Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1, 5, 3, 4, 2, 6], 2, [Shape::new(&[2, 3])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.max_axis(0)?.download_blocking()?.row(0), [4, 5, 6]);
+    /// assert_eq!(x.max_axis(1)?.download_blocking()?.row(0), [5, 6]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn max_axis(&self, axis: usize) -> Result<Tensor<T>> {
+        self.reduce_along(Reduction::Max, Some(axis))
+    }
+
     /// The index of the largest value of each element, as a batch of rank 1 and length 1.
     ///
     /// The index is row-major within the element's stored shape; an empty element gives `u32::MAX`. Any rank. Among
@@ -83,6 +230,29 @@ impl<T: Real> Tensor<T> {
     /// Those of [`sum`](Self::sum).
     pub fn argmax(&self) -> Result<Tensor<u32>> {
         self.reduce(Reduction::ArgMax)
+    }
+
+    /// The position of the largest value of each line along an axis: its index on that axis.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one index each, as with [`argmax`](Self::argmax).
+    ///
+    /// An empty line gives `u32::MAX`. Among equal values the lowest index wins; −0 equals 0. A line with NaNs gives
+    /// the index of the first NaN. Exact, but a GPU may take subnormal numbers for 0. NaN and infinity stay within
+    /// their line. Does not respect equivalence. Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1, 5, 3, 4, 2, 6], 2, [Shape::new(&[2, 3])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.argmax_axis(0)?.download_blocking()?.row(0), [1, 0, 1]);
+    /// assert_eq!(x.argmax_axis(1)?.download_blocking()?.row(0), [1, 2]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn argmax_axis(&self, axis: usize) -> Result<Tensor<u32>> {
+        self.reduce_along(Reduction::ArgMax, Some(axis))
     }
 
     /// The smallest value of each element, as a batch of rank 1 and length 1.
@@ -104,6 +274,26 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::Min)
     }
 
+    /// The smallest value of each line along an axis.
+    ///
+    /// An empty line gives ∞, or the greatest value of an integer type. A NaN in a line is its result. Otherwise like
+    /// [`max_axis`](Self::max_axis).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1, 5, 3, 4, 2, 6], 2, [Shape::new(&[2, 3])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.min_axis(0)?.download_blocking()?.row(0), [1, 2, 3]);
+    /// assert_eq!(x.min_axis(1)?.download_blocking()?.row(0), [1, 2]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn min_axis(&self, axis: usize) -> Result<Tensor<T>> {
+        self.reduce_along(Reduction::Min, Some(axis))
+    }
+
     /// The index of the smallest value of each element, as a batch of rank 1 and length 1.
     ///
     /// The index is row-major within the element's stored shape; an empty element gives `u32::MAX`. Any rank. Among
@@ -123,6 +313,27 @@ impl<T: Real> Tensor<T> {
         self.reduce(Reduction::ArgMin)
     }
 
+    /// The position of the smallest value of each line along an axis: its index on that axis.
+    ///
+    /// Otherwise like [`argmax_axis`](Self::argmax_axis).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![1, 5, 3, 4, 2, 6], 2, [Shape::new(&[2, 3])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.argmin_axis(0)?.download_blocking()?.row(0), [0, 1, 0]);
+    /// assert_eq!(x.argmin_axis(1)?.download_blocking()?.row(0), [0, 1]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn argmin_axis(&self, axis: usize) -> Result<Tensor<u32>> {
+        self.reduce_along(Reduction::ArgMin, Some(axis))
+    }
+}
+
+impl<T: Real> Tensor<T> {
     /// The dot product `Σ a_i b_i` over the box that both elements share, element by element, as a batch of rank 1 and
     /// length 1.
     ///
@@ -181,21 +392,36 @@ impl<T: Real> Tensor<T> {
     pub fn equivalent_blocking(&self, other: &Tensor<T>) -> Result<Vec<bool>> {
         self.zip("equivalent", other)?.equivalent_blocking()
     }
+}
 
+impl<T: Scalar> Tensor<T> {
     pub(super) fn reduce<U: Scalar>(&self, reduction: Reduction) -> Result<Tensor<U>> {
-        let dtype = T::DTYPE;
-        self.unary(Op::Reduce(Reduce { reduction, dtype }), &[])
+        self.reduce_along(reduction, None)
+    }
+
+    fn reduce_along<U: Scalar>(
+        &self,
+        reduction: Reduction,
+        axis: Option<usize>,
+    ) -> Result<Tensor<U>> {
+        let op = Op::Reduce(Reduce {
+            reduction,
+            dtype: T::DTYPE,
+            axis,
+        });
+        self.unary(op, &[])
     }
 }
 
-impl Tensor<f32> {
+impl<T: Float> Tensor<T> {
     /// The Euclidean norm of each element, `√Σ x_i²`, as a batch of rank 1 and length 1.
     ///
     /// An empty element gives 0. Any rank. Squares neither overflow nor underflow, because each element is first scaled
     /// by a power of two: the result is accurate wherever the norm is a normal number, and ∞ where it is too large. An
     /// element with a NaN gives NaN, otherwise one with an infinity gives ∞. Respects equivalence: trailing zeros add
-    /// nothing. Error bound: |error| ≤ (γ_h / 2 + 4u) ‖x‖ with h ≤ 64 + ⌈log₂ t⌉ for t values and u = 2⁻²⁴; a GPU may
-    /// flush subnormal values to 0. Cost: values read once from memory, and once more from a cache.
+    /// nothing. Error bound: |error| ≤ (γ_h / 2 + 4u) ‖x‖ with h ≤ 66 + ⌈log₂ t⌉ for t values up to 2²⁷ and u = 2⁻²⁴;
+    /// f16 is computed in f32 and rounded once. A GPU may flush subnormal values to 0. Cost: values read once from
+    /// memory, and once more from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -206,8 +432,101 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`sum`](Self::sum).
-    pub fn norm2(&self) -> Result<Tensor<f32>> {
+    pub fn norm2(&self) -> Result<Tensor<T>> {
         self.reduce(Reduction::Norm2)
+    }
+
+    /// The Euclidean norms along an axis: [`norm2`](Self::norm2) of each line.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives 0. NaN and
+    /// infinity stay within their line.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![3.0f32, 4.0, 0.0, -2.0], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.norm2_axis(1)?.download_blocking()?.row(0), [5.0, 2.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Tensor::sum_axis).
+    pub fn norm2_axis(&self, axis: usize) -> Result<Tensor<T>> {
+        self.reduce_along(Reduction::Norm2, Some(axis))
+    }
+}
+
+impl Tensor<u32> {
+    /// Whether any value of each element is nonzero: 1 or 0, as a batch of rank 1 and length 1.
+    ///
+    /// Made for masks, which comparisons such as [`less`](Self::less) return. An empty element gives 0. Any rank.
+    /// Exact. Respects equivalence: trailing zeros change nothing. Cost: values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0u32, 3], vec![0, 0], vec![]])?)?;
+    /// assert_eq!(x.any()?.download_blocking()?.values(), [1, 0, 0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum`](Self::sum).
+    pub fn any(&self) -> Result<Tensor<u32>> {
+        self.reduce(Reduction::Any)
+    }
+
+    /// Whether any value of each line along an axis is nonzero: [`any`](Self::any) of each line.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives 0.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![0u32, 1, 0, 0], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.any_axis(0)?.download_blocking()?.row(0), [0, 1]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn any_axis(&self, axis: usize) -> Result<Tensor<u32>> {
+        self.reduce_along(Reduction::Any, Some(axis))
+    }
+
+    /// Whether all values of each element are nonzero: 1 or 0, as a batch of rank 1 and length 1.
+    ///
+    /// An empty element gives 1. Any rank. Exact. Does not respect equivalence: a trailing zero makes it 0. Cost:
+    /// values read once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![0u32, 3], vec![1, 2], vec![]])?)?;
+    /// assert_eq!(x.all()?.download_blocking()?.values(), [0, 1, 1]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum`](Self::sum).
+    pub fn all(&self) -> Result<Tensor<u32>> {
+        self.reduce(Reduction::All)
+    }
+
+    /// Whether all values of each line along an axis are nonzero: [`all`](Self::all) of each line.
+    ///
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives 1.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Ragged::from_shapes(vec![2u32, 1, 0, 1], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.all_axis(0)?.download_blocking()?.row(0), [0, 1]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sum_axis`](Self::sum_axis).
+    pub fn all_axis(&self, axis: usize) -> Result<Tensor<u32>> {
+        self.reduce_along(Reduction::All, Some(axis))
     }
 }
 

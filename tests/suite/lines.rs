@@ -1,7 +1,7 @@
 //! Functions along an axis or over whole elements: against sums in f64, line by line.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};
+use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Float};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{TINY, U, assert_identical, assert_within, gamma};
@@ -43,6 +43,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("weights_sum_to_one", weights_sum_to_one),
         ("lines_are_independent", lines_are_independent),
         ("views_begin_anywhere", views_begin_anywhere),
+        ("halves", halves),
+        ("halves_of_every_layout", halves_of_every_layout),
+        ("halves_far_and_ends", halves_far_and_ends),
+        ("groups", groups),
         ("refusals", refusals),
     ];
     trials.extend(bench.all_on_each_device(tests));
@@ -68,9 +72,10 @@ enum Function {
     LogSoftmax,
     LayerNorm,
     RmsNorm,
+    L2Normalize,
 }
 
-const ALL: [Function; 11] = [
+const ALL: [Function; 12] = [
     Function::Sum,
     Function::Mean,
     Function::Var,
@@ -82,10 +87,11 @@ const ALL: [Function; 11] = [
     Function::LogSoftmax,
     Function::LayerNorm,
     Function::RmsNorm,
+    Function::L2Normalize,
 ];
 
 impl Function {
-    fn along(self, x: &Tensor<f32>, axis: usize) -> Result<Tensor<f32>> {
+    fn along<T: Float>(self, x: &Tensor<T>, axis: usize) -> Result<Tensor<T>> {
         match self {
             Function::Sum => x.sum_axis(axis),
             Function::Mean => x.mean_axis(axis),
@@ -98,6 +104,7 @@ impl Function {
             Function::LogSoftmax => x.log_softmax(axis),
             Function::LayerNorm => x.layer_norm(axis, EPSILON),
             Function::RmsNorm => x.rms_norm(axis, EPSILON),
+            Function::L2Normalize => x.l2_normalize(axis, EPSILON),
         }
     }
 
@@ -166,6 +173,15 @@ impl Function {
                     let bound = relative * (1.0 + y.abs()) + 2.0 * U * mean.abs() / root;
                     (y, bound)
                 };
+                line.iter().map(value).collect()
+            }
+            Function::L2Normalize => {
+                let root = line.iter().map(|x| x * x).sum::<f64>().sqrt();
+                let root = match root < f64::from(EPSILON) {
+                    true => f64::from(EPSILON),
+                    false => root,
+                };
+                let value = |x: &f64| (x / root, gamma(depth) * (x / root).abs() + TINY);
                 line.iter().map(value).collect()
             }
             Function::RmsNorm => {
@@ -357,6 +373,12 @@ fn ends(device: &Device) {
     let x = rows([&[2.0f32, 2.0], &[1.0]]);
     let z = run(device, &x, &x, |x, _| x.standardize());
     assert!(z.values().iter().all(|z| z.is_nan()), "{z}");
+    let zeros = download(
+        &upload(device, &rows([&[0.0f32, 0.0], &[]]))
+            .l2_normalize(0, 1e-12)
+            .unwrap(),
+    );
+    assert_eq!(zeros.values(), [0.0, 0.0]);
 }
 
 /// −0 is smaller than 0.
@@ -432,6 +454,154 @@ fn views_begin_anywhere(device: &Device) {
     }
 }
 
+/// Functions of f16 without the three that only reduce.
+fn of_halves() -> impl Iterator<Item = Function> {
+    let exact = [Function::Sum, Function::Max, Function::Min];
+    ALL.into_iter()
+        .filter(move |function| !exact.contains(function))
+}
+
+/// Checks f16: computed in f32 and rounded once.
+fn check_halves(what: &str, function: Function, x: &Tensor<f16>, axis: usize) {
+    let wide = download(x).cast(f16::to_f32).unwrap();
+    let (values, bounds) = reference(function, &wide, Some(axis));
+    let rounds_to_infinity = |y: f64| match y.abs() >= 65_520.0 {
+        true => f64::INFINITY.copysign(y),
+        false => y,
+    };
+    let values = values.cast(rounds_to_infinity).unwrap();
+    let got = download(&function.along(x, axis).unwrap());
+    let got = got.cast(f16::to_f32).unwrap();
+    // Half a unit in the last place, which is 2⁻²⁴ for subnormal results.
+    let rounded = |(value, bound): (&f64, f64)| {
+        bound + (value.abs() + bound) * 2f64.powi(-11) + 2f64.powi(-25)
+    };
+    let both = values.values().iter().zip(bounds);
+    let bounds: Vec<f64> = both.map(rounded).collect();
+    let what = format!("{function:?} of halves, {what}, axis {axis}");
+    assert_within(what, &got, &values, &bounds);
+}
+
+fn half_batch(seed: &str, shapes: &[&[usize]]) -> Ragged<f16> {
+    batch(seed, shapes).cast(f16::from_f32).unwrap()
+}
+
+/// Lines of every class, at even and odd places, between neighbours that share their words.
+fn halves(device: &Device) {
+    let counts = [
+        0, 1, 2, 3, 1, 63, 64, 65, 0, 7, 511, 512, 513, 1024, 1025, 4095, 4096, 4097, 1, 8193, 9,
+    ];
+    let vectors: Vec<[usize; 1]> = counts.map(|n| [n]).into();
+    let vectors: Vec<&[usize]> = vectors.iter().map(|shape| &shape[..]).collect();
+    let x = upload(device, &half_batch("half vectors", &vectors));
+    for function in of_halves() {
+        check_halves("vectors", function, &x, 0);
+        for first in [1, 3, 4] {
+            let view = x.elements(first..counts.len()).unwrap();
+            check_halves("a view", function, &view, 0);
+        }
+    }
+}
+
+/// Strided lines, whose neighbours share words in every row, in every second one, or not at all.
+fn halves_of_every_layout(device: &Device) {
+    let shapes: [&[usize]; 12] = [
+        &[3, 1, 5],
+        &[1, 1, 1],
+        &[2, 33, 4],
+        &[1, 0, 7],
+        &[1, 17, 3],
+        &[2, 1, 2],
+        &[0, 3, 2],
+        &[1, 1, 3],
+        &[1, 2000, 3],
+        &[1, 5, 67],
+        &[1, 5000, 2],
+        &[3, 4, 5],
+    ];
+    let x = upload(device, &half_batch("half boxes", &shapes));
+    for function in of_halves() {
+        for axis in 0..3 {
+            check_halves("boxes", function, &x, axis);
+        }
+        let view = x.elements(1..shapes.len()).unwrap();
+        check_halves("a view of boxes", function, &view, 1);
+        // Each line has the same bits as alone.
+        if function.reduces() {
+            continue;
+        }
+        let all = download(&function.along(&x, 1).unwrap());
+        for element in [0, 2, 4, 9] {
+            let alone = upload(
+                device,
+                &download(&x.elements(element..element + 1).unwrap()),
+            );
+            let alone = download(&function.along(&alone, 1).unwrap());
+            let bits = |row: &[f16]| row.iter().map(|y| y.to_bits()).collect::<Vec<_>>();
+            assert_eq!(
+                bits(alone.row(0)),
+                bits(all.row(element)),
+                "{function:?} of {element}"
+            );
+        }
+    }
+}
+
+/// Sums beyond the range of f16 are no sums of halves; NaN and infinity stay in their line.
+fn halves_far_and_ends(device: &Device) {
+    let (inf, nan) = (f16::INFINITY, f16::NAN);
+    for count in [3, 100, 600, 9001] {
+        let with = |values: [f16; 3]| {
+            let mut line = vec![f16::ONE; count];
+            line[0] = values[0];
+            line[count / 2] = values[1];
+            line[count - 1] = values[2];
+            line
+        };
+        let (zero, large) = (f16::ZERO, f16::from_f32(60_000.0));
+        let lines = [
+            with([nan, zero, zero]),
+            with([zero, inf, zero]),
+            vec![large; count],
+            with([zero, zero, -inf]),
+            with([inf, zero, -inf]),
+            vec![-inf; count],
+            vec![],
+            with([large, -large, large]),
+        ];
+        let x = upload(device, &Ragged::from_rows(lines).unwrap());
+        for function in of_halves() {
+            check_halves(&format!("ends of {count}"), function, &x, 0);
+        }
+    }
+}
+
+/// Groups of channels are rows of their own.
+fn groups(device: &Device) {
+    let shapes: [&[usize]; 5] = [&[4, 3, 3], &[2, 5, 1], &[6, 1, 1], &[2, 0, 3], &[8, 30, 41]];
+    let x = batch("groups", &shapes);
+    let rows = shapes.map(|shape| Shape::new(&[2, shape.iter().product::<usize>() / 2]).unwrap());
+    let rows = Layout::from_shapes(2, rows).unwrap();
+    let flat = Ragged::from_parts(rows, x.values().to_vec()).unwrap();
+    let (values, bounds) = reference(Function::LayerNorm, &flat, Some(1));
+    let got = download(&upload(device, &x).group_norm(2, EPSILON).unwrap());
+    assert_eq!(got.layout(), x.layout());
+    let got = Ragged::from_parts(flat.layout().clone(), got.values().to_vec()).unwrap();
+    assert_within("groups", &got, &values, &bounds);
+    let x = upload(device, &x);
+    let error = x.group_norm(4, EPSILON).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "group_norm: element 1: expected the shape of a multiple of 4 channels, got (2, 5, 1)"
+    );
+    for error in [
+        x.group_norm(0, 1.0).unwrap_err(),
+        x.group_norm(2, -1.0).unwrap_err(),
+    ] {
+        assert_eq!((error.kind(), error.op()), ("argument", "group_norm"));
+    }
+}
+
 fn refusals(device: &Device) {
     let x = upload(device, &batch("refusals", &[&[2, 3]]));
     for function in ALL {
@@ -449,6 +619,8 @@ fn refusals(device: &Device) {
         assert_eq!((error.kind(), error.op()), ("argument", "layer_norm"));
         let error = x.rms_norm(1, epsilon).unwrap_err();
         assert_eq!((error.kind(), error.op()), ("argument", "rms_norm"));
+        let error = x.l2_normalize(1, epsilon).unwrap_err();
+        assert_eq!((error.kind(), error.op()), ("argument", "l2_normalize"));
     }
     // Sums without terms also count as work.
     let columns = Layout::uniform(1, Shape::new(&[4096, 0]).unwrap()).unwrap();

@@ -10,6 +10,7 @@
 //! Vec<Trial>`.
 
 mod add;
+mod axes;
 #[cfg(feature = "gpu")]
 mod bounds;
 mod bsr;
@@ -59,6 +60,7 @@ mod shaders;
 mod shape_matrix;
 mod shapes;
 mod stacking;
+mod sums;
 mod support;
 mod table;
 mod work;
@@ -74,6 +76,7 @@ type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
 // A module that is declared above but forgotten here is reported by the compiler: its `tests` is never used.
 const MODULES: &[Module] = &[
     ("add", add::tests),
+    ("axes", axes::tests),
     #[cfg(feature = "gpu")]
     ("bounds", bounds::tests),
     ("bsr", bsr::tests),
@@ -122,6 +125,7 @@ const MODULES: &[Module] = &[
     ("shaders", shaders::tests),
     ("shapes", shapes::tests),
     ("stacking", stacking::tests),
+    ("sums", sums::tests),
     ("work", work::tests),
 ];
 

@@ -133,6 +133,23 @@ counted! {
     "std", X, |d| x::<f32>(d).std();
     "log_sum_exp", X, |d| x::<f32>(d).log_sum_exp();
     "sum_axis", X, |d| x::<f32>(d).sum_axis(0);
+    "sum_batch", X, |d| x::<f32>(d).sum_batch();
+    "sum_groups", X, |d| {
+        let x = x::<f32>(d);
+        x.sum_groups(&vec![0; x.len()], 1)
+    };
+    "prod", X, |d| x::<f32>(d).prod();
+    "prod_axis", X, |d| x::<i32>(d).prod_axis(0);
+    "norm1_axis", X, |d| x::<f32>(d).norm1_axis(0);
+    "norm2_axis", X, |d| x::<f32>(d).norm2_axis(0);
+    "norm_max", X, |d| x::<f32>(d).norm_max();
+    "norm_max_axis", X, |d| x::<f32>(d).norm_max_axis(0);
+    "argmax_axis", X, |d| x::<f32>(d).argmax_axis(0);
+    "argmin_axis", X, |d| x::<f32>(d).argmin_axis(0);
+    "any", X, |d| x::<u32>(d).any();
+    "any_axis", X, |d| x::<u32>(d).any_axis(0);
+    "all", X, |d| x::<u32>(d).all();
+    "all_axis", X, |d| x::<u32>(d).all_axis(0);
     "mean_axis", X, |d| x::<f32>(d).mean_axis(0);
     "var_axis", X, |d| x::<f32>(d).var_axis(0);
     "std_axis", X, |d| x::<f32>(d).std_axis(0);
@@ -146,6 +163,8 @@ counted! {
     "log_softmax", X, |d| x::<f32>(d).log_softmax(0);
     "layer_norm", X, |d| x::<f32>(d).layer_norm(0, 1e-5);
     "rms_norm", X, |d| x::<f32>(d).rms_norm(0, 1e-5);
+    "l2_normalize", X, |d| x::<f32>(d).l2_normalize(0, 1e-12);
+    "group_norm", X, |d| x::<f32>(d).group_norm(1, 1e-5);
     "standardize", X, |d| x::<f32>(d).standardize();
     "max", X, |d| x::<f32>(d).max();
     "argmax", X, |d| x::<f32>(d).argmax();

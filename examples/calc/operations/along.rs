@@ -1,12 +1,30 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
-use vsla::{Result as Outcome, Tensor};
-
-use super::{Answer, Call, Grows, Operation, UNARY, batch, floats};
-use crate::failure::Result;
+use super::{Call, Grows, Operation, UNARY, batch};
+use crate::batch::Args;
+use crate::failure::{Failure, Result};
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
+const GROUPS: &[&str] = &["dtype", "rank", "groups", "eps"];
 const NORM: &[&str] = &["dtype", "rank", "axis", "eps"];
+
+/// The result of a method of the argument, in f32 or f16.
+macro_rules! of {
+    ($call:ident, |$x:ident| $run:expr) => {{
+        let device = $call.device()?;
+        match &$call.args {
+            Args::F32(args) => {
+                let $x = device.upload(&args[0])?;
+                batch($run?.download_blocking()?)
+            }
+            Args::F16(args) => {
+                let $x = device.upload(&args[0])?;
+                batch($run?.download_blocking()?)
+            }
+            _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
+        }
+    }};
+}
 
 macro_rules! row {
     ($name:literal, $options:expr, $about:literal, $run:expr) => {
@@ -26,7 +44,7 @@ macro_rules! reduction {
     ($name:literal, $whole:ident, $along:ident, $about:literal) => {
         row!($name, AXIS, $about, |call| {
             let axis = call.options.optional_axis()?;
-            of(call, |x| match axis {
+            of!(call, |x| match axis {
                 Some(axis) => x.$along(axis),
                 None => x.$whole(),
             })
@@ -39,7 +57,7 @@ pub const ROWS: &[Operation] = &[
         "mean",
         mean,
         mean_axis,
-        "the mean of each element, or along an axis (f32, like all operations of this group)"
+        "the mean of each element, or along an axis (f32 or f16, like all operations of this group)"
     ),
     reduction!(
         "var",
@@ -66,22 +84,18 @@ pub const ROWS: &[Operation] = &[
         log_sum_exp_axis,
         "the log of the sum of exp(x)"
     ),
-    row!("sum_axis", AXIS, "the sums along an axis", |call| {
-        let axis = call.options.axis()?;
-        of(call, |x| x.sum_axis(axis))
-    }),
     row!(
         "softmax",
         AXIS,
         "exp(x) divided by its sum along an axis",
         |call| {
             let axis = call.options.axis()?;
-            of(call, |x| x.softmax(axis))
+            of!(call, |x| x.softmax(axis))
         }
     ),
     row!("log_softmax", AXIS, "the logarithm of softmax", |call| {
         let axis = call.options.axis()?;
-        of(call, |x| x.log_softmax(axis))
+        of!(call, |x| x.log_softmax(axis))
     }),
     row!(
         "layer_norm",
@@ -89,7 +103,7 @@ pub const ROWS: &[Operation] = &[
         "(x - mean) / sqrt(var + eps) along an axis",
         |call| {
             let (axis, eps) = (call.options.axis()?, epsilon(call)?);
-            of(call, |x| x.layer_norm(axis, eps))
+            of!(call, |x| x.layer_norm(axis, eps))
         }
     ),
     row!(
@@ -98,23 +112,39 @@ pub const ROWS: &[Operation] = &[
         "x / sqrt(mean of x * x + eps) along an axis",
         |call| {
             let (axis, eps) = (call.options.axis()?, epsilon(call)?);
-            of(call, |x| x.rms_norm(axis, eps))
+            of!(call, |x| x.rms_norm(axis, eps))
+        }
+    ),
+    row!(
+        "normalize",
+        NORM,
+        "x / max(norm2, eps) along an axis",
+        |call| {
+            let axis = call.options.axis()?;
+            let eps: f32 = call.options.optional("eps")?.unwrap_or(1e-12);
+            of!(call, |x| x.l2_normalize(axis, eps))
+        }
+    ),
+    row!(
+        "group_norm",
+        GROUPS,
+        "(x - mean) / sqrt(var + eps) of each group of first indices",
+        |call| {
+            let (groups, eps) = (
+                call.options.optional("groups")?.unwrap_or(1u32),
+                epsilon(call)?,
+            );
+            of!(call, |x| x.group_norm(groups as usize, eps))
         }
     ),
     row!(
         "standardize",
         UNARY,
         "each element minus its mean, divided by its standard deviation",
-        |call| { of(call, Tensor::standardize) }
+        |call| { of!(call, |x| x.standardize()) }
     ),
 ];
 
 fn epsilon(call: &Call<'_>) -> Result<f32> {
     Ok(call.options.optional("eps")?.unwrap_or(1e-5))
-}
-
-fn of(call: &mut Call<'_>, run: impl Fn(&Tensor<f32>) -> Outcome<Tensor<f32>>) -> Result<Answer> {
-    let (device, args) = floats(call)?;
-    let x = device.upload(&args[0])?;
-    batch(run(&x)?.download_blocking()?)
 }

@@ -69,17 +69,6 @@ macro_rules! real {
     }};
 }
 
-/// A method of one tensor that every type of real numbers has.
-macro_rules! unary {
-    ($method:ident) => {
-        |call| {
-            real!(call, |device, args| {
-                batch(device.upload(&args[0])?.$method()?.download_blocking()?)
-            })
-        }
-    };
-}
-
 /// A method of two tensors, or of a pairing of them, that every type of real numbers has.
 macro_rules! binary {
     ($method:ident) => {

@@ -1,59 +1,169 @@
-//! Reductions to one value for each element, or for each pair.
+//! Reductions to one value for each element, for each line along an axis, or for each pair.
 
-use super::{Answer, BINARY, Grows, Operation, UNARY, batch, floats};
+use super::{Answer, BINARY, Call, Grows, Operation, batch, within};
+use crate::batch::Args;
+use crate::failure::{Failure, Result};
+
+const AXIS: &[&str] = &["dtype", "rank", "axis"];
+
+/// A reduction of these types over whole elements, or along an axis if there is one.
+macro_rules! reduction {
+    ($name:literal, $whole:ident, $along:ident, $about:literal, $expected:literal, $($kind:ident)*) => {
+        Operation {
+            name: $name,
+            args: 1,
+            options: AXIS,
+            grows: Grows::No,
+            about: $about,
+            run: |call| {
+                let (device, axis) = (call.device()?, call.options.optional_axis()?);
+                match &call.args {
+                    $(Args::$kind(args) => {
+                        let x = device.upload(&args[0])?;
+                        let result = match axis {
+                            Some(axis) => x.$along(axis)?,
+                            None => x.$whole()?,
+                        };
+                        batch(result.download_blocking()?)
+                    })*
+                    #[allow(unreachable_patterns, reason = "a sum is of all types")]
+                    _ => Err(Failure::request($expected)),
+                }
+            },
+        }
+    };
+    ($name:literal, $whole:ident, $along:ident, $about:literal) => {
+        reduction!(
+            $name, $whole, $along, $about,
+            "dtype: this operation takes no complex values", F32 F16 I32 U32
+        )
+    };
+}
+
+/// Refuses sums of groups above the limit: their extents are the largest of their elements.
+fn check_sums(call: &Call<'_>, labels: &[u32], count: usize) -> Result<()> {
+    let layout = call.layout(0);
+    let mut extents = vec![vec![0u64; layout.rank()]; count];
+    for (shape, &label) in layout.shapes().zip(labels) {
+        // Labels out of range are refused by the library.
+        let Some(extents) = extents.get_mut(label as usize) else {
+            continue;
+        };
+        let both = extents.iter_mut().zip(shape.extents());
+        both.for_each(|(most, &extent)| *most = (*most).max(extent.into()));
+    }
+    let size = |extents: &Vec<u64>| extents.iter().copied().fold(1, u64::saturating_mul);
+    within(call.max_values, &mut extents.iter().map(size))
+}
 
 pub const ROWS: &[Operation] = &[
+    reduction!(
+        "sum",
+        sum,
+        sum_axis,
+        "the sum of each element, or along an axis; 0 for an empty one",
+        "", F32 F16 I32 U32 C32
+    ),
     Operation {
-        name: "sum",
+        name: "sum_batch",
         args: 1,
-        options: UNARY,
+        options: &["dtype", "rank"],
         grows: Grows::No,
-        about: "the sum of each element; 0 for an empty element",
-        run: unary!(sum),
-    },
-    Operation {
-        name: "norm2",
-        args: 1,
-        options: UNARY,
-        grows: Grows::No,
-        about: "the Euclidean norm of each element (f32)",
+        about: "the sum of all elements; missing entries are zero",
         run: |call| {
-            let (device, args) = floats(call)?;
-            batch(device.upload(&args[0])?.norm2()?.download_blocking()?)
+            check_sums(call, &vec![0; call.layout(0).len()], 1)?;
+            typed!(call, |device, args| {
+                batch(device.upload(&args[0])?.sum_batch()?.download_blocking()?)
+            })
         },
     },
     Operation {
-        name: "max",
+        name: "sum_groups",
         args: 1,
-        options: UNARY,
+        options: &["dtype", "rank", "labels", "groups"],
         grows: Grows::No,
-        about: "the largest value of each element; -inf (or the least integer) for an empty element",
-        run: unary!(max),
+        about: "the sum of the elements of each group; missing entries are zero",
+        run: |call| {
+            let labels = call.options.labels()?;
+            let count = call.options.optional("groups")?;
+            let count: u32 = match count {
+                Some(count) => count,
+                None => labels.iter().max().map_or(0, |most| most.saturating_add(1)),
+            };
+            // As many as there are elements, because a group without any still takes room.
+            if count as usize > labels.len().max(1 << 16) {
+                return Err(Failure::request(
+                    "groups: more than 65536, and than elements",
+                ));
+            }
+            check_sums(call, &labels, count as usize)?;
+            typed!(call, |device, args| {
+                let sums = device
+                    .upload(&args[0])?
+                    .sum_groups(&labels, count as usize)?;
+                batch(sums.download_blocking()?)
+            })
+        },
     },
-    Operation {
-        name: "argmax",
-        args: 1,
-        options: UNARY,
-        grows: Grows::No,
-        about: "the index of the largest value of each element; 4294967295 for an empty element",
-        run: unary!(argmax),
-    },
-    Operation {
-        name: "min",
-        args: 1,
-        options: UNARY,
-        grows: Grows::No,
-        about: "the smallest value of each element; inf (or the largest integer) for an empty element",
-        run: unary!(min),
-    },
-    Operation {
-        name: "argmin",
-        args: 1,
-        options: UNARY,
-        grows: Grows::No,
-        about: "the index of the smallest value of each element; 4294967295 for an empty element",
-        run: unary!(argmin),
-    },
+    reduction!(
+        "prod",
+        prod,
+        prod_axis,
+        "the product of each element, or along an axis; 1 for an empty one"
+    ),
+    reduction!(
+        "norm2",
+        norm2,
+        norm2_axis,
+        "the Euclidean norm of each element, or along an axis (f32 or f16)",
+        "dtype: this operation takes f32 or f16", F32 F16
+    ),
+    reduction!(
+        "norm_inf",
+        norm_max,
+        norm_max_axis,
+        "the largest absolute value of each element, or along an axis; 0 for an empty one"
+    ),
+    reduction!(
+        "max",
+        max,
+        max_axis,
+        "the largest value of each element, or along an axis; -inf (or the least integer) for an empty one"
+    ),
+    reduction!(
+        "argmax",
+        argmax,
+        argmax_axis,
+        "the index of the largest value of each element, or along an axis; 4294967295 for an empty one"
+    ),
+    reduction!(
+        "min",
+        min,
+        min_axis,
+        "the smallest value of each element, or along an axis; inf (or the largest integer) for an empty one"
+    ),
+    reduction!(
+        "argmin",
+        argmin,
+        argmin_axis,
+        "the index of the smallest value of each element, or along an axis; 4294967295 for an empty one"
+    ),
+    reduction!(
+        "any",
+        any,
+        any_axis,
+        "whether any value of each element, or along an axis, is nonzero: 1 or 0 (u32)",
+        "dtype: this operation takes only u32",
+        U32
+    ),
+    reduction!(
+        "all",
+        all,
+        all_axis,
+        "whether all values of each element, or along an axis, are nonzero: 1 or 0 (u32)",
+        "dtype: this operation takes only u32",
+        U32
+    ),
     Operation {
         name: "dot",
         args: 2,
@@ -78,15 +188,10 @@ pub const ROWS: &[Operation] = &[
             })
         },
     },
-    Operation {
-        name: "norm1",
-        args: 1,
-        options: UNARY,
-        grows: Grows::No,
-        about: "the sum of absolute values of each element (f32)",
-        run: |call| {
-            let (device, args) = floats(call)?;
-            batch(device.upload(&args[0])?.norm1()?.download_blocking()?)
-        },
-    },
+    reduction!(
+        "norm1",
+        norm1,
+        norm1_axis,
+        "the sum of absolute values of each element, or along an axis"
+    ),
 ];

@@ -24,7 +24,7 @@ pub const GOLDEN: &[Golden] = &[
         r#"[["-inf"],["inf"]]"#,
     ),
     (
-        r#"{"op": "sum_axis", "args": [[[[1,2],[3,4]]]], "options": {"rank": 2, "axis": 1}}"#,
+        r#"{"op": "sum", "args": [[[[1,2],[3,4]]]], "options": {"rank": 2, "axis": 1}}"#,
         "[[3,7]]",
     ),
     (
@@ -42,6 +42,14 @@ pub const GOLDEN: &[Golden] = &[
     (
         r#"{"op": "rms_norm", "args": [[[2,2],[0]]], "options": {"eps": 12}}"#,
         "[[0.5,0.5],[0]]",
+    ),
+    (
+        r#"{"op": "normalize", "args": [[[3,4],[0]]], "options": {"dtype": "f16"}}"#,
+        "[[0.60009765625,0.7998046875],[0]]",
+    ),
+    (
+        r#"{"op": "group_norm", "args": [[[1,3,5,9]]], "options": {"groups": 2, "eps": 0}}"#,
+        "[[-1,1,-1,1]]",
     ),
     (
         r#"{"op": "standardize", "args": [[[2,2,8,8]]]}"#,

@@ -8,18 +8,24 @@
 mod plan;
 mod twin;
 
-use self::plan::{Lines, Plan};
+use half::f16;
+
+pub(crate) use self::plan::{CUT, Lines, Plan, TILE};
+use crate::ops::{convert, strided};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
     Variant, check_size, params, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
-use crate::{Result, host};
+use crate::{Error, Result, host};
 
-/// f32 variants from rows of `[flags];`.
+/// Variants for f32, from rows of `[flags];`, and for f16, which have more flags.
 macro_rules! variants {
-    ($($flags:tt;)+) => {
-        &[$(Variant { dtype: DType::F32, flags: &$flags },)+]
+    ($([$($flag:literal),+];)+ halves: $([$($half:literal),+];)+) => {
+        &[
+            $(Variant { dtype: DType::F32, flags: &[$($flag),+] },)+
+            $(Variant { dtype: DType::F16, flags: &[$($half),+] },)+
+        ]
     };
 }
 
@@ -36,7 +42,7 @@ slots! {
 }
 
 params! {
-    struct Params { x_base, elements, rank, axis, eps, ones, lanes, units, entries }
+    struct Params { x_base, elements, rank, axis, eps, ones, entries }
 }
 
 params! {
@@ -52,18 +58,12 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: variants! {
         ["SUM", "REDUCED", "HELD"];
         ["SUM", "REDUCED", "APART"];
-        ["SUM", "REDUCED", "MEAN", "HELD"];
-        ["SUM", "REDUCED", "MEAN", "APART"];
         ["MOMENTS", "REDUCED", "HELD"];
         ["MOMENTS", "REDUCED", "APART"];
         ["MOMENTS", "REDUCED", "ROOT", "HELD"];
         ["MOMENTS", "REDUCED", "ROOT", "APART"];
         ["EXP", "REDUCED", "HELD"];
         ["EXP", "REDUCED", "APART"];
-        ["EXP", "REDUCED", "TOP", "HELD"];
-        ["EXP", "REDUCED", "TOP", "APART"];
-        ["EXP", "REDUCED", "TOP", "LEAST", "HELD"];
-        ["EXP", "REDUCED", "TOP", "LEAST", "APART"];
         ["EXP", "MAPPED", "HELD"];
         ["EXP", "MAPPED", "APART"];
         ["EXP", "MAPPED", "LOG", "HELD"];
@@ -72,10 +72,37 @@ pub(crate) static KERNEL: Kernel = Kernel {
         ["MOMENTS", "MAPPED", "APART"];
         ["SQUARES", "MAPPED", "HELD"];
         ["SQUARES", "MAPPED", "APART"];
+        ["SQUARES", "MAPPED", "NORM", "HELD"];
+        ["SQUARES", "MAPPED", "NORM", "APART"];
         ["EXP", "MAPPED", "APPLY"];
         ["EXP", "MAPPED", "LOG", "APPLY"];
         ["MOMENTS", "MAPPED", "APPLY"];
         ["SQUARES", "MAPPED", "APPLY"];
+        ["SQUARES", "MAPPED", "NORM", "APPLY"];
+        halves:
+        ["SUM", "REDUCED", "HELD", "PAIRS"];
+        ["SUM", "REDUCED", "APART"];
+        ["MOMENTS", "REDUCED", "HELD", "PAIRS"];
+        ["MOMENTS", "REDUCED", "APART"];
+        ["MOMENTS", "REDUCED", "ROOT", "HELD", "PAIRS"];
+        ["MOMENTS", "REDUCED", "ROOT", "APART"];
+        ["EXP", "REDUCED", "HELD", "PAIRS"];
+        ["EXP", "REDUCED", "APART"];
+        ["EXP", "MAPPED", "HELD", "HALVES", "PAIRS"];
+        ["EXP", "MAPPED", "APART", "HALVES"];
+        ["EXP", "MAPPED", "LOG", "HELD", "HALVES", "PAIRS"];
+        ["EXP", "MAPPED", "LOG", "APART", "HALVES"];
+        ["MOMENTS", "MAPPED", "HELD", "HALVES", "PAIRS"];
+        ["MOMENTS", "MAPPED", "APART", "HALVES"];
+        ["SQUARES", "MAPPED", "HELD", "HALVES", "PAIRS"];
+        ["SQUARES", "MAPPED", "APART", "HALVES"];
+        ["SQUARES", "MAPPED", "NORM", "HELD", "HALVES", "PAIRS"];
+        ["SQUARES", "MAPPED", "NORM", "APART", "HALVES"];
+        ["EXP", "MAPPED", "APPLY", "HALVES"];
+        ["EXP", "MAPPED", "LOG", "APPLY", "HALVES"];
+        ["MOMENTS", "MAPPED", "APPLY", "HALVES"];
+        ["SQUARES", "MAPPED", "APPLY", "HALVES"];
+        ["SQUARES", "MAPPED", "NORM", "APPLY", "HALVES"];
     },
 };
 
@@ -89,9 +116,12 @@ pub(crate) static PARTS: Kernel = Kernel {
         ["SUM", "PART"];
         ["MOMENTS", "PART"];
         ["EXP", "PART"];
-        ["EXP", "TOP", "PART"];
-        ["EXP", "TOP", "LEAST", "PART"];
         ["SQUARES", "PART"];
+        halves:
+        ["SUM", "PART", "PAIRS"];
+        ["MOMENTS", "PART", "PAIRS"];
+        ["EXP", "PART", "PAIRS"];
+        ["SQUARES", "PART", "PAIRS"];
     },
 };
 
@@ -101,30 +131,52 @@ pub(crate) static FINISH: Kernel = Kernel {
     source: include_str!("../../../shaders/lines_finish.wgsl"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[],
-    variants: variants! {
-        ["SUM", "REDUCED"];
-        ["SUM", "REDUCED", "MEAN"];
-        ["MOMENTS", "REDUCED"];
-        ["MOMENTS", "REDUCED", "ROOT"];
-        ["EXP", "REDUCED"];
-        ["EXP", "REDUCED", "TOP"];
-        ["EXP", "REDUCED", "TOP", "LEAST"];
-        ["EXP"];
-        ["EXP", "LOG"];
-        ["MOMENTS"];
-        ["SQUARES"];
-    },
+    variants: &[
+        Variant {
+            dtype: DType::F32,
+            flags: &["SUM", "REDUCED"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["MOMENTS", "REDUCED"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["MOMENTS", "REDUCED", "ROOT"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["EXP", "REDUCED"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["EXP"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["EXP", "LOG"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["MOMENTS"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["SQUARES"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["SQUARES", "NORM"],
+        },
+    ],
 };
 
 /// The function to compute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Function {
-    Sum,
     Mean,
     Var,
     Std,
-    Max,
-    Min,
     LogSumExp,
     Softmax,
     LogSoftmax,
@@ -132,23 +184,23 @@ pub(crate) enum Function {
     LayerNorm,
     /// Division by the root mean square; the call's scalar is added to the mean square.
     RmsNorm,
+    /// Division by the Euclidean norm, or by the call's scalar if that is larger.
+    L2Normalize,
 }
 
 impl Function {
     /// The public method, along an axis or for whole elements.
     fn name(self, axis: Option<usize>) -> &'static str {
         let (along, whole) = match self {
-            Function::Sum => ("sum_axis", "sum"),
             Function::Mean => ("mean_axis", "mean"),
             Function::Var => ("var_axis", "var"),
             Function::Std => ("std_axis", "std"),
-            Function::Max => ("max_axis", "max"),
-            Function::Min => ("min_axis", "min"),
             Function::LogSumExp => ("log_sum_exp_axis", "log_sum_exp"),
             Function::Softmax => ("softmax", "softmax"),
             Function::LogSoftmax => ("log_softmax", "log_softmax"),
             Function::LayerNorm => ("layer_norm", "standardize"),
             Function::RmsNorm => ("rms_norm", "rms_norm"),
+            Function::L2Normalize => ("l2_normalize", "l2_normalize"),
         };
         if axis.is_some() { along } else { whole }
     }
@@ -156,26 +208,15 @@ impl Function {
     /// The flag of the statistics, and the flags of the result.
     fn flags(self) -> (&'static str, &'static [&'static str]) {
         match self {
-            Function::Sum => ("SUM", &["REDUCED"]),
-            Function::Mean => ("SUM", &["REDUCED", "MEAN"]),
+            Function::Mean => ("SUM", &["REDUCED"]),
             Function::Var => ("MOMENTS", &["REDUCED"]),
             Function::Std => ("MOMENTS", &["REDUCED", "ROOT"]),
-            // The first half of the statistics of `EXP`.
-            Function::Max => ("EXP", &["REDUCED", "TOP"]),
-            Function::Min => ("EXP", &["REDUCED", "TOP", "LEAST"]),
             Function::LogSumExp => ("EXP", &["REDUCED"]),
             Function::Softmax => ("EXP", &["MAPPED"]),
             Function::LogSoftmax => ("EXP", &["MAPPED", "LOG"]),
             Function::LayerNorm => ("MOMENTS", &["MAPPED"]),
             Function::RmsNorm => ("SQUARES", &["MAPPED"]),
-        }
-    }
-
-    /// The flags that the statistics of tiles have in addition.
-    fn part(self) -> &'static [&'static str] {
-        match self {
-            Function::Max | Function::Min => &self.flags().1[1..],
-            _ => &[],
+            Function::L2Normalize => ("SQUARES", &["MAPPED", "NORM"]),
         }
     }
 
@@ -185,21 +226,24 @@ impl Function {
     }
 }
 
-/// A function of f32 along an axis, or of whole elements if there is none.
+/// A function of f32 or f16 along an axis, or of whole elements if there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Along {
     pub function: Function,
     pub axis: Option<usize>,
+    pub dtype: DType,
 }
 
 impl Along {
     /// The launch over `x`; the call has one scalar. `binding` is the largest size of a binding in bytes.
     pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
-        let Along { function, axis } = self;
+        let Along {
+            function,
+            axis,
+            dtype,
+        } = self;
         let op = function.name(axis);
-        if let Some(axis) = axis {
-            x.check_axis(op, axis)?;
-        }
+        check_axis(op, x, axis)?;
         let result = match function.reduces() {
             true => Some(one_a_line(op, x, axis)?),
             false => None,
@@ -207,19 +251,22 @@ impl Along {
         // Lines without values are as many as the extents say: refuse an oversized result before building their large
         // work lists.
         let results = result.as_ref().unwrap_or(x);
-        check_size(op, results, DType::F32, binding)?;
+        check_size(op, results, dtype, binding)?;
         let work = x.total().max(results.total()) as u64;
         let plan = Plan::new(op, x, axis, result.as_ref())?;
         let (dispatches, scratch) = self.dispatches(&plan, x, result.as_ref());
         let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
         Ok(Launch {
             op,
-            outputs: vec![Output::new(DType::F32, output)],
+            outputs: vec![Output::new(dtype, output)],
             scratch,
             dispatches,
             pairs: None,
             work,
-            twin: CpuKernel::new(move |args| twin::run(function, axis, args)),
+            twin: CpuKernel::new(move |args| match dtype {
+                DType::F16 => twin::run::<f16>(function, axis, args),
+                _ => twin::run::<f32>(function, axis, args),
+            }),
         })
     }
 
@@ -230,113 +277,164 @@ impl Along {
         result: Option<&Layout>,
     ) -> (Vec<Dispatch>, Vec<u64>) {
         let (family, flags) = self.function.flags();
-        // Rank 0: each element is one line.
-        let (rank, axis) = match self.axis.filter(|_| x.rank() > 1) {
-            Some(axis) => (x.rank() as u32, axis as u32),
-            None => (0, 0),
-        };
+        let [rank, axis] = place_of_axis(x, self.axis);
         // Bits that no compiler knows: see `ends.wgsl`.
         let ones = Param::U32(u32::MAX);
-        let params = |[lanes, units, entries]: [u32; 3]| Params {
+        let params = |entries: u32| Params {
             x_base: Param::InputBase(0),
             elements: Param::U32(x.len() as u32),
-            rank: Param::U32(rank),
-            axis: Param::U32(axis),
+            rank,
+            axis,
             eps: Param::Scalar(0),
             ones,
-            lanes: Param::U32(lanes),
-            units: Param::U32(units),
             entries: Param::U32(entries),
         };
-        let with =
-            |before: &[&'static str], last: &[&'static str]| [&[family], before, last].concat();
+        let half = self.dtype == DType::F16;
+        // Results of a line are rounded when all are complete; other results are halves.
+        let rounded = result.filter(|_| half);
+        let with = |last: &'static str| {
+            let mut all = [&[family], flags, &[last]].concat();
+            all.extend((half && result.is_none()).then_some("HALVES"));
+            all.extend((half && last == "HELD").then_some("PAIRS"));
+            all
+        };
+        let mut scratch = Vec::new();
+        if let Some(long) = &plan.long {
+            scratch.push(4 * u64::from(long.tiles));
+            if result.is_none() {
+                scratch.push(4 * u64::from(long.number));
+            }
+        }
+        let out = match rounded {
+            Some(result) => {
+                scratch.push(result.total().max(1) as u64);
+                Slot::Scratch(scratch.len() - 1)
+            }
+            None => Slot::Output(0),
+        };
         let (x_values, x_meta) = (Slot::Input(0), Slot::InputMeta(0));
         let out_meta = result.map_or(x_meta.clone(), |result| Slot::Meta(result.clone()));
         let mut dispatches = Vec::new();
-        for class in &plan.classes {
-            let flags = with(flags, if class.apart { &["APART"] } else { &["HELD"] });
+        for work in &plan.work {
+            let flags = with(if work.apart { "APART" } else { "HELD" });
             dispatches.push(Dispatch::new(
-                (&KERNEL, KERNEL.variant(DType::F32, &flags)),
+                (&KERNEL, KERNEL.variant(self.dtype, &flags)),
                 Slots {
-                    out: Slot::Output(0),
-                    items: Slot::PlanBuffer(class.words.clone()),
+                    out: out.clone(),
+                    items: Slot::PlanBuffer(work.words.clone()),
                     x: x_values.clone(),
                     x_meta: x_meta.clone(),
                     of_lines: out_meta.clone(),
                 },
-                params([class.lanes as u32, class.units, class.entries]),
-                class.groups,
-                class.values,
+                params(work.entries),
+                work.groups,
+                work.values,
             ));
         }
-        let Some(long) = &plan.long else {
-            return (dispatches, Vec::new());
-        };
-        let items = Slot::PlanBuffer(long.items.clone());
-        let cost = u64::from(long.tiles) * plan::TILE as u64;
-        let tiles = params([plan::WG as u32, 0, 0]);
-        dispatches.push(Dispatch::new(
-            (
-                &PARTS,
-                PARTS.variant(DType::F32, &with(self.function.part(), &["PART"])),
-            ),
-            PartSlots {
-                out: Slot::Scratch(0),
-                items: items.clone(),
-                x: x_values.clone(),
-                x_meta: x_meta.clone(),
-            },
-            tiles,
-            long.tiles,
-            cost,
-        ));
-        // Drops the flag `MAPPED`.
-        let finish = if result.is_some() { flags } else { &flags[1..] };
-        let to = if result.is_some() {
-            Slot::Output(0)
-        } else {
-            Slot::Scratch(1)
-        };
-        dispatches.push(Dispatch::new(
-            (&FINISH, FINISH.variant(DType::F32, &with(finish, &[]))),
-            FinishSlots {
-                out: to,
-                items: Slot::PlanBuffer(long.finish.clone()),
-                parts: Slot::Scratch(0),
-            },
-            FinishParams {
-                eps: Param::Scalar(0),
-                ones,
-            },
-            long.number,
-            u64::from(long.tiles),
-        ));
-        let mut scratch = vec![4 * u64::from(long.tiles)];
-        if result.is_none() {
-            scratch.push(4 * u64::from(long.number));
+        if let Some(long) = &plan.long {
+            let items = Slot::PlanBuffer(long.items.clone());
+            let cost = u64::from(long.tiles) * plan::TILE as u64;
+            let mut part = vec![family, "PART"];
+            part.extend(half.then_some("PAIRS"));
+            let tiles = params(0);
             dispatches.push(Dispatch::new(
-                (
-                    &KERNEL,
-                    KERNEL.variant(DType::F32, &with(flags, &["APPLY"])),
-                ),
-                Slots {
-                    out: Slot::Output(0),
-                    items,
-                    x: x_values,
-                    x_meta,
-                    of_lines: Slot::Scratch(1),
+                (&PARTS, PARTS.variant(self.dtype, &part)),
+                PartSlots {
+                    out: Slot::Scratch(0),
+                    items: items.clone(),
+                    x: x_values.clone(),
+                    x_meta: x_meta.clone(),
                 },
                 tiles,
                 long.tiles,
                 cost,
             ));
+            // Drops the flag `MAPPED`.
+            let finish = if result.is_some() { flags } else { &flags[1..] };
+            let to = if result.is_some() {
+                out.clone()
+            } else {
+                Slot::Scratch(1)
+            };
+            dispatches.push(Dispatch::new(
+                (
+                    &FINISH,
+                    FINISH.variant(DType::F32, &[&[family], finish].concat()),
+                ),
+                FinishSlots {
+                    out: to,
+                    items: Slot::PlanBuffer(long.finish.clone()),
+                    parts: Slot::Scratch(0),
+                },
+                FinishParams {
+                    eps: Param::Scalar(0),
+                    ones,
+                },
+                long.number,
+                u64::from(long.tiles),
+            ));
+            if result.is_none() {
+                dispatches.push(Dispatch::new(
+                    (&KERNEL, KERNEL.variant(self.dtype, &with("APPLY"))),
+                    Slots {
+                        out: Slot::Output(0),
+                        items,
+                        x: x_values,
+                        x_meta,
+                        of_lines: Slot::Scratch(1),
+                    },
+                    tiles,
+                    long.tiles,
+                    cost,
+                ));
+            }
+        }
+        if let Some(result) = rounded {
+            let (values, zero) = (result.total(), Param::U32(0));
+            let round = convert::dispatch(DType::F16, values, out, zero, Slot::Output(0));
+            dispatches.push(round);
         }
         (dispatches, scratch)
     }
 }
+/// An error for an axis that is not below the rank.
+pub(crate) fn check_axis(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<()> {
+    axis.map_or(Ok(()), |axis| x.check_axis(op, axis))
+}
+
+/// `rank` and `axis` of `shaders/lib/line.wgsl`; rank 0 if each element is one line.
+pub(crate) fn place_of_axis(x: &Layout, axis: Option<usize>) -> [Param; 2] {
+    let place = match axis.filter(|_| x.rank() > 1) {
+        Some(axis) => [x.rank() as u32, axis as u32],
+        None => [0, 0],
+    };
+    place.map(Param::U32)
+}
+
+/// The values of each element in groups of as many adjacent first indices (channels): a matrix of a row for each group.
+pub(crate) fn groups(op: &'static str, x: &Layout, groups: usize) -> Result<Layout> {
+    if groups == 0 {
+        return Err(Error::argument(op, "1 group or more", groups));
+    }
+    for element in 0..x.len() {
+        let shape = x.shape(element);
+        if !(shape.extents()[0] as usize).is_multiple_of(groups) {
+            return Err(Error::shape(
+                op,
+                element,
+                format!("of a multiple of {groups} channels"),
+                shape,
+            ));
+        }
+    }
+    strided::layout(op, x.len(), 2, |element, axis| match axis {
+        0 => groups as u64,
+        _ => (x.length(element) / groups) as u64,
+    })
+}
 
 /// The layout of one value per line: the shapes without the axis, or one value if no axis is left.
-fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layout> {
+pub(crate) fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layout> {
     let Some(axis) = axis.filter(|_| x.rank() > 1) else {
         return Layout::uniform(x.len(), Shape::new(&[1])?).map_err(|error| error.named(op));
     };

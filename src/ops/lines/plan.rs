@@ -1,30 +1,30 @@
 //! Assigns invocations to lines: by a line's length and step alone, so that a neighbour never changes a result.
 
-use crate::ops::worklist::Worklist;
 use crate::plan::{Constants, PlanBuffer, constants};
 use crate::ragged::Layout;
 use crate::{Error, Result, host};
 use std::sync::Arc;
 
 /// `WG` of the shader: invocations of a workgroup.
-pub(super) const WG: usize = 256;
+pub(crate) const WG: usize = 256;
 /// `TILE` of the shader: values of a tile. Longer lines are cut.
-pub(super) const TILE: usize = HELD * WG;
-pub(super) const CUT: Constants = constants![WG, TILE];
+pub(crate) const TILE: usize = HELD * WG;
 /// Values that an invocation holds of a contiguous line.
 const HELD: usize = 16;
-/// (Invocations per line, longest line) for contiguous lines. Each class is a dispatch that waits for the one before,
-/// so more classes would cost more than some idle invocations do.
-const BESIDE: [(usize, usize); 4] = [(4, 4 * HELD), (32, 32 * HELD), (64, 64 * HELD), (256, TILE)];
-/// The same for strided lines.
+/// The fewest invocations per contiguous line.
+const FEWEST: usize = 4;
+/// (Invocations per line, longest line) for strided lines.
 const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];
+/// The most strided lines of a workgroup.
+const MOST_APART: usize = WG / APART[0].0;
+pub(crate) const CUT: Constants = constants![WG, TILE, MOST_APART];
 
 /// One class for each power of two up to the invocations of a workgroup.
 const CLASSES: usize = WG.ilog2() as usize + 1;
 
 /// The lines of an element: their number, the values in each, and the step between those.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     pub number: u64,
     pub values: usize,
     pub step: usize,
@@ -32,7 +32,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// The lines along `axis`, or the whole element as one line.
-    pub(super) fn of(x: &Layout, element: usize, axis: Option<usize>) -> Lines {
+    pub(crate) fn of(x: &Layout, element: usize, axis: Option<usize>) -> Lines {
         let Some(axis) = axis.filter(|_| x.rank() > 1) else {
             return Lines {
                 number: 1,
@@ -54,59 +54,122 @@ impl Lines {
         }
     }
 
+    /// Whether the values of every line are consecutive because no axis follows.
+    pub(crate) fn are_contiguous(x: &Layout, axis: Option<usize>) -> bool {
+        axis.is_none_or(|axis| axis + 1 == x.rank())
+    }
+
     /// Invocations per line; `None` if the line is cut into tiles.
     fn lanes(self) -> Option<usize> {
         if self.step > 1 {
             let class = APART.iter().find(|(_, longest)| self.values <= *longest);
             return class.map(|(lanes, _)| *lanes);
         }
-        let class = BESIDE.iter().find(|(_, longest)| self.values <= *longest);
-        class.map(|(lanes, _)| *lanes)
+        let lanes = self.values.div_ceil(HELD).next_power_of_two().max(FEWEST);
+        (self.values <= TILE).then_some(lanes)
     }
 }
 
-/// Lines that have the same number of invocations each.
+/// Lines that are all contiguous, or all strided: the work of one dispatch, with the longest lines first.
 #[derive(Debug)]
-pub(super) struct Class {
-    pub lanes: usize,
-    /// Whether their values are strided.
+pub(crate) struct Work {
     pub apart: bool,
-    pub units: u32,
-    pub entries: u32,
     pub groups: u32,
+    /// Where the entries begin in `words`.
+    pub entries: u32,
+    /// What `shaders/lib/line.wgsl` reads.
     pub words: Arc<PlanBuffer>,
     pub values: u64,
 }
 
+/// The elements whose lines have the same number of invocations each, and the number of their lines.
+type Class = Vec<(u32, usize)>;
+
+impl Work {
+    /// `classes` are indexed by the logarithm of the invocations per line.
+    fn new(
+        op: &'static str,
+        apart: bool,
+        classes: &[Class; CLASSES],
+        values: u64,
+    ) -> Result<Option<Work>> {
+        // Four words for each workgroup: its first and its last entry, its first line, and how many lines it has.
+        let (mut groups, mut entries) = (Vec::new(), Vec::new());
+        for (log, elements) in classes.iter().enumerate().rev() {
+            let (first, each) = (groups.len(), WG >> log);
+            let mut lines = 0;
+            for &(element, number) in elements {
+                let entry = (entries.len() / 2) as u32;
+                host::extend(op, &mut entries, [lines as u32, element])?;
+                let begin = lines;
+                lines += number;
+                while (groups.len() - first) / GROUP_WORDS * each < lines {
+                    let line = (groups.len() - first) / GROUP_WORDS * each;
+                    if groups.len() > first {
+                        // The workgroup before ends with this entry, if the entry began there.
+                        let last = groups.len() - GROUP_WORDS + 1;
+                        groups[last] = if begin < line { entry } else { entry - 1 };
+                    }
+                    host::extend(op, &mut groups, [entry, entry, line as u32, 0])?;
+                }
+            }
+            if groups.len() > first {
+                let last = groups.len() - GROUP_WORDS + 1;
+                groups[last] = (entries.len() / 2) as u32 - 1;
+            }
+            for group in groups[first..].chunks_exact_mut(GROUP_WORDS) {
+                let lines = (lines - group[2] as usize).min(each) as u32;
+                group[3] = log as u32 | lines << 8;
+            }
+        }
+        if groups.is_empty() {
+            return Ok(None);
+        }
+        let begin = groups.len() as u32;
+        host::reserve(op, &mut groups, entries.len())?;
+        groups.extend(entries);
+        Ok(Some(Work {
+            apart,
+            groups: begin / GROUP_WORDS as u32,
+            entries: begin,
+            words: PlanBuffer::new(groups),
+            values,
+        }))
+    }
+}
+
+/// Words of a workgroup in the list of the work.
+const GROUP_WORDS: usize = 4;
+
 /// The lines that are cut into tiles.
 #[derive(Debug)]
-pub(super) struct Long {
+pub(crate) struct Long {
     pub tiles: u32,
     /// `[element, line, tile, number among these lines]` for each tile.
     pub items: Arc<PlanBuffer>,
     pub number: u32,
-    /// `[first tile, tiles, index of the result]` for each line.
+    /// `[index of the result, first tile, tiles]` for each line.
     pub finish: Arc<PlanBuffer>,
 }
 
 /// All lines of a batch.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub classes: Vec<Class>,
+pub(crate) struct Plan {
+    pub work: Vec<Work>,
     pub long: Option<Long>,
 }
 
 impl Plan {
     /// `result` is the layout of one value per line; without it, lines without values need no work.
-    pub(super) fn new(
+    pub(crate) fn new(
         op: &'static str,
         x: &Layout,
         axis: Option<usize>,
         result: Option<&Layout>,
     ) -> Result<Plan> {
-        // Indexed by the logarithm of the invocations per line; strided lines follow the contiguous ones.
-        let mut classes: [Vec<(u32, usize)>; 2 * CLASSES] = Default::default();
-        let mut values = [0u64; 2 * CLASSES];
+        // Of contiguous lines, and of strided ones.
+        let mut classes: [[Class; CLASSES]; 2] = Default::default();
+        let mut values = [0u64; 2];
         let (mut items, mut finish) = (Vec::new(), Vec::new());
         let (mut tiles, mut number) = (0u32, 0u32);
         for element in 0..x.len() {
@@ -115,11 +178,12 @@ impl Plan {
                 continue;
             }
             if let Some(lanes) = lines.lanes() {
-                let apart = if lines.step > 1 { CLASSES } else { 0 };
-                let class = apart + lanes.ilog2() as usize;
-                values[class] += lines.number * lines.values.max(1) as u64;
-                let unit = (element as u32, lines.number as usize);
-                host::push(op, &mut classes[class], unit)?;
+                if lines.number > 0 {
+                    let apart = usize::from(lines.step > 1);
+                    values[apart] += lines.number * lines.values.max(1) as u64;
+                    let class = &mut classes[apart][lanes.ilog2() as usize];
+                    host::push(op, class, (element as u32, lines.number as usize))?;
+                }
                 continue;
             }
             let each = lines.values.div_ceil(TILE);
@@ -128,7 +192,7 @@ impl Plan {
                     Some(result) => result.offsets().as_slice()[element] + line as u32,
                     None => number,
                 };
-                host::extend(op, &mut finish, [tiles, each as u32, place])?;
+                host::extend(op, &mut finish, [place, tiles, each as u32])?;
                 for tile in 0..each {
                     let item = [element as u32, line as u32, tile as u32, number];
                     host::extend(op, &mut items, item)?;
@@ -147,22 +211,9 @@ impl Plan {
                 number += 1;
             }
         }
-        let mut planned = Vec::new();
-        for (class, (elements, values)) in classes.into_iter().zip(values).enumerate() {
-            if elements.is_empty() {
-                continue;
-            }
-            let lanes = 1 << (class % CLASSES);
-            let units = Worklist::new(op, elements.into_iter(), WG / lanes)?;
-            planned.push(Class {
-                lanes,
-                apart: class >= CLASSES,
-                units: units.units,
-                entries: units.entries(),
-                groups: units.groups,
-                words: units.words(),
-                values,
-            });
+        let mut work = Vec::new();
+        for (apart, values) in values.into_iter().enumerate() {
+            work.extend(Work::new(op, apart == 1, &classes[apart], values)?);
         }
         let long = (number > 0).then(|| Long {
             tiles,
@@ -170,10 +221,7 @@ impl Plan {
             number,
             finish: PlanBuffer::new(finish),
         });
-        Ok(Plan {
-            classes: planned,
-            long,
-        })
+        Ok(Plan { work, long })
     }
 }
 
@@ -188,20 +236,43 @@ mod tests {
         let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
         let x = Layout::from_shapes(2, shapes).unwrap();
         let result = Layout::from_lengths([3, 2, 1, 4, 5]).unwrap();
-        let found = |plan: &Plan| -> Vec<_> {
-            let classes = plan.classes.iter();
-            classes.map(|c| (c.lanes, c.apart, c.units)).collect()
-        };
         let plan = Plan::new("softmax", &x, Some(1), Some(&result)).unwrap();
-        let expected = [(4, false, 4), (32, false, 5), (64, false, 5)];
-        assert_eq!(found(&plan), expected);
+        let [work] = &plan.work[..] else {
+            panic!("{plan:?}");
+        };
+        // Workgroups of 64, 16 and 8 invocations per line, and of 4 for lines without values.
+        let groups = [
+            [0, 0, 0, 6 | 4 << 8],
+            [0, 0, 4, 6 | 1 << 8],
+            [1, 1, 0, 4 | 2 << 8],
+            [2, 2, 0, 3 | 3 << 8],
+            [3, 3, 0, 2 | 4 << 8],
+        ];
+        let entries = [[0, 4], [0, 1], [0, 0], [0, 3]];
+        assert_eq!(
+            work.words.data(),
+            [&groups.concat()[..], &entries.concat()].concat()
+        );
+        assert_eq!(
+            (work.apart, work.groups, work.entries, work.values),
+            (false, 5, 20, 3211)
+        );
         let long = plan.long.unwrap();
         assert_eq!((long.tiles, long.number), (2, 1));
         assert_eq!(long.items.data(), [2, 0, 0, 0, 2, 0, 1, 0]);
-        assert_eq!(long.finish.data(), [0, 2, 5]);
+        assert_eq!(long.finish.data(), [5, 0, 2]);
         // Without results of their own, lines without values are left out; columns are strided lines.
         let plan = Plan::new("softmax", &x, Some(0), None).unwrap();
-        assert_eq!(found(&plan), [(8, true, 128 + 129 + 4097 + 513)]);
+        let [work] = &plan.work[..] else {
+            panic!("{plan:?}");
+        };
+        assert!(work.apart);
+        let group = |at: usize| &work.words.data()[4 * at..][..4];
+        let full = 3 | 32 << 8;
+        assert_eq!(group(3), [0, 0, 96, full]);
+        assert_eq!(group(4), [1, 1, 128, full]);
+        assert_eq!(group(8), [1, 2, 256, full]);
+        assert_eq!(work.groups, (128u32 + 129 + 4097 + 513).div_ceil(32));
         assert!(plan.long.is_none());
     }
 }

@@ -1,19 +1,43 @@
 //! The CPU kernel. Sums are computed in f64, in parts of a fixed size, so that the bits do not depend on the number of
 //! cores.
 
+use half::f16;
 use rayon::prelude::*;
 
 use super::Function;
 use super::plan::Lines;
 use crate::ops::maps::exp;
-use crate::ops::ordered::Ordered;
 use crate::ops::{par_elements, par_runs};
 use crate::plan::CpuArgs;
-use crate::ragged::Layout;
+use crate::ragged::{Layout, Scalar};
 use crate::{Result, host};
 
 /// Values in a part of a line.
 const PART: usize = 1 << 16;
+
+/// A type of values, computed in f32.
+pub(super) trait Value: Scalar {
+    fn wide(self) -> f32;
+    fn narrow(value: f32) -> Self;
+}
+
+impl Value for f32 {
+    fn wide(self) -> f32 {
+        self
+    }
+    fn narrow(value: f32) -> f32 {
+        value
+    }
+}
+
+impl Value for f16 {
+    fn wide(self) -> f32 {
+        self.to_f32()
+    }
+    fn narrow(value: f32) -> f16 {
+        f16::from_f32(value)
+    }
+}
 
 /// Statistics of a line, as in `lib/lines.wgsl`, but with the mean itself.
 #[derive(Clone, Copy, Debug)]
@@ -29,20 +53,14 @@ impl Known {
         let count = values.clone().count() as f64;
         let sum = |of: fn(f32) -> f64| values.clone().map(of).sum::<f64>();
         let (first, second) = match function {
-            Function::Sum | Function::Mean => (sum(f64::from), 0.0),
-            Function::RmsNorm => (sum(|x| f64::from(x) * f64::from(x)), 0.0),
+            Function::Mean => (sum(f64::from), 0.0),
+            Function::RmsNorm | Function::L2Normalize => {
+                (sum(|x| f64::from(x) * f64::from(x)), 0.0)
+            }
             Function::Var | Function::Std | Function::LayerNorm => {
                 let mean = sum(f64::from) / count.max(1.0);
                 let squares = values.map(|x| (f64::from(x) - mean) * (f64::from(x) - mean));
                 (mean, squares.sum())
-            }
-            Function::Max => {
-                let top = values.map(f32::key).fold(f32::LOWEST, i32::max);
-                (f32::of_key(top).into(), 0.0)
-            }
-            Function::Min => {
-                let top = values.map(f32::reversed_key).fold(f32::LOWEST, i32::max);
-                (f32::of_reversed_key(top).into(), 0.0)
             }
             Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
                 let top = values.clone().fold(f32::NEG_INFINITY, larger);
@@ -62,7 +80,9 @@ impl Known {
     fn merge(self, other: Known, function: Function) -> Known {
         let count = self.count + other.count;
         let (first, second) = match function {
-            Function::Sum | Function::Mean | Function::RmsNorm => (self.first + other.first, 0.0),
+            Function::Mean | Function::RmsNorm | Function::L2Normalize => {
+                (self.first + other.first, 0.0)
+            }
             Function::Var | Function::Std | Function::LayerNorm => {
                 let apart = other.first - self.first;
                 let share = other.count / count;
@@ -70,13 +90,6 @@ impl Known {
                     self.first + apart * share,
                     self.second + other.second + apart * apart * self.count * share,
                 )
-            }
-            Function::Max | Function::Min => {
-                let both = [self.first as f32, other.first as f32];
-                return Known {
-                    count,
-                    ..Known::of(function, both.into_iter())
-                };
             }
             Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
                 let top = larger(self.first as f32, other.first as f32);
@@ -116,12 +129,15 @@ impl Known {
         } = self;
         let root = match function {
             Function::RmsNorm => (first / count + f64::from(added)).sqrt(),
+            // NaN stays, whichever operand it is.
+            Function::L2Normalize if first.sqrt() < f64::from(added) => f64::from(added),
+            Function::L2Normalize => first.sqrt(),
             _ => (second / count + f64::from(added)).sqrt(),
         };
         let (log, none) = (second.ln() as f32, !first.is_finite());
         let top = first as f32;
         move |x| match function {
-            Function::RmsNorm => (f64::from(x) / root) as f32,
+            Function::RmsNorm | Function::L2Normalize => (f64::from(x) / root) as f32,
             Function::LayerNorm => ((f64::from(x) - first) / root) as f32,
             _ if none => f32::NAN,
             Function::LogSoftmax => (x - top) - log,
@@ -136,9 +152,9 @@ fn larger(x: f32, y: f32) -> f32 {
 }
 
 /// Statistics of a contiguous line. Where it is split depends on its length alone.
-fn known(function: Function, line: &[f32]) -> Known {
+fn known<T: Value>(function: Function, line: &[T]) -> Known {
     if line.len() <= PART {
-        return Known::of(function, line.iter().copied());
+        return Known::of(function, line.iter().map(|x| x.wide()));
     }
     let (left, right) = line.split_at(line.len().div_ceil(PART) / 2 * PART);
     let (left, right) = rayon::join(|| known(function, left), || known(function, right));
@@ -146,31 +162,40 @@ fn known(function: Function, line: &[f32]) -> Known {
 }
 
 /// The same for a strided line.
-fn known_apart(function: Function, line: &[f32], step: usize, count: usize) -> Known {
+fn known_apart<T: Value>(function: Function, line: &[T], step: usize, count: usize) -> Known {
     let mut all: Option<Known> = None;
     for begin in (0..count.max(1)).step_by(PART) {
         let values = line.iter().skip(begin * step).step_by(step);
-        let part = Known::of(function, values.take(PART.min(count - begin)).copied());
+        let part = Known::of(
+            function,
+            values.take(PART.min(count - begin)).map(|x| x.wide()),
+        );
         all = Some(all.map_or(part, |all| all.merge(part, function)));
     }
     all.unwrap_or_else(|| Known::of(function, std::iter::empty()))
 }
 
-pub(super) fn run(function: Function, axis: Option<usize>, args: &mut CpuArgs<'_>) -> Result<()> {
-    let (x, layout) = args.input::<f32>(0);
+pub(super) fn run<T: Value>(
+    function: Function,
+    axis: Option<usize>,
+    args: &mut CpuArgs<'_>,
+) -> Result<()> {
+    let (x, layout) = args.input::<T>(0);
     let added = args
         .scalars
         .first()
         .map_or(0.0, |&bits| f32::from_bits(bits));
     let output = &mut args.outputs[0];
-    let out: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+    let out: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    // The last word may hold one extra half.
+    let out = &mut out[..output.layout.total()];
     if function.reduces() {
         let ends = output.layout.offsets().as_slice();
         let cost = x.len() / out.len().max(1);
         par_elements(out, cost, |place, out| {
             let element = ends.partition_point(|&end| end as usize <= place) - 1;
             let line = place - ends[element] as usize;
-            *out = reduce(function, axis, x, layout, element, line);
+            *out = T::narrow(reduce(function, axis, x, layout, element, line));
         });
         return Ok(());
     }
@@ -192,10 +217,10 @@ pub(super) fn run(function: Function, axis: Option<usize>, args: &mut CpuArgs<'_
     })
 }
 
-fn reduce(
+fn reduce<T: Value>(
     function: Function,
     axis: Option<usize>,
-    x: &[f32],
+    x: &[T],
     layout: &Layout,
     element: usize,
     line: usize,
@@ -211,7 +236,13 @@ fn reduce(
 }
 
 /// Maps every value of an element.
-fn map(function: Function, added: f32, lines: Lines, x: &[f32], out: &mut [f32]) -> Result<()> {
+fn map<T: Value>(
+    function: Function,
+    added: f32,
+    lines: Lines,
+    x: &[T],
+    out: &mut [T],
+) -> Result<()> {
     let Lines { values, step, .. } = lines;
     if x.is_empty() {
         return Ok(());
@@ -224,7 +255,9 @@ fn map(function: Function, added: f32, lines: Lines, x: &[f32], out: &mut [f32])
             let value = known(function, x).map(function, added);
             let parts = out.par_chunks_mut(PART).zip(x.par_chunks(PART));
             parts.for_each(|(out, x)| {
-                out.iter_mut().zip(x).for_each(|(out, &x)| *out = value(x));
+                out.iter_mut()
+                    .zip(x)
+                    .for_each(|(out, &x)| *out = T::narrow(value(x.wide())));
             });
             return Ok(());
         }
@@ -234,7 +267,9 @@ fn map(function: Function, added: f32, lines: Lines, x: &[f32], out: &mut [f32])
             line.extend(x[begin..].iter().step_by(step).copied());
             let value = known(function, &line).map(function, added);
             let places = out[begin..].iter_mut().step_by(step);
-            places.zip(&line).for_each(|(out, &x)| *out = value(x));
+            places
+                .zip(&line)
+                .for_each(|(out, &x)| *out = T::narrow(value(x.wide())));
         }
         Ok(())
     })

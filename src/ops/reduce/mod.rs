@@ -1,16 +1,27 @@
-//! Reductions to one value per element, or per pair: sum, dot, norm1, norm2, max, argmax, min, argmin, and equality up
-//! to trailing zeros.
+//! Reductions to one value per element, per line along an axis, or per pair: sums, products, norms, extremes and their
+//! places, whether any or all values are nonzero, dot products, and equality up to trailing zeros.
 //!
 //! Cost: the values read once (norm2 twice, the second time from a cache), one word per element written, in one to four
 //! dispatches. Memory: 4 or 8 bytes for each 4096 values of elements longer than that.
 
+/// Variants from rows of `[flags] value types;`.
+macro_rules! variants {
+    ($($flags:tt $($dtype:ident)+;)+) => {
+        &[$($(Variant { dtype: DType::$dtype, flags: &$flags },)+)+]
+    };
+}
+
+// After the macro, which they use.
+mod along;
 mod boxes;
+mod line_twin;
 mod plan;
 mod tree;
 mod twin;
 
 use std::sync::Arc;
 
+pub(crate) use self::along::{LINE_PARTS, LINES};
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
 use super::{PAIRING, pair_params};
 use crate::Result;
@@ -19,13 +30,6 @@ use crate::plan::{
     PlanBuffer, Slot, Variant, overlap, params, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
-
-/// Variants from rows of `[flags] value types;`.
-macro_rules! variants {
-    ($($flags:tt $($dtype:ident)+;)+) => {
-        &[$($(Variant { dtype: DType::$dtype, flags: &$flags },)+)+]
-    };
-}
 
 slots! {
     struct Slots { out: Write, items: Read, a: Read, a_meta: Read }
@@ -143,9 +147,13 @@ pub(crate) static FINISH: Kernel = Kernel {
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[],
     variants: variants! {
-        ["SUM"] F32 U32;
+        ["SUM"] F32 U32 C32;
+        ["PROD"] F32 U32;
         ["BOX"] F32 U32;
         ["NORM2"] F32;
+        ["NORM_MAX"] U32;
+        ["ANY"] U32;
+        ["ALL"] U32;
         ["MAX"] F32 I32 U32;
         ["ARGMAX"] F32 I32 U32;
         ["MAX", "LEAST"] F32 I32 U32;
@@ -158,42 +166,74 @@ pub(crate) static FINISH: Kernel = Kernel {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Reduction {
     Sum,
+    Product,
     /// The sum of the magnitudes.
     Norm1,
     /// The extents of the smallest box that holds every nonzero value: one word per axis.
     Box,
-    /// For f32 only.
+    /// Of floats only.
     Norm2,
+    /// The largest magnitude.
+    NormMax,
     Max,
     ArgMax,
     Min,
     ArgMin,
+    /// Whether any value is nonzero; of u32 only.
+    Any,
+    /// Whether all values are nonzero; of u32 only.
+    All,
 }
 
 impl Reduction {
-    fn op(self) -> &'static str {
+    /// The public methods for whole elements and along an axis.
+    fn names(self) -> [&'static str; 2] {
         match self {
-            Reduction::Sum => "sum",
-            Reduction::Norm1 => "norm1",
-            Reduction::Box => "minimal_shape",
-            Reduction::Norm2 => "norm2",
-            Reduction::Max => "max",
-            Reduction::ArgMax => "argmax",
-            Reduction::Min => "min",
-            Reduction::ArgMin => "argmin",
+            Reduction::Sum => ["sum", "sum_axis"],
+            Reduction::Product => ["prod", "prod_axis"],
+            Reduction::Norm1 => ["norm1", "norm1_axis"],
+            Reduction::Box => ["minimal_shape"; 2],
+            Reduction::Norm2 => ["norm2", "norm2_axis"],
+            Reduction::NormMax => ["norm_max", "norm_max_axis"],
+            Reduction::Max => ["max", "max_axis"],
+            Reduction::ArgMax => ["argmax", "argmax_axis"],
+            Reduction::Min => ["min", "min_axis"],
+            Reduction::ArgMin => ["argmin", "argmin_axis"],
+            Reduction::Any => ["any", "any_axis"],
+            Reduction::All => ["all", "all_axis"],
         }
     }
 
     fn flags(self) -> &'static [&'static str] {
         match self {
             Reduction::Sum | Reduction::Norm1 => &["SUM"],
+            Reduction::Product => &["PROD"],
             Reduction::Box => &["BOX"],
             Reduction::Norm2 => &["NORM2"],
+            Reduction::NormMax => &["NORM_MAX"],
             Reduction::Max => &["MAX"],
             Reduction::ArgMax => &["ARGMAX"],
             Reduction::Min => &["MAX", "LEAST"],
             Reduction::ArgMin => &["ARGMAX", "LEAST"],
+            Reduction::Any => &["ANY"],
+            Reduction::All => &["ALL"],
         }
+    }
+
+    /// Words of a partial accumulator.
+    fn part_words(self, dtype: DType) -> u64 {
+        match self {
+            Reduction::Norm2 | Reduction::ArgMax | Reduction::ArgMin => 2,
+            Reduction::Box => MAX_RANK as u64,
+            _ if dtype == DType::C32 => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether the kernels of whole elements compute it. Others treat an element as one line.
+    fn is_of_elements(self, dtype: DType) -> bool {
+        use Reduction::{All, Any, NormMax, Product};
+        !matches!(dtype, DType::F16 | DType::C32) && !matches!(self, Product | NormMax | Any | All)
     }
 }
 
@@ -206,24 +246,74 @@ pub(crate) enum PairReduction {
     Equivalent,
 }
 
-/// A reduction of every element, over values of one type.
+/// A reduction of every element, or along an axis, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Reduce {
     pub reduction: Reduction,
     pub dtype: DType,
+    pub axis: Option<usize>,
 }
 
 impl Reduce {
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
-        let Reduce { reduction, dtype } = self;
-        let op = reduction.op();
-        let kernel_type = match reduction {
-            // Modulo 2³², addition is the same for both integer types.
-            Reduction::Sum | Reduction::Norm1 => unsigned(dtype),
-            // Zero has the same bits in both integer types.
-            Reduction::Box => unsigned(dtype),
-            _ => dtype,
-        };
+    fn op(self) -> &'static str {
+        self.reduction.names()[usize::from(self.axis.is_some())]
+    }
+
+    /// The type of the results.
+    fn result(self) -> DType {
+        match self.reduction {
+            Reduction::ArgMax | Reduction::ArgMin | Reduction::Box => DType::U32,
+            _ => self.dtype,
+        }
+    }
+
+    /// The type of the kernel that reads the values.
+    fn kernel_type(self) -> DType {
+        match self.reduction {
+            // Modulo 2³², sums and products are the same for both integer types, and zero has the same bits.
+            Reduction::Sum | Reduction::Norm1 | Reduction::Product | Reduction::Box => {
+                unsigned(self.dtype)
+            }
+            _ => self.dtype,
+        }
+    }
+
+    /// The type of the kernel that combines the parts of long lines. Those of f16 are computed in f32.
+    fn finish_type(self) -> DType {
+        match (self.reduction, self.kernel_type()) {
+            (Reduction::NormMax, _) => DType::U32,
+            (_, DType::F16) => DType::F32,
+            (_, other) => other,
+        }
+    }
+
+    /// The flags of the kernel that reads the values.
+    fn flags(self) -> Vec<&'static str> {
+        let mut flags = self.reduction.flags().to_vec();
+        flags.extend(self.shape());
+        flags
+    }
+
+    /// The flags after those of the reduction.
+    fn shape(self) -> &'static [&'static str] {
+        match (self.reduction, self.dtype) {
+            // An unsigned value is its own magnitude.
+            (Reduction::Norm1, DType::F32 | DType::F16 | DType::I32) => &["ABS"],
+            _ => &[],
+        }
+    }
+
+    /// `binding` is the largest size of a binding in bytes.
+    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
+        let Reduce {
+            reduction,
+            dtype,
+            axis,
+        } = self;
+        if axis.is_some() || !reduction.is_of_elements(dtype) {
+            return along::launch(self, x, binding);
+        }
+        let op = self.op();
         let classes = match x.max_length() {
             longest if longest <= plan::SHORT => Classes::all_short(x.len(), 0),
             _ => Classes::new(op, x.offsets().lengths().map(|length| length as u64))?,
@@ -238,17 +328,9 @@ impl Reduce {
             &classes,
             &Recipe {
                 flags: reduction.flags(),
-                shape: match (reduction, dtype) {
-                    // An unsigned value is its own magnitude.
-                    (Reduction::Norm1, DType::F32 | DType::I32) => &["ABS"],
-                    _ => &[],
-                },
-                dtype: kernel_type,
-                part_words: match reduction {
-                    Reduction::Sum | Reduction::Norm1 | Reduction::Max | Reduction::Min => 1,
-                    Reduction::Norm2 | Reduction::ArgMax | Reduction::ArgMin => 2,
-                    Reduction::Box => MAX_RANK as u64,
-                },
+                shape: self.shape(),
+                dtype: self.kernel_type(),
+                part_words: reduction.part_words(dtype),
                 a: [Slot::Input(0), Slot::InputMeta(0)],
                 right: None,
                 params: Params {
@@ -265,13 +347,7 @@ impl Reduce {
         );
         Ok(Launch {
             op,
-            outputs: vec![Output::new(
-                match reduction {
-                    Reduction::ArgMax | Reduction::ArgMin | Reduction::Box => DType::U32,
-                    _ => dtype,
-                },
-                OutputLayout::New(result),
-            )],
+            outputs: vec![Output::new(self.result(), OutputLayout::New(result))],
             scratch,
             work: x.total() as u64,
             dispatches,
@@ -348,8 +424,8 @@ impl ReducePairs {
 /// Wrapping sums, products and equality are the same for i32 as for its bits as u32.
 fn unsigned(dtype: DType) -> DType {
     match dtype {
-        DType::F32 => DType::F32,
-        _ => DType::U32,
+        DType::I32 => DType::U32,
+        other => other,
     }
 }
 

@@ -23,6 +23,9 @@ pub(super) fn of(reduction: Reduction, dtype: DType) -> CpuKernel {
         Reduction::ArgMax => twin_of!(dtype, argmax),
         Reduction::Min => twin_of!(dtype, min),
         Reduction::ArgMin => twin_of!(dtype, argmin),
+        Reduction::Product | Reduction::NormMax | Reduction::Any | Reduction::All => {
+            unreachable!("reduced by lines")
+        }
     }
 }
 

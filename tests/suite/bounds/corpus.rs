@@ -165,6 +165,8 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("mul_add along", x.mul_add(vectors.along(last), ones.each()));
     d.ran("sum", x.sum());
     d.ran("argmax", x.argmax());
+    d.ran("argmax_axis", half.argmax_axis(0));
+    d.ran("prod_axis", x.prod_axis(last));
     d.ran("minimal_shape", x.minimal_shape_blocking());
     d.ran("dot", x.dot(&y));
     d.ran("equivalent", x.equivalent_blocking(&y));

@@ -4,7 +4,7 @@ use vsla::{
     Complex32, Indices, Layout, Pairing, Permutation, Ragged, Tensor,
     batch::Remainder,
     f16,
-    scalar::{Factor, Real},
+    scalar::{Factor, Float, Real},
 };
 
 use super::{Draw, Value};
@@ -30,6 +30,8 @@ pub const KERNELS: &[&str] = &[
     "pooling",
     "reduce",
     "reduce_finish",
+    "reduce_lines",
+    "reduce_lines_parts",
     "reduce_pair",
     "reduce_pair_tiles",
     "reduce_tiles",
@@ -192,6 +194,7 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
     d.ran("min", x.min());
     d.ran("argmax", x.argmax());
     d.ran("argmin", x.argmin());
+    reduced(d, &x);
     pooled(d, &x);
     d.ran("minimal_shape", x.minimal_shape_blocking());
     d.ran("shrink", x.shrink_blocking());
@@ -233,6 +236,8 @@ fn complex(d: &mut Draw<'_>) {
         let parts = d.tensor::<f32>(&Layout::from_lengths(vec![1; n]).unwrap());
         d.ran("complex each", re.complex(parts.each()));
         d.ran("polar each", parts.each().polar(&re));
+        d.ran("sum", x.sum());
+        d.ran("sum_axis", x.sum_axis(axis));
         d.ran("abs", x.abs());
         d.ran("abs_squared", x.abs_squared());
         d.ran("arg", x.arg());
@@ -246,6 +251,37 @@ fn complex(d: &mut Draw<'_>) {
         let pairs = x.view_as_real().unwrap();
         d.ran("view_as_complex", pairs.view_as_complex());
     }
+}
+
+/// Reductions along an axis and of whole elements.
+fn reduced<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
+    let axis = d.rng.usize(..x.layout().rank());
+    d.ran("prod", x.prod());
+    d.ran("norm_max", x.norm_max());
+    d.ran("sum_axis", x.sum_axis(axis));
+    d.ran("prod_axis", x.prod_axis(axis));
+    d.ran("norm1_axis", x.norm1_axis(axis));
+    d.ran("norm_max_axis", x.norm_max_axis(axis));
+    d.ran("max_axis", x.max_axis(axis));
+    d.ran("argmax_axis", x.argmax_axis(axis));
+    d.ran("min_axis", x.min_axis(axis));
+    d.ran("argmin_axis", x.argmin_axis(axis));
+    let mask = d.tensor::<u32>(x.layout());
+    d.ran("any", mask.any());
+    d.ran("all_axis", mask.all_axis(axis));
+}
+
+/// Statistics of lines, and functions that map their values.
+fn lines<T: Value + Float>(d: &mut Draw<'_>, x: &Tensor<T>) {
+    let axis = d.rng.usize(..x.layout().rank());
+    d.ran("mean_axis", x.mean_axis(axis));
+    d.ran("std_axis", x.std_axis(axis));
+    d.ran("log_sum_exp", x.log_sum_exp());
+    d.ran("softmax", x.softmax(axis));
+    d.ran("log_softmax", x.log_softmax(axis));
+    d.ran("layer_norm", x.layer_norm(axis, 1e-5));
+    d.ran("rms_norm", x.rms_norm(axis, 1e-5));
+    d.ran("l2_normalize", x.l2_normalize(axis, 1e-5));
 }
 
 /// Windows of one axis and of two.
@@ -314,6 +350,10 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("maximum of halves", half.maximum(&half));
     spread(d, &half);
     pooled(d, &half);
+    reduced(d, &half);
+    d.ran("norm2_axis of halves", half.norm2_axis(0));
+    lines(d, &x);
+    lines(d, &half);
     d.ran("mean_pool", x.mean_pool(&[3]));
     d.ran("mean_pool of halves", half.mean_pool(&[2]));
     let integers = d.drawn::<i32>(rank, n);
@@ -323,6 +363,16 @@ fn floats(d: &mut Draw<'_>) {
     let layout = Layout::from_lengths([3, d.of(&[8192, 8193, 20_001])]).unwrap();
     let (x, y) = (d.tensor::<f32>(&layout), d.tensor::<f32>(&layout));
     d.ran("norm2", x.norm2());
+    d.ran("norm2_axis", x.norm2_axis(0));
+    reduced(d, &x);
+    let (half, complex) = (d.tensor::<f16>(&layout), d.tensor::<Complex32>(&layout));
+    reduced(d, &half);
+    lines(d, &half);
+    d.ran("norm2 of halves", half.norm2());
+    d.ran("sum of complex ones", complex.sum());
+    let (signed, words) = (d.tensor::<i32>(&layout), d.tensor::<u32>(&layout));
+    reduced(d, &signed);
+    reduced(d, &words);
     d.ran("layer_norm", x.layer_norm(0, 1e-5));
     d.ran("log_sum_exp", x.log_sum_exp());
     d.ran("sum", x.sum());

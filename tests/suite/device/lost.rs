@@ -128,6 +128,8 @@ fn others_lost(x: &Tensor<f32>, others: &Others) {
     lost(x.std(), "std");
     lost(x.log_sum_exp(), "log_sum_exp");
     lost(x.sum_axis(0), "sum_axis");
+    lost(mask.any(), "any");
+    lost(halves.max_axis(0), "max_axis");
     lost(x.layer_norm(0, 1e-5), "layer_norm");
     let places = Ragged::from_fn(x.layout(), |_, i| i as u32).unwrap();
     let places = Indices::new(places).unwrap();

@@ -118,6 +118,20 @@ respecting! {
     "sum", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum());
     "sum_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.sum_axis(0));
     "norm2", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2());
+    "norm2_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm2_axis(0));
+    "l2_normalize", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.l2_normalize(0, 1e-6));
+    "sum_batch", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sum_batch());
+    "sum_groups", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        let groups: Vec<u32> = (0..x.len() as u32).map(|i| i % 2).collect();
+        x.sum_groups(&groups, 2)
+    });
+    "norm1_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm1_axis(0));
+    "norm_max", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm_max());
+    "norm_max_axis", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm_max_axis(0));
+    "any", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.to::<u32>()?.any()?.to::<i32>());
+    "any_axis", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        x.to::<u32>()?.any_axis(0)?.to::<i32>()
+    });
     "dot", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.dot(y));
     "conv", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.conv(y));
     "correlate", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, y| x.correlate(y));
@@ -290,6 +304,8 @@ depending! {
         |d, a, b| floats(d, a, b, |x, _| x.layer_norm(0, 3.0));
     "standardize", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],
         |d, a, b| floats(d, a, b, |x, _| x.standardize());
+    "group_norm", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],
+        |d, a, b| floats(d, a, b, |x, _| x.group_norm(1, 0.0));
     "rms_norm", [&[2], &[2, 0, 0, 0]], [&[], &[]] => [&[1.], &[2., 0., 0., 0.]],
         |d, a, b| floats(d, a, b, |x, _| x.rms_norm(0, 0.0));
     "max_pool", [&[1], &[1, 0]], [&[], &[]] => [&[], &[1.]],
@@ -306,6 +322,18 @@ depending! {
         |d, a, b| integers(d, a, b, |x, _| x.min());
     "argmax", [&[-1], &[-1, 0]], [&[], &[]] => [&[0.], &[1.]],
         |d, a, b| integers(d, a, b, |x, _| x.argmax());
+    "prod", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.prod());
+    "prod_axis", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.prod_axis(0));
+    "all", [&[2], &[2, 0]], [&[], &[]] => [&[1.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.to::<u32>()?.all()?.to::<i32>());
+    "all_axis", [&[2], &[2, 0]], [&[], &[]] => [&[1.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.to::<u32>()?.all_axis(0)?.to::<i32>());
+    "argmax_axis", [&[-1], &[-1, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argmax_axis(0)?.to::<i32>());
+    "argmin_axis", [&[1], &[1, 0]], [&[], &[]] => [&[0.], &[1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argmin_axis(0)?.to::<i32>());
     "argmin", [&[1], &[1, 0]], [&[], &[]] => [&[0.], &[1.]],
         |d, a, b| integers(d, a, b, |x, _| x.argmin());
     "flip", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 1.]],

@@ -53,7 +53,10 @@ pub fn lines(device: &Device, n: usize) -> Result<u64> {
     sum.add(x.standardize()?)?;
     let x = matrices(device, n, |i| [1 + i % 3, 2 + i % 5])?;
     sum.add(x.sum_axis(0)?)?;
+    sum.add(x.sum_batch()?)?;
     sum.add(x.max_axis(1)?)?;
+    sum.add(x.argmax_axis(0)?)?;
+    sum.add(x.to::<f16>()?.prod_axis(1)?)?;
     sum.add(x.log_softmax(1)?)?;
     sum.add(x.layer_norm(0, 1e-5)?)?;
     sum.value()

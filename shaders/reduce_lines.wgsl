@@ -1,0 +1,139 @@
+// Reduces each line of the elements of x (the values along an axis) to one value: the reductions are in
+// lib/reduce.wgsl. Results of f16 are written as f32.
+//
+// Several invocations share a line: see lib/line.wgsl. If the values of a line are consecutive, so are its invocations;
+// otherwise (p.strided) neighbouring invocations process neighbouring lines. PART: longer lines are cut into tiles, one
+// workgroup each, listed in `items` as [element, line, tile, number of the line among the long lines]; the part of each
+// is written to `out`.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    x_base: u32,
+    elements: u32,
+    // 0 if each element is one line.
+    rank: u32,
+    axis: u32,
+    strided: u32,
+    entries: u32, // offset of the entries in items
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+#if PART
+@group(0) @binding(1) var<storage, read_write> out: array<Part>;
+#else
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+#endif
+@group(0) @binding(2) var<storage, read> items: array<u32>;
+@group(0) @binding(3) var<storage, read> x: array<E>;
+@group(0) @binding(4) var<storage, read> x_meta: array<u32>;
+#if !PART
+@group(0) @binding(5) var<storage, read> of_lines: array<u32>;
+#endif
+
+// TILE is also in src/ops/lines/plan.rs.
+
+#include "grid"
+#include "line"
+#include "reduce"
+
+#if F16
+#include "half_of"
+
+fn value_at(i: u32) -> V {
+    return half_of(x[i / 2u], i);
+}
+#else
+fn value_at(i: u32) -> V {
+    return x[i];
+}
+#endif
+
+// Reduces every `lanes`-th value from `begin` to before `end`, in four independent chains.
+fn reduce_run(line: Line, begin: u32, end: u32, lanes: u32) -> Acc {
+    let base = p.x_base + line.begin;
+    let step = line.step;
+    var k = begin;
+#if NORM2
+    var top = 0u;
+    for (; k < end; k += lanes) {
+        top = max(top, bitcast<u32>(value_at(base + k * step)) & 0x7fffffffu);
+    }
+    let scale = norm_scale(top);
+    var s = vec4(0.0);
+    k = begin;
+    for (; k + 3u * lanes < end; k += 4u * lanes) {
+        let v = scale * vec4(
+            value_at(base + k * step),
+            value_at(base + (k + lanes) * step),
+            value_at(base + (k + 2u * lanes) * step),
+            value_at(base + (k + 3u * lanes) * step),
+        );
+        s = fma(v, v, s);
+    }
+    for (; k < end; k += lanes) {
+        let v = scale * value_at(base + k * step);
+        s.x = fma(v, v, s.x);
+    }
+    return Acc(top, bitcast<u32>((s.x + s.y) + (s.z + s.w)));
+#else
+    var acc0 = nothing();
+    var acc1 = nothing();
+    var acc2 = nothing();
+    var acc3 = nothing();
+    for (; k + 3u * lanes < end; k += 4u * lanes) {
+        acc0 = taken(acc0, value_at(base + k * step), k);
+        acc1 = taken(acc1, value_at(base + (k + lanes) * step), k + lanes);
+        acc2 = taken(acc2, value_at(base + (k + 2u * lanes) * step), k + 2u * lanes);
+        acc3 = taken(acc3, value_at(base + (k + 3u * lanes) * step), k + 3u * lanes);
+    }
+    for (; k < end; k += lanes) {
+        acc0 = taken(acc0, value_at(base + k * step), k);
+    }
+    return combine(combine(acc0, acc1), combine(acc2, acc3));
+#endif
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+#if PART
+    let line = line_of(items[4u * group], items[4u * group + 1u]);
+    let begin = items[4u * group + 2u] * TILE;
+    let acc = reduce_run(line, begin + lid, min(begin + TILE, line.count), WG);
+    let part = tree(acc, lid, lid, WG, 1u);
+    if lid == 0u {
+        out[group] = part;
+    }
+#else
+    let g = group_of(group);
+    let lanes = 1u << g.log;
+    var lane = lid & (lanes - 1u);
+    var own = lid >> g.log;
+    var apart = 1u;
+    if p.strided != 0u {
+        apart = WG >> g.log;
+        lane = lid / apart;
+        own = lid % apart;
+    }
+    var acc = nothing();
+    var place = 0u;
+    if own < g.lines {
+        let at = place_of(g, own);
+        let line = line_of(at.x, at.y);
+        acc = reduce_run(line, lane, line.count, lanes);
+        place = of_lines[at.x] + at.y;
+    }
+    acc = tree(acc, lid, lane, lanes, apart);
+    if lane == 0u && own < g.lines {
+        put(place, acc);
+    }
+#endif
+}

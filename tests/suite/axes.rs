@@ -1,0 +1,655 @@
+//! Reductions of all types along axes and of whole elements: small integers exactly, then against f64, line by line.
+
+use std::fmt::Debug;
+
+use libtest_mimic::Trial;
+use vsla::{
+    Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16,
+    scalar::{Factor, Float, Scalar, f16_from_f64},
+};
+
+use crate::support::bench::{Bench, DeviceTest};
+use crate::support::compare::{TINY, U, gamma};
+use crate::support::corpus::rng;
+use crate::support::operation::{download, one, rows, upload};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let tests: &[DeviceTest] = &[
+        ("integers_of_every_class", integers_of_every_class),
+        ("whole_elements", whole_elements),
+        ("integers_wrap", integers_wrap),
+        ("bounds", bounds),
+        ("norms_of_all_magnitudes", norms_of_all_magnitudes),
+        ("ends", ends),
+        ("any_and_all", any_and_all),
+        ("complex_sums", complex_sums),
+        ("views_begin_anywhere", views_begin_anywhere),
+        ("lines_are_independent", lines_are_independent),
+        ("refusals", refusals),
+    ];
+    bench.all_on_each_device(tests)
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Function {
+    Sum,
+    Product,
+    Norm1,
+    NormMax,
+    Max,
+    Min,
+    ArgMax,
+    ArgMin,
+}
+
+use Function::{ArgMax, ArgMin, Max, Min, Norm1, NormMax, Product, Sum};
+
+const ALL: [Function; 8] = [Sum, Product, Norm1, NormMax, Max, Min, ArgMax, ArgMin];
+
+/// A type of values, which here are small integers.
+trait Sample: Factor + Debug {
+    const LOWEST: f64;
+    const HIGHEST: f64;
+    /// Nearest to a number.
+    fn of(x: f64) -> Self;
+    fn wide(self) -> f64;
+}
+
+macro_rules! sample {
+    ($type:ty, $lowest:expr, $highest:expr, $of:expr, $wide:expr) => {
+        impl Sample for $type {
+            const LOWEST: f64 = $lowest;
+            const HIGHEST: f64 = $highest;
+            fn of(x: f64) -> Self {
+                $of(x)
+            }
+            fn wide(self) -> f64 {
+                $wide(self)
+            }
+        }
+    };
+}
+
+sample!(
+    f32,
+    f64::NEG_INFINITY,
+    f64::INFINITY,
+    |x| x as f32,
+    f64::from
+);
+sample!(
+    f16,
+    f64::NEG_INFINITY,
+    f64::INFINITY,
+    f16_from_f64,
+    f16::to_f64
+);
+sample!(
+    i32,
+    i32::MIN as f64,
+    i32::MAX as f64,
+    |x| x as i32,
+    f64::from
+);
+sample!(u32, 0.0, u32::MAX as f64, |x| x as u32, f64::from);
+
+fn values<T: Scalar>(result: Result<Tensor<T>>, wide: impl Fn(T) -> f64) -> (Layout, Vec<f64>) {
+    let result = download(&result.unwrap());
+    let values = result.values().iter().map(|&x| wide(x)).collect();
+    (result.layout().clone(), values)
+}
+
+impl Function {
+    fn along<T: Sample>(self, x: &Tensor<T>, axis: Option<usize>) -> (Layout, Vec<f64>) {
+        let place = |result| values(result, |i: u32| i.into());
+        let value = |result| values(result, T::wide);
+        match (self, axis) {
+            (Sum, Some(axis)) => value(x.sum_axis(axis)),
+            (Sum, None) => value(x.sum()),
+            (Product, Some(axis)) => value(x.prod_axis(axis)),
+            (Product, None) => value(x.prod()),
+            (Norm1, Some(axis)) => value(x.norm1_axis(axis)),
+            (Norm1, None) => value(x.norm1()),
+            (NormMax, Some(axis)) => value(x.norm_max_axis(axis)),
+            (NormMax, None) => value(x.norm_max()),
+            (Max, Some(axis)) => value(x.max_axis(axis)),
+            (Max, None) => value(x.max()),
+            (Min, Some(axis)) => value(x.min_axis(axis)),
+            (Min, None) => value(x.min()),
+            (ArgMax, Some(axis)) => place(x.argmax_axis(axis)),
+            (ArgMax, None) => place(x.argmax()),
+            (ArgMin, Some(axis)) => place(x.argmin_axis(axis)),
+            (ArgMin, None) => place(x.argmin()),
+        }
+    }
+
+    /// The result for a line. NaN is larger and smaller than all numbers, and +0 is larger than −0.
+    fn of<T: Sample>(self, line: &[f64]) -> f64 {
+        let extreme = |better: fn(f64, f64) -> bool| {
+            let nan = line.iter().position(|x| x.is_nan());
+            nan.or_else(|| {
+                let mut best = None;
+                for (i, &x) in line.iter().enumerate() {
+                    if best.is_none_or(|best: usize| better(x, line[best])) {
+                        best = Some(i);
+                    }
+                }
+                best
+            })
+        };
+        let place = |place: Option<usize>| place.map_or(u32::MAX.into(), |place| place as f64);
+        match self {
+            Sum => line.iter().sum(),
+            Product => line.iter().product(),
+            Norm1 => line.iter().map(|x| x.abs()).sum(),
+            NormMax => {
+                let sizes: Vec<f64> = line.iter().map(|x| x.abs()).collect();
+                if line.is_empty() {
+                    0.0
+                } else {
+                    Max.of::<T>(&sizes)
+                }
+            }
+            Max => extreme(|x, best| x > best).map_or(T::LOWEST, |place| line[place]),
+            Min => extreme(|x, best| x < best).map_or(T::HIGHEST, |place| line[place]),
+            ArgMax => place(extreme(|x, best| x > best)),
+            ArgMin => place(extreme(|x, best| x < best)),
+        }
+    }
+
+    fn is_place(self) -> bool {
+        matches!(self, ArgMax | ArgMin)
+    }
+}
+
+/// The positions of each line's values in an element of this shape, in the order of the results.
+fn places(shape: &[u32], axis: Option<usize>) -> Vec<Vec<usize>> {
+    let size = |extents: &[u32]| extents.iter().map(|&e| e as usize).product::<usize>();
+    let Some(axis) = axis else {
+        return vec![(0..size(shape)).collect()];
+    };
+    let (count, step) = (shape[axis] as usize, size(&shape[axis + 1..]));
+    let line = |line: usize| {
+        let place = |k| (line / step * count + k) * step + line % step;
+        (0..count).map(place).collect()
+    };
+    (0..size(&shape[..axis]) * step).map(line).collect()
+}
+
+/// The layout of the results, and the values of each line.
+fn lines<T: Sample>(x: &Ragged<T>, axis: Option<usize>) -> (Layout, Vec<Vec<f64>>) {
+    let rank = x.layout().rank();
+    let (mut shapes, mut lines) = (Vec::new(), Vec::new());
+    for element in 0..x.len() {
+        let (shape, row) = (x.layout().shape(element), x.row(element));
+        let mut extents: Vec<usize> = shape.extents().iter().map(|&e| e as usize).collect();
+        match axis.filter(|_| rank > 1) {
+            Some(axis) => drop(extents.remove(axis)),
+            None => extents = vec![1],
+        }
+        shapes.push(Shape::new(&extents).unwrap());
+        let of_line = |line: Vec<usize>| line.into_iter().map(|at| row[at].wide()).collect();
+        lines.extend(places(shape.extents(), axis).into_iter().map(of_line));
+    }
+    let rank = if axis.is_none() { 1 } else { (rank - 1).max(1) };
+    (Layout::from_shapes(rank, shapes).unwrap(), lines)
+}
+
+/// Compares exactly, up to the rounding of the result to its type.
+fn check<T: Sample>(device: &Device, function: Function, x: &Ragged<T>, axis: Option<usize>) {
+    let what = format!("{function:?} of {}, {axis:?}, {}", T::DTYPE, x.layout());
+    let (layout, values) = function.along(&upload(device, x), axis);
+    let (expected, lines) = lines(x, axis);
+    assert_eq!(layout, expected, "{what}");
+    for (i, (got, line)) in values.into_iter().zip(lines).enumerate() {
+        let mut exact = function.of::<T>(&line);
+        if !function.is_place() {
+            exact = T::of(exact).wide();
+        }
+        let same = got == exact || (got.is_nan() && exact.is_nan());
+        assert!(
+            same,
+            "{what}: {got} instead of {exact} in line {i}, {line:?}"
+        );
+    }
+}
+
+/// Calls a generic function with every type of values.
+macro_rules! of_every_type {
+    ($function:ident($($argument:expr),*)) => {
+        $function::<f32>($($argument),*);
+        $function::<f16>($($argument),*);
+        $function::<i32>($($argument),*);
+        $function::<u32>($($argument),*);
+    };
+}
+
+/// Small integers whose products stay small, too.
+fn integers<T: Sample>(seed: &str, shapes: &[&[usize]], product: bool) -> Ragged<T> {
+    let mut random = rng(seed);
+    let shapes: Vec<Shape> = shapes.iter().map(|s| Shape::new(s).unwrap()).collect();
+    let layout = Layout::from_shapes(shapes[0].rank(), shapes).unwrap();
+    let signed = T::LOWEST < 0.0;
+    Ragged::from_fn(&layout, |_, i| {
+        T::of(match (product, signed) {
+            (true, _) if i % 5000 == 7 => 2.0,
+            (true, true) => f64::from(random.u8(0..2)) * 2.0 - 1.0,
+            (true, false) => 1.0,
+            (false, true) => f64::from(random.i8(-3..=3)),
+            (false, false) => f64::from(random.u8(..4)),
+        })
+    })
+    .unwrap()
+}
+
+const COUNTS: [usize; 16] = [
+    0, 1, 2, 7, 9, 63, 64, 65, 257, 512, 513, 1025, 4096, 4097, 8192, 20_000,
+];
+
+/// Lines of every class and at the limits of classes, consecutive and strided, with and without values.
+fn integers_of_every_class(device: &Device) {
+    of_every_type!(every_class(device));
+}
+
+fn every_class<T: Sample>(device: &Device) {
+    let vectors: Vec<[usize; 1]> = COUNTS.map(|n| [n]).into();
+    let beside: Vec<[usize; 2]> = COUNTS.map(|n| [3, n]).into();
+    let apart: Vec<[usize; 3]> = COUNTS.map(|n| [1 + usize::from(n < 300), n, 3]).into();
+    fn slices<const N: usize>(shapes: &[[usize; N]]) -> Vec<&[usize]> {
+        shapes.iter().map(|shape| &shape[..]).collect()
+    }
+    let odd: [&[usize]; 6] = [
+        &[0, 3, 2],
+        &[3, 0, 2],
+        &[2, 3, 0],
+        &[1, 1, 1],
+        &[2, 40, 50],
+        &[300, 2, 1],
+    ];
+    let batches: [(&str, Vec<&[usize]>, std::ops::Range<usize>); 4] = [
+        ("vectors", slices(&vectors), 0..1),
+        ("beside", slices(&beside), 0..2),
+        ("apart", slices(&apart), 1..2),
+        ("odd", odd.into(), 0..3),
+    ];
+    for (seed, shapes, axes) in batches {
+        for function in ALL {
+            let x = integers::<T>(seed, &shapes, function == Product);
+            for axis in axes.clone() {
+                check(device, function, &x, Some(axis));
+            }
+        }
+    }
+}
+
+fn whole_elements(device: &Device) {
+    of_every_type!(elements(device));
+}
+
+fn elements<T: Sample>(device: &Device) {
+    let vectors: Vec<[usize; 1]> = COUNTS.map(|n| [n]).into();
+    let vectors: Vec<&[usize]> = vectors.iter().map(|shape| &shape[..]).collect();
+    let boxes: [&[usize]; 4] = [&[3, 5, 7], &[0, 2, 2], &[1, 1, 1], &[20, 30, 40]];
+    for (seed, shapes) in [("vectors", &vectors[..]), ("boxes", &boxes)] {
+        for function in ALL {
+            let x = integers::<T>(seed, shapes, function == Product);
+            check(device, function, &x, None);
+        }
+    }
+}
+
+/// Sums and products modulo 2³², and the least integer.
+fn integers_wrap(device: &Device) {
+    let mut random = rng("wrap");
+    for count in [3, 300, 9000] {
+        let words: Vec<u32> = (0..2 * count).map(|_| random.u32(..) | 1).collect();
+        let signed: Vec<i32> = words.iter().map(|&word| word as i32).collect();
+        let matrix = |words: &[u32]| one(&[2, count], words);
+        let (x, y) = (
+            upload(device, &matrix(&words)),
+            upload(device, &one(&[2, count], &signed)),
+        );
+        let of = |fold: fn(u32, u32) -> u32, first: u32| -> Vec<u32> {
+            let rows = words.chunks(count);
+            rows.map(|row| row.iter().copied().fold(first, fold))
+                .collect()
+        };
+        let bits = |values: &Ragged<i32>| -> Vec<u32> {
+            values.values().iter().map(|&value| value as u32).collect()
+        };
+        let sums = of(u32::wrapping_add, 0);
+        assert_eq!(download(&x.sum_axis(1).unwrap()).values(), sums);
+        assert_eq!(bits(&download(&y.sum_axis(1).unwrap())), sums);
+        let products = of(u32::wrapping_mul, 1);
+        assert_eq!(download(&x.prod_axis(1).unwrap()).values(), products);
+        assert_eq!(bits(&download(&y.prod_axis(1).unwrap())), products);
+        let sizes = of(|sum, x| sum.wrapping_add((x as i32).unsigned_abs()), 0);
+        assert_eq!(bits(&download(&y.norm1_axis(1).unwrap())), sizes);
+        assert_eq!(download(&x.norm1_axis(1).unwrap()).values(), sums);
+    }
+    let x = upload(
+        device,
+        &rows([&[5, i32::MIN, -7], &[i32::MIN, i32::MAX, 0]]),
+    );
+    let least = [i32::MIN; 2];
+    assert_eq!(download(&x.norm_max_axis(0).unwrap()).values(), least);
+    assert_eq!(download(&x.norm_max().unwrap()).values(), least);
+    assert_eq!(download(&x.min_axis(0).unwrap()).values(), least);
+    assert_eq!(download(&x.argmin_axis(0).unwrap()).values(), [1, 0]);
+    let x = upload(
+        device,
+        &rows([&[5u32, u32::MAX, 7], &[1 << 31, 3, 1 << 31]]),
+    );
+    assert_eq!(
+        download(&x.max_axis(0).unwrap()).values(),
+        [u32::MAX, 1 << 31]
+    );
+    assert_eq!(download(&x.argmax_axis(0).unwrap()).values(), [1, 0]);
+}
+
+fn random<T: Sample>(seed: &str, shapes: &[&[usize]], of: impl Fn(f64) -> f64) -> Ragged<T> {
+    let mut random = rng(seed);
+    let shapes: Vec<Shape> = shapes.iter().map(|s| Shape::new(s).unwrap()).collect();
+    let layout = Layout::from_shapes(shapes[0].rank(), shapes).unwrap();
+    Ragged::from_fn(&layout, |_, _| T::of(of(random.f64()))).unwrap()
+}
+
+/// The documented bounds: of f32, and for f16 and half a unit in the last place.
+fn bounds(device: &Device) {
+    bounded::<f32>(device, |_| 0.0);
+    bounded::<f16>(device, half_unit);
+}
+
+/// Half a unit in the last place of an f16, which is 2⁻²⁴ for subnormal numbers.
+fn half_unit(x: f64) -> f64 {
+    x.abs() * 2f64.powi(-11) + 2f64.powi(-25)
+}
+
+fn bounded<T: Sample + Float>(device: &Device, rounding: fn(f64) -> f64) {
+    let shapes: [&[usize]; 5] = [&[5, 60], &[3, 700], &[2, 9000], &[700, 3], &[9000, 2]];
+    let sum = random::<T>("sums", &shapes, |x| 8.0 * x - 4.0);
+    // Products of the largest lines are about 1.
+    let product = random::<T>("products", &shapes, |x| (0.02 * x - 0.01).exp2());
+    for axis in [Some(0), Some(1), None] {
+        let near = |what: &str, got: Vec<f64>, expected: Vec<(f64, f64)>| {
+            for (got, (value, bound)) in got.into_iter().zip(expected) {
+                let bound = bound + rounding(value.abs() + bound);
+                let off = (got - value).abs();
+                assert!(
+                    off <= bound,
+                    "{what} of {}: {got}, {value}, {bound}",
+                    T::DTYPE
+                );
+            }
+        };
+        let (_, of_sum) = lines(&sum, axis);
+        let depth = |line: &[f64]| 66.0 + (line.len() as f64).log2().ceil();
+        let size = |line: &[f64]| line.iter().map(|x| x.abs()).sum::<f64>();
+        for function in [Sum, Norm1] {
+            let got = function.along(&upload(device, &sum), axis).1;
+            let expected = of_sum.iter().map(|line| {
+                let bound = gamma(depth(line)) * size(line) + line.len() as f64 * TINY;
+                (function.of::<T>(line), bound)
+            });
+            near(&format!("{function:?}"), got, expected.collect());
+        }
+        let norm2 = match axis {
+            Some(axis) => upload(device, &sum).norm2_axis(axis),
+            None => upload(device, &sum).norm2(),
+        };
+        let expected = of_sum.iter().map(|line| {
+            let norm = line.iter().map(|x| x * x).sum::<f64>().sqrt();
+            (norm, (gamma(depth(line)) / 2.0 + 4.0 * U) * norm)
+        });
+        near("norm2", values(norm2, T::wide).1, expected.collect());
+        let got = Product.along(&upload(device, &product), axis).1;
+        let expected = lines(&product, axis).1.into_iter().map(|line| {
+            let value = Product.of::<T>(&line);
+            (value, gamma(line.len() as f64) * value.abs())
+        });
+        near("product", got, expected.collect());
+    }
+}
+
+/// Squares neither overflow nor underflow.
+fn norms_of_all_magnitudes(device: &Device) {
+    for count in [2, 100, 600, 9000] {
+        for scale in [1e-30f32, 1.0, 1e30] {
+            let x = one(&[2, count], &vec![scale; 2 * count]);
+            let got = download(&upload(device, &x).norm2_axis(1).unwrap());
+            for &norm in got.values() {
+                let expected = f64::from(scale) * (count as f64).sqrt();
+                let near = (f64::from(norm) - expected).abs() <= 1e-5 * expected;
+                assert!(near, "{norm} instead of {expected}");
+            }
+        }
+    }
+}
+
+/// Empty lines, zeros of both signs, infinities and NaN, in every class.
+fn ends(device: &Device) {
+    ends_of::<f32>(device);
+    ends_of::<f16>(device);
+    // The first of equal zeros; the values themselves are ordered by sign.
+    for count in [2, 100, 600, 9000] {
+        let with = |first: f32, last: f32| {
+            let mut line = vec![first; count];
+            line[count - 1] = last;
+            line
+        };
+        let x = Ragged::from_rows([with(-0.0, 0.0), with(0.0, -0.0), vec![-0.0; count]]).unwrap();
+        let half = upload(device, &x.cast(f16::from_f32).unwrap());
+        let x = upload(device, &x);
+        assert_eq!(download(&x.argmax_axis(0).unwrap()).values(), [0; 3]);
+        assert_eq!(download(&half.argmin_axis(0).unwrap()).values(), [0; 3]);
+        let bits = |zeros: Ragged<f16>| -> Vec<u16> {
+            zeros.values().iter().map(|zero| zero.to_bits()).collect()
+        };
+        assert_eq!(bits(download(&half.max_axis(0).unwrap())), [0, 0, 0x8000]);
+        assert_eq!(bits(download(&half.min().unwrap())), [0x8000; 3]);
+        assert_eq!(bits(download(&half.norm_max_axis(0).unwrap())), [0; 3]);
+    }
+}
+
+fn ends_of<T: Sample + Float>(device: &Device) {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    for count in [3, 100, 600, 9000] {
+        let with = |values: [f64; 3]| {
+            let mut line = vec![1.0; count];
+            line[0] = values[0];
+            line[count / 2] = values[1];
+            line[count - 1] = values[2];
+            line
+        };
+        let lines = [
+            with([nan, 0.0, 0.0]),
+            with([0.0, inf, 0.0]),
+            with([0.0, 0.0, -inf]),
+            with([inf, 1.0, -inf]),
+            with([1.0, nan, inf]),
+            with([1.0, nan, nan]),
+            vec![-inf; count],
+            vec![inf; count],
+            vec![],
+            vec![1.0; count],
+        ];
+        let x = lines.map(|line| line.into_iter().map(T::of).collect::<Vec<T>>());
+        let x = Ragged::from_rows(x).unwrap();
+        // The same lines as columns of one matrix, without the empty one.
+        let columns: Vec<T> = (0..count)
+            .flat_map(|k| [0, 1, 2, 3, 4, 5, 6, 7, 9].map(|line| x.row(line)[k]))
+            .collect();
+        let columns = one(&[count, 9], &columns);
+        for function in ALL {
+            check(device, function, &x, Some(0));
+            check(device, function, &x, None);
+            check(device, function, &columns, Some(0));
+        }
+        let norms = values(upload(device, &x).norm2_axis(0), T::wide).1;
+        let expected = [nan, inf, inf, inf, nan, nan, inf, inf, 0.0];
+        for (got, expected) in norms.into_iter().zip(expected) {
+            assert!(got == expected || (got.is_nan() && expected.is_nan()));
+        }
+    }
+}
+
+fn any_and_all(device: &Device) {
+    for count in [1, 5, 100, 600, 9000] {
+        let with = |fill: u32, place: usize, value: u32| {
+            let mut line = vec![fill; count];
+            line[place] = value;
+            line
+        };
+        let lines = [
+            vec![0; count],
+            vec![7; count],
+            with(0, count - 1, 1 << 31),
+            with(u32::MAX, count / 2, 0),
+            with(0, 0, 1),
+            vec![],
+        ];
+        let many = u32::from(count > 1);
+        let any = [0, 1, 1, many, 1, 0];
+        let all = [0, 1, 1 - many, 0, 1 - many, 1];
+        let x = Ragged::from_rows(&lines).unwrap();
+        let on = upload(device, &x);
+        assert_eq!(download(&on.any().unwrap()).values(), any);
+        assert_eq!(download(&on.any_axis(0).unwrap()).values(), any);
+        assert_eq!(download(&on.all().unwrap()).values(), all);
+        assert_eq!(download(&on.all_axis(0).unwrap()).values(), all);
+        let columns: Vec<u32> = (0..count)
+            .flat_map(|k| (0..5).map(move |line| (k, line)))
+            .map(|(k, line)| x.row(line)[k])
+            .collect();
+        let on = upload(device, &one(&[count, 5], &columns));
+        assert_eq!(download(&on.any_axis(0).unwrap()).values(), &any[..5]);
+        assert_eq!(download(&on.all_axis(0).unwrap()).values(), &all[..5]);
+    }
+    // Along an axis of extent 0, there are lines without values.
+    let none = upload(
+        device,
+        &Ragged::<u32>::full(
+            &Layout::uniform(1, Shape::new(&[2, 0]).unwrap()).unwrap(),
+            1,
+        )
+        .unwrap(),
+    );
+    assert_eq!(download(&none.any_axis(1).unwrap()).values(), [0, 0]);
+    assert_eq!(download(&none.all_axis(1).unwrap()).values(), [1, 1]);
+}
+
+/// Sums of complex integers are exact, also of views.
+fn complex_sums(device: &Device) {
+    let mut random = rng("complex");
+    let shapes = [[3, 1], [2, 5], [3, 700], [700, 3], [2, 9000]].map(|s| Shape::new(&s).unwrap());
+    let layout = Layout::from_shapes(2, shapes).unwrap();
+    let mut part = || f32::from(random.i8(..));
+    let x = Ragged::from_fn(&layout, |_, _| Complex32::new(part(), part())).unwrap();
+    let all = upload(device, &x);
+    for first in [0, 1] {
+        let view = all.elements(first..x.len()).unwrap();
+        for axis in [Some(0), Some(1), None] {
+            let got = match axis {
+                Some(axis) => download(&view.sum_axis(axis).unwrap()),
+                None => download(&view.sum().unwrap()),
+            };
+            let mut expected = Vec::new();
+            for element in first..x.len() {
+                let row = x.row(element);
+                for line in places(x.shape(element).extents(), axis) {
+                    expected.push(line.iter().map(|&at| row[at]).sum::<Complex32>());
+                }
+            }
+            assert_eq!(got.values(), expected, "{axis:?} from {first}");
+        }
+    }
+    let infinite = upload(
+        device,
+        &rows([&[Complex32::new(f32::INFINITY, 1.0), Complex32::new(1.0, 2.0)]]),
+    );
+    let got = download(&infinite.sum_axis(0).unwrap());
+    assert_eq!(got.values(), [Complex32::new(f32::INFINITY, 3.0)]);
+}
+
+/// Elements at odd offsets of a larger buffer.
+fn views_begin_anywhere(device: &Device) {
+    of_every_type!(views(device));
+}
+
+fn views<T: Sample>(device: &Device) {
+    let shapes: [&[usize]; 4] = [&[3, 1], &[5, 7], &[1, 9001], &[3, 333]];
+    for function in ALL {
+        let x = integers::<T>("views", &shapes, function == Product);
+        let all = upload(device, &x);
+        for first in [1, 2] {
+            let view = all.elements(first..4).unwrap();
+            let host = download(&view);
+            for axis in [Some(0), Some(1), None] {
+                let (layout, values) = function.along(&view, axis);
+                let (expected, lines) = lines(&host, axis);
+                assert_eq!(layout, expected);
+                for (got, line) in values.into_iter().zip(lines) {
+                    let exact = function.of::<T>(&line);
+                    let exact = match function.is_place() {
+                        true => exact,
+                        false => T::of(exact).wide(),
+                    };
+                    assert_eq!(got, exact, "{function:?} of {}, {axis:?}", T::DTYPE);
+                }
+            }
+        }
+    }
+}
+
+/// A line has the same bits as in a batch of its own.
+fn lines_are_independent(device: &Device) {
+    independent::<f32>(device);
+    independent::<f16>(device);
+}
+
+fn independent<T: Sample + Float>(device: &Device) {
+    let shapes: [&[usize]; 3] = [&[5, 60], &[3, 700], &[2, 9000]];
+    let x = random::<T>("lines", &shapes, |x| 2.0 * x - 1.0);
+    for function in [Sum, Product, Norm1] {
+        let all = function.along(&upload(device, &x), Some(1)).1;
+        let mut all = all.into_iter();
+        for element in 0..x.len() {
+            let width = x.shape(element).extents()[1] as usize;
+            for line in x.row(element).chunks(width) {
+                let alone = function
+                    .along(&upload(device, &one(&[width], line)), Some(0))
+                    .1;
+                let bits = |x: f64| x.to_bits();
+                assert_eq!(bits(alone[0]), bits(all.next().unwrap()), "{function:?}");
+            }
+        }
+    }
+}
+
+fn refusals(device: &Device) {
+    let x = upload(device, &one(&[2, 3], &[1u32, 2, 3, 4, 5, 6]));
+    let errors = [
+        ("sum_axis", x.sum_axis(2).unwrap_err()),
+        ("prod_axis", x.prod_axis(2).unwrap_err()),
+        ("norm1_axis", x.norm1_axis(2).unwrap_err()),
+        ("norm_max_axis", x.norm_max_axis(2).unwrap_err()),
+        ("max_axis", x.max_axis(2).unwrap_err()),
+        ("argmax_axis", x.argmax_axis(2).unwrap_err()),
+        ("min_axis", x.min_axis(2).unwrap_err()),
+        ("argmin_axis", x.argmin_axis(2).unwrap_err()),
+        ("any_axis", x.any_axis(2).unwrap_err()),
+        ("all_axis", x.all_axis(2).unwrap_err()),
+        (
+            "norm2_axis",
+            x.to::<f32>().unwrap().norm2_axis(2).unwrap_err(),
+        ),
+    ];
+    for (op, error) in errors {
+        assert_eq!((error.kind(), error.op()), ("argument", op));
+        let text = error.to_string();
+        assert!(
+            text.contains("an axis below the rank of 2, got 2"),
+            "{text}"
+        );
+    }
+}
