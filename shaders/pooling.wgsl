@@ -92,10 +92,14 @@ fn bits_of_key(key: u32) -> u32 {
 // The bits of the result of the window that begins at index `begin` of x, in rows of `width` values.
 fn pooled(begin: u32, width: u32) -> u32 {
     var top = 0u;
-    for (var row = 0u; row < p.window_rows; row += 1u) {
-        let at = begin + row * width;
-        for (var k = 0u; k < p.window_columns; k += 1u) {
-            top = max(top, key_at(at + k));
+    for (var row = 0u; row < p.window_rows; row += 2u) {
+        let first = begin + row * width;
+        // The loads of a round do not wait for each other. Beyond the window's edge they repeat a value.
+        let second = first + select(0u, width, row + 1u < p.window_rows);
+        for (var k = 0u; k < p.window_columns; k += 2u) {
+            let next = k + u32(k + 1u < p.window_columns);
+            top = max(top, max(key_at(first + k), key_at(first + next)));
+            top = max(top, max(key_at(second + k), key_at(second + next)));
         }
     }
     return bits_of_key(top);
@@ -112,13 +116,21 @@ fn value_at(i: u32) -> f32 {
 // First the sums of rows, which keeps chains of additions short.
 fn pooled(begin: u32, width: u32) -> u32 {
     var sum = 0.0;
-    for (var row = 0u; row < p.window_rows; row += 1u) {
-        let at = begin + row * width;
-        var along = 0.0;
-        for (var k = 0u; k < p.window_columns; k += 1u) {
-            along += value_at(at + k);
+    for (var row = 0u; row < p.window_rows; row += 2u) {
+        let first = begin + row * width;
+        // The loads of a round do not wait for each other. Beyond the window's edge they repeat a value.
+        let more = row + 1u < p.window_rows;
+        let second = first + select(0u, width, more);
+        var along = vec2(0.0);
+        for (var k = 0u; k < p.window_columns; k += 2u) {
+            let inside = k + 1u < p.window_columns;
+            let next = k + u32(inside);
+            along += vec2(value_at(first + k), value_at(second + k));
+            let last = vec2(value_at(first + next), value_at(second + next));
+            along = select(along, along + last, inside);
         }
-        sum += along;
+        sum += along.x;
+        sum = select(sum, sum + along.y, more);
     }
     let mean = sum / f32(p.window_rows * p.window_columns);
 #if F16
