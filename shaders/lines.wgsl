@@ -54,6 +54,13 @@ const FIRST = 2u;
 const FIRST = 1u;
 #endif
 
+// Invocations of a workgroup.
+#if NARROW
+const SIZE = NARROW;
+#else
+const SIZE = WG;
+#endif
+
 #include "grid"
 #include "line"
 #include "lines"
@@ -86,10 +93,10 @@ fn put_word(at: u32, halves: u32, low: bool, high: bool) {
 #endif
 
 #if !APPLY
-var<workgroup> sh_sums: array<vec2<f32>, WG>;
-var<workgroup> sh_more: array<vec2<f32>, WG>;
-var<workgroup> sh_keys: array<u32, WG>;
-var<workgroup> sh_top: array<u32, WG>;
+var<workgroup> sh_sums: array<vec2<f32>, SIZE>;
+var<workgroup> sh_more: array<vec2<f32>, SIZE>;
+var<workgroup> sh_keys: array<u32, SIZE>;
+var<workgroup> sh_top: array<u32, SIZE>;
 
 // The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Two rounds
 // of up to 16 values each need fewer barriers than a binary tree. Must be called in uniform control flow.
@@ -104,9 +111,9 @@ fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f
             let at = first + k * apart;
             let step = few * apart;
             let a = sh_sums[at];
-            let b = select(vec2(0.0), sh_sums[min(at + step, WG - 1u)], k + few < lanes);
-            let c = select(vec2(0.0), sh_sums[min(at + 2u * step, WG - 1u)], k + 2u * few < lanes);
-            let d = select(vec2(0.0), sh_sums[min(at + 3u * step, WG - 1u)], k + 3u * few < lanes);
+            let b = select(vec2(0.0), sh_sums[min(at + step, SIZE - 1u)], k + few < lanes);
+            let c = select(vec2(0.0), sh_sums[min(at + 2u * step, SIZE - 1u)], k + 2u * few < lanes);
+            let d = select(vec2(0.0), sh_sums[min(at + 3u * step, SIZE - 1u)], k + 3u * few < lanes);
             s += (a + b) + (c + d);
         }
         sh_more[lid] = s;
@@ -152,6 +159,22 @@ fn total(v: vec4<f32>) -> f32 {
 }
 
 #if EXP
+// In order, except that a NaN with its sign set is the lowest: the sum of exponentials becomes NaN by itself.
+fn key_of(x: f32) -> u32 {
+    let bits = bitcast<i32>(x);
+    return bitcast<u32>(bits ^ ((bits >> 31u) & 0x7fffffff)) ^ 0x80000000u;
+}
+
+fn of_key(key: u32) -> f32 {
+    let bits = bitcast<i32>(key ^ 0x80000000u);
+    return bitcast<f32>(bits ^ ((bits >> 31u) & 0x7fffffff));
+}
+
+// Stands for values beyond the end of a line: negative infinity, which no compiler knows.
+fn beyond() -> f32 {
+    return bitcast<f32>(p.ones & 0xff800000u);
+}
+
 // Finite, so that differences from it are not NaN.
 fn shift_of(highest: f32) -> f32 {
     return select(highest, 0.0, is_nan(highest) || is_infinite(highest));
@@ -177,18 +200,18 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     var s = vec4(0.0);
     var k = lane;
 #if EXP
-    var top = LOWEST_KEY;
+    var top = 0u;
     for (; k < end; k += lanes) {
-        top = max(top, order_key(value_at(base + k * line.step)));
+        top = max(top, key_of(value_at(base + k * line.step)));
     }
-    let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, apart)));
+    let highest = of_key(max(key_of(beyond()), tree_max(top, lid, lane, lanes, apart)));
     let shift = shift_of(highest);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
         s += exp4(four(base, k, end, line.step, lanes) - vec4(shift));
     }
     for (; k < end; k += lanes) {
-        s.x += exp_times(1.0, value_at(base + k * line.step) - shift);
+        s.x += exp_below(value_at(base + k * line.step) - shift);
     }
     let sum = tree_sum(vec2(total(s), 0.0), lid, lane, lanes, apart);
     return vec4(highest, sum.x, 0.0, n);
@@ -251,13 +274,8 @@ fn held_of(line: Line, k: u32, end: u32, lanes: u32) -> Held {
 }
 
 #if EXP
-fn top4(v: vec4<f32>, k: u32, end: u32, lanes: u32) -> u32 {
-    let there = there4(k, end, lanes);
-    let x = select(LOWEST_KEY, order_key(v.x), there.x);
-    let y = select(LOWEST_KEY, order_key(v.y), there.y);
-    let z = select(LOWEST_KEY, order_key(v.z), there.z);
-    let w = select(LOWEST_KEY, order_key(v.w), there.w);
-    return max(max(x, y), max(z, w));
+fn top4(v: vec4<f32>) -> u32 {
+    return max(max(key_of(v.x), key_of(v.y)), max(key_of(v.z), key_of(v.w)));
 }
 #else
 fn apart4(v: vec4<f32>, near: f32, k: u32, end: u32, lanes: u32) -> vec4<f32> {
@@ -275,26 +293,25 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
     let k2 = k + 8u * lanes;
     let k3 = k + 12u * lanes;
 #if EXP
-    var top = top4(a, k, end, lanes);
+    var top = top4(a);
     if k1 < end {
-        top = max(top, top4(b, k1, end, lanes));
+        top = max(top, top4(b));
     }
     if k2 < end {
-        top = max(top, max(top4(c, k2, end, lanes), top4(d, k3, end, lanes)));
+        top = max(top, max(top4(c), top4(d)));
     }
-    let highest = bitcast<f32>(key_bits(tree_max(top, lid, lane, lanes, 1u)));
+    let highest = of_key(tree_max(top, lid, lane, lanes, 1u));
     let shift = vec4(shift_of(highest));
     let none = vec4(0.0);
-    var e = Held(none, none, none, none);
-    e.a = select(none, exp4(a - shift), there4(k, end, lanes));
+    var e = Held(exp4(a - shift), none, none, none);
     if k1 < end {
-        e.b = select(none, exp4(b - shift), there4(k1, end, lanes));
+        e.b = exp4(b - shift);
     }
     if k2 < end {
-        e.c = select(none, exp4(c - shift), there4(k2, end, lanes));
+        e.c = exp4(c - shift);
     }
     if k3 < end {
-        e.d = select(none, exp4(d - shift), there4(k3, end, lanes));
+        e.d = exp4(d - shift);
     }
     let sum = tree_sum(vec2(total((e.a + e.b) + (e.c + e.d)), 0.0), lid, lane, lanes, 1u);
 #if MAPPED
@@ -342,7 +359,7 @@ fn held_value(x: f32, line: vec4<f32>) -> f32 {
 
 #if F16
 // The results of the lines of a workgroup, in pairs that begin with the first of a line.
-var<workgroup> sh_pairs: array<u32, TILE / 2u>;
+var<workgroup> sh_pairs: array<u32, TILE / WG * SIZE / 2u>;
 
 // Packs four results; `pair` is the place of the first pair.
 fn put4(v: vec4<f32>, pair: u32, lanes: u32, known: vec4<f32>) {
@@ -420,7 +437,7 @@ fn pair_at(i: u32) -> vec2<f32> {
 }
 #endif
 
-// The values at places4, and 0 beyond the end. A value of the line is read in place of each that is not there, so that
+// The values at places4, and 0 (EXP: negative infinity) beyond the end. A value of the line is read in place of each that is not there, so that
 // the loads of a quad need only one branch.
 fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
     var v = vec4(0.0);
@@ -438,7 +455,11 @@ fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
         v = quad_at(base, place, step);
 #endif
     }
+#if EXP
+    return select(vec4(beyond()), v, there4(k, end, lanes));
+#else
     return select(vec4(0.0), v, there4(k, end, lanes));
+#endif
 }
 
 fn quad_at(base: u32, place: vec4<u32>, step: u32) -> vec4<f32> {
@@ -452,7 +473,7 @@ fn quad_at(base: u32, place: vec4<u32>, step: u32) -> vec4<f32> {
 
 #if EXP
 fn exp4(v: vec4<f32>) -> vec4<f32> {
-    return vec4(exp_times(1.0, v.x), exp_times(1.0, v.y), exp_times(1.0, v.z), exp_times(1.0, v.w));
+    return vec4(exp_below(v.x), exp_below(v.y), exp_below(v.z), exp_below(v.w));
 }
 #endif
 #endif
@@ -479,7 +500,7 @@ fn are_neighbours(i: u32) -> bool {
 #endif
 #endif
 
-@compute @workgroup_size(WG)
+@compute @workgroup_size(SIZE)
 fn main(
     @builtin(workgroup_id) wid: vec3<u32>,
     @builtin(num_workgroups) count: vec3<u32>,
@@ -535,7 +556,7 @@ fn main(
 #else
     let g = group_of(group);
     let lanes = 1u << g.log;
-    let lines = WG >> g.log;
+    let lines = SIZE >> g.log;
 #if APART
     let lane = lid / lines;
     let own = lid % lines;

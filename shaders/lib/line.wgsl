@@ -18,6 +18,10 @@ fn line_of(e: u32, number: u32) -> Line {
         return Line(start, x_meta[e + 1u] - start, 1u);
     }
     let extents = p.elements + 1u + e * p.rank;
+    if p.axis + 1u == p.rank {
+        let values = x_meta[extents + p.axis];
+        return Line(start + number * values, values, 1u);
+    }
     var step = 1u;
     for (var axis = p.axis + 1u; axis < p.rank; axis += 1u) {
         step *= x_meta[extents + axis];

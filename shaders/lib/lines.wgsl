@@ -111,7 +111,7 @@ fn value(x: f32, line: vec4<f32>) -> f32 {
 #if LOG
     return (x - line.x) - line.z;
 #else
-    return exp_times(1.0, x - line.x) * line.z;
+    return exp_below(x - line.x) * line.z;
 #endif
 #endif
 }

@@ -10,7 +10,7 @@ mod twin;
 
 use half::f16;
 
-pub(crate) use self::plan::{CUT, Lines, Plan, TILE};
+pub(crate) use self::plan::{CUT, Kind, Lines, Plan, TILE};
 use crate::ops::{convert, strided};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
@@ -57,22 +57,31 @@ pub(crate) static KERNEL: Kernel = Kernel {
     constants: &[plan::CUT],
     variants: variants! {
         ["SUM", "REDUCED", "HELD"];
+        ["SUM", "REDUCED", "HELD", "NARROW"];
         ["SUM", "REDUCED", "APART"];
         ["MOMENTS", "REDUCED", "HELD"];
+        ["MOMENTS", "REDUCED", "HELD", "NARROW"];
         ["MOMENTS", "REDUCED", "APART"];
         ["MOMENTS", "REDUCED", "ROOT", "HELD"];
+        ["MOMENTS", "REDUCED", "ROOT", "HELD", "NARROW"];
         ["MOMENTS", "REDUCED", "ROOT", "APART"];
         ["EXP", "REDUCED", "HELD"];
+        ["EXP", "REDUCED", "HELD", "NARROW"];
         ["EXP", "REDUCED", "APART"];
         ["EXP", "MAPPED", "HELD"];
+        ["EXP", "MAPPED", "HELD", "NARROW"];
         ["EXP", "MAPPED", "APART"];
         ["EXP", "MAPPED", "LOG", "HELD"];
+        ["EXP", "MAPPED", "LOG", "HELD", "NARROW"];
         ["EXP", "MAPPED", "LOG", "APART"];
         ["MOMENTS", "MAPPED", "HELD"];
+        ["MOMENTS", "MAPPED", "HELD", "NARROW"];
         ["MOMENTS", "MAPPED", "APART"];
         ["SQUARES", "MAPPED", "HELD"];
+        ["SQUARES", "MAPPED", "HELD", "NARROW"];
         ["SQUARES", "MAPPED", "APART"];
         ["SQUARES", "MAPPED", "NORM", "HELD"];
+        ["SQUARES", "MAPPED", "NORM", "HELD", "NARROW"];
         ["SQUARES", "MAPPED", "NORM", "APART"];
         ["EXP", "MAPPED", "APPLY"];
         ["EXP", "MAPPED", "LOG", "APPLY"];
@@ -81,22 +90,31 @@ pub(crate) static KERNEL: Kernel = Kernel {
         ["SQUARES", "MAPPED", "NORM", "APPLY"];
         halves:
         ["SUM", "REDUCED", "HELD", "PAIRS"];
+        ["SUM", "REDUCED", "HELD", "PAIRS", "NARROW"];
         ["SUM", "REDUCED", "APART"];
         ["MOMENTS", "REDUCED", "HELD", "PAIRS"];
+        ["MOMENTS", "REDUCED", "HELD", "PAIRS", "NARROW"];
         ["MOMENTS", "REDUCED", "APART"];
         ["MOMENTS", "REDUCED", "ROOT", "HELD", "PAIRS"];
+        ["MOMENTS", "REDUCED", "ROOT", "HELD", "PAIRS", "NARROW"];
         ["MOMENTS", "REDUCED", "ROOT", "APART"];
         ["EXP", "REDUCED", "HELD", "PAIRS"];
+        ["EXP", "REDUCED", "HELD", "PAIRS", "NARROW"];
         ["EXP", "REDUCED", "APART"];
         ["EXP", "MAPPED", "HELD", "HALVES", "PAIRS"];
+        ["EXP", "MAPPED", "HELD", "HALVES", "PAIRS", "NARROW"];
         ["EXP", "MAPPED", "APART", "HALVES"];
         ["EXP", "MAPPED", "LOG", "HELD", "HALVES", "PAIRS"];
+        ["EXP", "MAPPED", "LOG", "HELD", "HALVES", "PAIRS", "NARROW"];
         ["EXP", "MAPPED", "LOG", "APART", "HALVES"];
         ["MOMENTS", "MAPPED", "HELD", "HALVES", "PAIRS"];
+        ["MOMENTS", "MAPPED", "HELD", "HALVES", "PAIRS", "NARROW"];
         ["MOMENTS", "MAPPED", "APART", "HALVES"];
         ["SQUARES", "MAPPED", "HELD", "HALVES", "PAIRS"];
+        ["SQUARES", "MAPPED", "HELD", "HALVES", "PAIRS", "NARROW"];
         ["SQUARES", "MAPPED", "APART", "HALVES"];
         ["SQUARES", "MAPPED", "NORM", "HELD", "HALVES", "PAIRS"];
+        ["SQUARES", "MAPPED", "NORM", "HELD", "HALVES", "PAIRS", "NARROW"];
         ["SQUARES", "MAPPED", "NORM", "APART", "HALVES"];
         ["EXP", "MAPPED", "APPLY", "HALVES"];
         ["EXP", "MAPPED", "LOG", "APPLY", "HALVES"];
@@ -253,7 +271,7 @@ impl Along {
         let results = result.as_ref().unwrap_or(x);
         check_size(op, results, dtype, binding)?;
         let work = x.total().max(results.total()) as u64;
-        let plan = Plan::new(op, x, axis, result.as_ref())?;
+        let plan = Plan::new(op, x, axis, result.as_ref(), true)?;
         let (dispatches, scratch) = self.dispatches(&plan, x, result.as_ref());
         let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
         Ok(Launch {
@@ -316,7 +334,12 @@ impl Along {
         let out_meta = result.map_or(x_meta.clone(), |result| Slot::Meta(result.clone()));
         let mut dispatches = Vec::new();
         for work in &plan.work {
-            let flags = with(if work.apart { "APART" } else { "HELD" });
+            let mut flags = with(if work.kind == Kind::Apart {
+                "APART"
+            } else {
+                "HELD"
+            });
+            flags.extend((work.kind == Kind::Narrow).then_some("NARROW"));
             dispatches.push(Dispatch::new(
                 (&KERNEL, KERNEL.variant(self.dtype, &flags)),
                 Slots {

@@ -17,7 +17,10 @@ const FEWEST: usize = 4;
 const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];
 /// The most strided lines of a workgroup.
 const MOST_APART: usize = WG / APART[0].0;
-pub(crate) const CUT: Constants = constants![WG, TILE, MOST_APART];
+/// `NARROW` of the shader: invocations of a workgroup for contiguous lines that no more share. The sums of a line wait
+/// for its whole workgroup.
+const NARROW: usize = 128;
+pub(crate) const CUT: Constants = constants![WG, NARROW, TILE, MOST_APART];
 
 /// One class for each power of two up to the invocations of a workgroup.
 const CLASSES: usize = WG.ilog2() as usize + 1;
@@ -70,10 +73,32 @@ impl Lines {
     }
 }
 
-/// Lines that are all contiguous, or all strided: the work of one dispatch, with the longest lines first.
+/// How the lines of a dispatch lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Contiguous, in workgroups of 256 invocations.
+    Wide,
+    /// Contiguous, in workgroups of 128 invocations.
+    Narrow,
+    /// Strided, in workgroups of 256 invocations.
+    Apart,
+}
+
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::Wide, Kind::Narrow, Kind::Apart];
+
+    fn workgroup(self) -> usize {
+        match self {
+            Kind::Narrow => NARROW,
+            Kind::Wide | Kind::Apart => WG,
+        }
+    }
+}
+
+/// The lines of one dispatch, the longest first.
 #[derive(Debug)]
 pub(crate) struct Work {
-    pub apart: bool,
+    pub kind: Kind,
     pub groups: u32,
     /// Where the entries begin in `words`.
     pub entries: u32,
@@ -89,14 +114,14 @@ impl Work {
     /// `classes` are indexed by the logarithm of the invocations per line.
     fn new(
         op: &'static str,
-        apart: bool,
+        kind: Kind,
         classes: &[Class; CLASSES],
         values: u64,
     ) -> Result<Option<Work>> {
         // Four words for each workgroup: its first and its last entry, its first line, and how many lines it has.
         let (mut groups, mut entries) = (Vec::new(), Vec::new());
         for (log, elements) in classes.iter().enumerate().rev() {
-            let (first, each) = (groups.len(), WG >> log);
+            let (first, each) = (groups.len(), kind.workgroup() >> log);
             let mut lines = 0;
             for &(element, number) in elements {
                 let entry = (entries.len() / 2) as u32;
@@ -129,7 +154,7 @@ impl Work {
         host::reserve(op, &mut groups, entries.len())?;
         groups.extend(entries);
         Ok(Some(Work {
-            apart,
+            kind,
             groups: begin / GROUP_WORDS as u32,
             entries: begin,
             words: PlanBuffer::new(groups),
@@ -160,16 +185,18 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// `result` is the layout of one value per line; without it, lines without values need no work.
+    /// `result` is the layout of one value per line; without it, lines without values need no work. `narrow`: whether
+    /// contiguous lines have smaller workgroups where those suffice.
     pub(crate) fn new(
         op: &'static str,
         x: &Layout,
         axis: Option<usize>,
         result: Option<&Layout>,
+        narrow: bool,
     ) -> Result<Plan> {
-        // Of contiguous lines, and of strided ones.
-        let mut classes: [[Class; CLASSES]; 2] = Default::default();
-        let mut values = [0u64; 2];
+        // Of each kind.
+        let mut classes: [[Class; CLASSES]; 3] = Default::default();
+        let mut values = [0u64; 3];
         let (mut items, mut finish) = (Vec::new(), Vec::new());
         let (mut tiles, mut number) = (0u32, 0u32);
         for element in 0..x.len() {
@@ -179,9 +206,13 @@ impl Plan {
             }
             if let Some(lanes) = lines.lanes() {
                 if lines.number > 0 {
-                    let apart = usize::from(lines.step > 1);
-                    values[apart] += lines.number * lines.values.max(1) as u64;
-                    let class = &mut classes[apart][lanes.ilog2() as usize];
+                    let kind = match lines.step {
+                        0 | 1 if narrow && lanes <= NARROW => Kind::Narrow,
+                        0 | 1 => Kind::Wide,
+                        _ => Kind::Apart,
+                    };
+                    values[kind as usize] += lines.number * lines.values.max(1) as u64;
+                    let class = &mut classes[kind as usize][lanes.ilog2() as usize];
                     host::push(op, class, (element as u32, lines.number as usize))?;
                 }
                 continue;
@@ -212,8 +243,9 @@ impl Plan {
             }
         }
         let mut work = Vec::new();
-        for (apart, values) in values.into_iter().enumerate() {
-            work.extend(Work::new(op, apart == 1, &classes[apart], values)?);
+        for kind in Kind::ALL {
+            let (classes, values) = (&classes[kind as usize], values[kind as usize]);
+            work.extend(Work::new(op, kind, classes, values)?);
         }
         let long = (number > 0).then(|| Long {
             tiles,
@@ -236,7 +268,7 @@ mod tests {
         let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
         let x = Layout::from_shapes(2, shapes).unwrap();
         let result = Layout::from_lengths([3, 2, 1, 4, 5]).unwrap();
-        let plan = Plan::new("softmax", &x, Some(1), Some(&result)).unwrap();
+        let plan = Plan::new("softmax", &x, Some(1), Some(&result), false).unwrap();
         let [work] = &plan.work[..] else {
             panic!("{plan:?}");
         };
@@ -254,19 +286,19 @@ mod tests {
             [&groups.concat()[..], &entries.concat()].concat()
         );
         assert_eq!(
-            (work.apart, work.groups, work.entries, work.values),
-            (false, 5, 20, 3211)
+            (work.kind, work.groups, work.entries, work.values),
+            (Kind::Wide, 5, 20, 3211)
         );
         let long = plan.long.unwrap();
         assert_eq!((long.tiles, long.number), (2, 1));
         assert_eq!(long.items.data(), [2, 0, 0, 0, 2, 0, 1, 0]);
         assert_eq!(long.finish.data(), [5, 0, 2]);
         // Without results of their own, lines without values are left out; columns are strided lines.
-        let plan = Plan::new("softmax", &x, Some(0), None).unwrap();
+        let plan = Plan::new("softmax", &x, Some(0), None, true).unwrap();
         let [work] = &plan.work[..] else {
             panic!("{plan:?}");
         };
-        assert!(work.apart);
+        assert_eq!(work.kind, Kind::Apart);
         let group = |at: usize| &work.words.data()[4 * at..][..4];
         let full = 3 | 32 << 8;
         assert_eq!(group(3), [0, 0, 96, full]);

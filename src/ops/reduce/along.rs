@@ -6,7 +6,7 @@
 use super::{FINISH, FinishParams, FinishSlots, Reduce, line_twin};
 use crate::Result;
 use crate::ops::convert;
-use crate::ops::lines::{CUT, Plan, TILE, check_axis, one_a_line, place_of_axis};
+use crate::ops::lines::{CUT, Kind, Plan, TILE, check_axis, one_a_line, place_of_axis};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
     check_size, params, slots,
@@ -82,7 +82,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
     // work lists.
     check_size(op, &result, result_type, binding)?;
     let work = x.total().max(result.total()) as u64;
-    let plan = Plan::new(op, x, axis, Some(&result))?;
+    let plan = Plan::new(op, x, axis, Some(&result), false)?;
     let values = result.total();
     let flags = reduce.flags();
     let [rank, axis_param] = place_of_axis(x, axis);
@@ -121,7 +121,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
                 x_meta: Slot::InputMeta(0),
                 of_lines: Slot::Meta(result.clone()),
             },
-            params(work.apart, work.entries),
+            params(work.kind == Kind::Apart, work.entries),
             work.groups,
             work.values,
         ));
