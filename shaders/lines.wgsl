@@ -43,30 +43,8 @@ struct Params {
 
 #include "grid"
 #include "entries"
+#include "line"
 #include "lines"
-
-struct Line {
-    // Offset of the first value from the first value of the batch.
-    begin: u32,
-    count: u32,
-    // Distance from one value to the next.
-    step: u32,
-}
-
-fn line_of(e: u32, number: u32) -> Line {
-    let start = x_meta[e];
-    if p.rank == 0u {
-        return Line(start, x_meta[e + 1u] - start, 1u);
-    }
-    let extents = p.elements + 1u + e * p.rank;
-    var step = 1u;
-    for (var axis = p.axis + 1u; axis < p.rank; axis += 1u) {
-        step *= x_meta[extents + axis];
-    }
-    let count = x_meta[extents + p.axis];
-    let before = number / step;
-    return Line(start + before * count * step + (number - before * step), count, step);
-}
 
 #if !APPLY
 var<workgroup> sh_sums: array<vec2<f32>, WG>;

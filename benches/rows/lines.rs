@@ -103,6 +103,22 @@ const ROWS: &[Job] = &[
         exact: softmax,
     },
     Job {
+        name: "lines/cumsum-ragged",
+        data: "elements of 1 to 2048, uniform, seed 12",
+        aim: 85.0,
+        layout: ragged,
+        run: |x| x.cumsum(0),
+        exact: cumsum,
+    },
+    Job {
+        name: "lines/cumsum-one",
+        data: "one element, seed 12",
+        aim: 85.0,
+        layout: |size| Layout::from_lengths([size.values]),
+        run: |x| x.cumsum(0),
+        exact: cumsum,
+    },
+    Job {
         name: "lines/mean-columns",
         data: "means of the columns of matrices of 1024 columns, seed 12",
         aim: 80.0,
@@ -141,13 +157,28 @@ fn softmax(x: &[f64]) -> Vec<f64> {
     x.iter().map(|x| (x - top).exp() / sum).collect()
 }
 
+fn cumsum(x: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    let next = |x: &f64| {
+        sum += x;
+        sum
+    };
+    x.iter().map(next).collect()
+}
+
 fn layer_norm(x: &[f64]) -> Vec<f64> {
     let (mean, root) = (mean(x), (var(x) + 1e-5).sqrt());
     x.iter().map(|x| (x - mean) / root).collect()
 }
 
 /// Whether every line has the expected result.
-fn check(x: &Ragged<f32>, y: &Ragged<f32>, exact: fn(&[f64]) -> Vec<f64>) -> Check {
+fn check(
+    x: &Ragged<f32>,
+    y: &Ragged<f32>,
+    exact: fn(&[f64]) -> Vec<f64>,
+    // Absolute error, as a share of the sum of magnitudes of the line.
+    share: f64,
+) -> Check {
     let width = match x.layout().rank() {
         1 => None,
         _ => Some(x.layout().shape(0).extents()[1] as usize),
@@ -161,7 +192,8 @@ fn check(x: &Ragged<f32>, y: &Ragged<f32>, exact: fn(&[f64]) -> Vec<f64>) -> Che
             .zip(y.chunks(if reduced { 1 } else { width }));
         lines.into_iter().find_map(|(x, y)| {
             let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
-            let near = |(y, e): &(&f32, f64)| (f64::from(**y) - e).abs() <= 1e-4 * e.abs() + 1e-6;
+            let slack = 1e-6 + share * x.iter().map(|x| x.abs()).sum::<f64>();
+            let near = |(y, e): &(&f32, f64)| (f64::from(**y) - e).abs() <= 1e-4 * e.abs() + slack;
             let mut both = y.iter().zip(exact(&x));
             both.find(|both| !near(both)).map(|(y, e)| (*y, e))
         })
@@ -206,7 +238,8 @@ fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
     let y = y.download_blocking()?;
     let check = match job.name {
         "lines/mean-columns" => check_columns(&x, &y),
-        _ => check(&x, &y, job.exact),
+        name if name.starts_with("lines/cumsum") => check(&x, &y, job.exact, 1e-6),
+        _ => check(&x, &y, job.exact, 0.0),
     };
     let bytes = 4 * (layout.total() + y.values().len());
     let spec = Spec {

@@ -50,6 +50,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "grid",
     "half_bits",
     "half_of",
+    "line",
     "lines",
     "loads",
     "log",

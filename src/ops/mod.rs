@@ -77,6 +77,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &lines::KERNEL,
     &lines::PARTS,
     &lines::FINISH,
+    &lines::CUMULATE,
     &map::KERNEL,
     &map::FILL,
     &maps::KERNEL,

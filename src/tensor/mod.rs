@@ -7,6 +7,7 @@ mod convert;
 mod convolution;
 mod convolutions;
 mod create;
+mod cumulations;
 mod device;
 mod elements;
 mod functions;

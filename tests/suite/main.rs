@@ -24,6 +24,7 @@ mod conv_plan;
 mod cookbook;
 mod corpus;
 mod correlate_max;
+mod cumulate;
 mod device;
 mod elements;
 mod eval;
@@ -88,6 +89,7 @@ const MODULES: &[Module] = &[
     ("cookbook", cookbook::tests),
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),
+    ("cumulate", cumulate::tests),
     ("device", device::tests),
     ("elements", elements::tests),
     ("eval", eval::tests),

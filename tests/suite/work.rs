@@ -142,6 +142,10 @@ counted! {
     "max_pool of overlapping windows", 9. * X, |d| x::<f32>(d).pooling(&[9]).stride(&[1]).max();
     "max_axis", X, |d| x::<f32>(d).max_axis(0);
     "min_axis", X, |d| x::<f32>(d).min_axis(0);
+    "cumsum", X, |d| x::<f32>(d).cumsum(0);
+    "cumprod", X, |d| x::<f32>(d).cumprod(0);
+    "cummax", X, |d| x::<f32>(d).cummax(0);
+    "cummin", X, |d| x::<f32>(d).cummin(0);
     "softmax", X, |d| x::<f32>(d).softmax(0);
     "log_softmax", X, |d| x::<f32>(d).log_softmax(0);
     "layer_norm", X, |d| x::<f32>(d).layer_norm(0, 1e-5);

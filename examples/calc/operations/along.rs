@@ -34,6 +34,23 @@ macro_rules! reduction {
     };
 }
 
+/// A method of real numbers of any type along an axis.
+macro_rules! cumulation {
+    ($name:literal, $method:ident, $about:literal) => {
+        row!($name, AXIS, $about, |call| {
+            let axis = call.options.axis()?;
+            real!(call, |device, args| {
+                batch(
+                    device
+                        .upload(&args[0])?
+                        .$method(axis)?
+                        .download_blocking()?,
+                )
+            })
+        })
+    };
+}
+
 pub const ROWS: &[Operation] = &[
     reduction!(
         "mean",
@@ -83,6 +100,18 @@ pub const ROWS: &[Operation] = &[
         let axis = call.options.axis()?;
         of(call, |x| x.log_softmax(axis))
     }),
+    cumulation!(
+        "cumsum",
+        cumsum,
+        "the sums of the values so far, along an axis"
+    ),
+    cumulation!(
+        "cumprod",
+        cumprod,
+        "the products of the values so far, along an axis"
+    ),
+    cumulation!("cummax", cummax, "the largest value so far, along an axis"),
+    cumulation!("cummin", cummin, "the smallest value so far, along an axis"),
     row!(
         "layer_norm",
         NORM,

@@ -47,11 +47,29 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "standardize", "args": [[[2,2,8,8]]]}"#,
         "[[-1,-1,1,1]]",
     ),
+    (
+        r#"{"op": "cumsum", "args": [[[1,2,6],[],[5]]], "options": {"dtype": "i32"}}"#,
+        "[[1,3,9],[],[5]]",
+    ),
+    (
+        r#"{"op": "cumprod", "args": [[[[1,2],[3,4]]]], "options": {"rank": 2, "axis": 1}}"#,
+        "[[[1,2],[3,12]]]",
+    ),
+    (
+        r#"{"op": "cummax", "args": [[[1,3,2,"nan",4]]]}"#,
+        r#"[[1,3,3,"nan","nan"]]"#,
+    ),
+    (r#"{"op": "cummin", "args": [[[4,3,5]]]}"#, "[[4,3,3]]"),
 ];
 
 pub const REFUSED: &[Refused] = &[
     (
         r#"{"op": "softmax", "args": [[[1]]], "options": {"axis": 1}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "cumsum", "args": [[[1]]], "options": {"axis": 1}}"#,
         "argument",
         None,
     ),

@@ -5,8 +5,11 @@
 //! once or twice more from a cache (from memory for lines that are cut into tiles); one value written for each line, or
 //! all values.
 
+mod cumulate;
 mod plan;
 mod twin;
+
+pub(crate) use cumulate::{CUMULATE, Cumulate, Cumulation};
 
 use self::plan::{Lines, Plan};
 use crate::plan::{

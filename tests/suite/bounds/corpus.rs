@@ -171,6 +171,8 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("layer_norm", x.layer_norm(last, 1e-5));
     d.ran("var", x.var());
     d.ran("log_sum_exp", x.log_sum_exp_axis(0));
+    d.ran("cumsum", x.cumsum(last));
+    d.ran("cummin", x.cummin(0));
 }
 
 /// The maximum product of a pair's lengths for convolutions, because a software device is slow.

@@ -19,6 +19,7 @@ pub const KERNELS: &[&str] = &[
     "cast",
     "complex",
     "convert",
+    "cumulate",
     "fill",
     "gather",
     "join",
@@ -302,6 +303,8 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("norm2", x.norm2());
     d.ran("softmax", x.softmax(rank - 1));
     d.ran("var_axis", x.var_axis(0));
+    d.ran("cumsum", x.cumsum(0));
+    d.ran("cummax", x.cummax(rank - 1));
     d.ran("to", x.to::<f16>());
     d.ran("exp", x.exp());
     d.ran("to", x.to::<i32>());
@@ -325,6 +328,7 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("norm2", x.norm2());
     d.ran("layer_norm", x.layer_norm(0, 1e-5));
     d.ran("log_sum_exp", x.log_sum_exp());
+    d.ran("cumprod", x.cumprod(0));
     d.ran("sum", x.sum());
     d.ran("max", x.max());
     d.ran("argmin", x.argmin());

@@ -105,6 +105,7 @@ respecting! {
     "leaky_relu", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.leaky_relu(0.25));
     "rem", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.rem(7));
     "abs", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.abs());
+    "cumprod", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.cumprod(0));
     "sign", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sign());
     "square", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.square());
     "bit_and", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.bit_and(6));
@@ -286,6 +287,12 @@ depending! {
         |d, a, b| floats(d, a, b, |x, _| x.softmax(0));
     "log_softmax", [&[-2], &[-2, 0]], [&[], &[]] => [&[0.], &[-200., 0.]],
         |d, a, b| floats(d, a, b, |x, _| x.scale(100.0)?.log_softmax(0));
+    "cumsum", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[2., 2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.cumsum(0));
+    "cummax", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[2., 2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.cummax(0));
+    "cummin", [&[-2], &[-2, 0]], [&[], &[]] => [&[-2.], &[-2., -2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.cummin(0));
     "layer_norm", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[0.5, -0.5]],
         |d, a, b| floats(d, a, b, |x, _| x.layer_norm(0, 3.0));
     "standardize", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],

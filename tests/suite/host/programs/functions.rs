@@ -51,10 +51,12 @@ pub fn lines(device: &Device, n: usize) -> Result<u64> {
     sum.add(x.mean()?)?;
     sum.add(x.log_sum_exp()?)?;
     sum.add(x.standardize()?)?;
+    sum.add(x.cumsum(0)?)?;
     let x = matrices(device, n, |i| [1 + i % 3, 2 + i % 5])?;
     sum.add(x.sum_axis(0)?)?;
     sum.add(x.max_axis(1)?)?;
     sum.add(x.log_softmax(1)?)?;
     sum.add(x.layer_norm(0, 1e-5)?)?;
+    sum.add(x.cummax(0)?)?;
     sum.value()
 }
