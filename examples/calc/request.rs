@@ -166,6 +166,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
          vector along it)",
     ),
     ("eps", "a number, 1e-5 by default: added to a variance"),
+    ("k", "how many values of each line"),
+    ("q", "a number from 0, for the least value, to 1"),
     ("elements", "[index, ..]: elements by their indices"),
     (
         "inner",

@@ -343,6 +343,7 @@ fn pairs_of_matrices() {
 #[test]
 fn lines_along_axes() {
     use super::lines::{Along, Cumulate, Cumulation, Function};
+    use super::sort::{Sort, Wanted};
     use Function::{LogSumExp, Max, Softmax, Sum};
     let most = u32::MAX as usize;
     let shapes = [[0, most, most], [most, 0, most], [most, most, 0]];
@@ -367,6 +368,15 @@ fn lines_along_axes() {
             };
             let planned = cumulate.launch(&x, Some(1 << 32));
             refused_or_planned(&format!("cumsum of {x}, {axis}"), planned.map(Plan::from));
+            let sort = Sort {
+                op: "sort",
+                dtype,
+                axis: Some(axis),
+                wanted: Wanted::Places,
+                descending: false,
+            };
+            let planned = sort.launch(&x, Some(1 << 32));
+            refused_or_planned(&format!("sort of {x}, {axis}"), planned.map(Plan::from));
         }
     }
     // Results without terms count as work. Where no device holds them, no list of them is built.

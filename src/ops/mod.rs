@@ -28,6 +28,7 @@ pub(crate) mod reduce;
 pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod shape_matmul;
+pub(crate) mod sort;
 pub(crate) mod strided;
 mod traits;
 mod transpose;
@@ -78,6 +79,9 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &lines::PARTS,
     &lines::FINISH,
     &lines::CUMULATE,
+    &sort::KERNEL,
+    &sort::MERGE,
+    &sort::QUANTILE,
     &map::KERNEL,
     &map::FILL,
     &maps::KERNEL,

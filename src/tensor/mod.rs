@@ -29,6 +29,7 @@ mod reductions;
 mod run;
 mod shape_matrix;
 mod shapes;
+mod sorting;
 mod sparse;
 mod spread;
 mod stacking;

@@ -45,7 +45,7 @@ fn last(layout: &Layout) -> usize {
 }
 
 /// The results of each line, which `of` computes from its values, in the places of the values.
-fn along<S: Copy + Default, R: Copy + Default>(
+pub fn along<S: Copy + Default, R: Copy + Default>(
     x: &Ragged<S>,
     axis: usize,
     of: impl Fn(&[S]) -> Vec<R>,

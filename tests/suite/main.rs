@@ -26,6 +26,7 @@ mod corpus;
 mod correlate_max;
 mod cumulate;
 mod device;
+mod diff;
 mod elements;
 mod eval;
 mod fft;
@@ -48,6 +49,7 @@ mod minimal_shape;
 mod operators;
 mod pooling;
 mod programs;
+mod quantile;
 mod ragged;
 mod random_programs;
 mod reduce;
@@ -59,6 +61,7 @@ mod scatter;
 mod shaders;
 mod shape_matrix;
 mod shapes;
+mod sort;
 mod stacking;
 mod support;
 mod table;
@@ -91,6 +94,7 @@ const MODULES: &[Module] = &[
     ("correlate_max", correlate_max::tests),
     ("cumulate", cumulate::tests),
     ("device", device::tests),
+    ("diff", diff::tests),
     ("elements", elements::tests),
     ("eval", eval::tests),
     ("fft", fft::tests),
@@ -113,6 +117,7 @@ const MODULES: &[Module] = &[
     ("operators", operators::tests),
     ("pooling", pooling::tests),
     ("programs", random_programs::tests),
+    ("quantile", quantile::tests),
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),
     ("reference", reference::tests),
@@ -123,6 +128,7 @@ const MODULES: &[Module] = &[
     #[cfg(feature = "gpu")]
     ("shaders", shaders::tests),
     ("shapes", shapes::tests),
+    ("sort", sort::tests),
     ("stacking", stacking::tests),
     ("work", work::tests),
 ];

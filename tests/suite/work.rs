@@ -146,6 +146,17 @@ counted! {
     "cumprod", X, |d| x::<f32>(d).cumprod(0);
     "cummax", X, |d| x::<f32>(d).cummax(0);
     "cummin", X, |d| x::<f32>(d).cummin(0);
+    "diff", X - 2., |d| x::<f32>(d).diff(0);
+    "sort", 1000. * 10. + 300. * 9., |d| x::<f32>(d).sort(0);
+    "sort_descending", 1000. * 10. + 300. * 9., |d| x::<i32>(d).sort_descending(0);
+    "argsort", 1000. * 10. + 300. * 9., |d| x::<u32>(d).argsort(0);
+    "argsort_descending", 1000. * 10. + 300. * 9., |d| x::<f32>(d).argsort_descending(0);
+    "top_k", 1000. * 10. + 300. * 9., |d| Ok(x::<f32>(d).top_k_at_most(2, 0)?.0);
+    "top_k_at_most", 1000. * 10. + 300. * 9., |d| Ok(x::<f32>(d).top_k_at_most(2, 0)?.0);
+    "quantile", 1000. * 10. + 300. * 9., |d| x::<f32>(d).quantile(0.3);
+    "quantile_axis", 1000. * 10. + 300. * 9., |d| x::<f32>(d).quantile_axis(0.3, 0);
+    "median", 1000. * 10. + 300. * 9., |d| x::<f32>(d).median();
+    "median_axis", 1000. * 10. + 300. * 9., |d| x::<f32>(d).median_axis(0);
     "softmax", X, |d| x::<f32>(d).softmax(0);
     "log_softmax", X, |d| x::<f32>(d).log_softmax(0);
     "layer_norm", X, |d| x::<f32>(d).layer_norm(0, 1e-5);

@@ -35,7 +35,7 @@ macro_rules! reduction {
 }
 
 /// A method of real numbers of any type along an axis.
-macro_rules! cumulation {
+macro_rules! in_order {
     ($name:literal, $method:ident, $about:literal) => {
         row!($name, AXIS, $about, |call| {
             let axis = call.options.axis()?;
@@ -100,18 +100,58 @@ pub const ROWS: &[Operation] = &[
         let axis = call.options.axis()?;
         of(call, |x| x.log_softmax(axis))
     }),
-    cumulation!(
+    in_order!(
         "cumsum",
         cumsum,
         "the sums of the values so far, along an axis"
     ),
-    cumulation!(
+    in_order!(
         "cumprod",
         cumprod,
         "the products of the values so far, along an axis"
     ),
-    cumulation!("cummax", cummax, "the largest value so far, along an axis"),
-    cumulation!("cummin", cummin, "the smallest value so far, along an axis"),
+    in_order!("cummax", cummax, "the largest value so far, along an axis"),
+    in_order!("cummin", cummin, "the smallest value so far, along an axis"),
+    in_order!("sort", sort, "the values in order along an axis, nan last"),
+    in_order!(
+        "argsort",
+        argsort,
+        "the indices of the values in order along an axis, stable"
+    ),
+    in_order!("diff", diff, "the differences of neighbours along an axis"),
+    row!(
+        "topk",
+        &["dtype", "rank", "axis", "k"],
+        "{values, indices} of the k largest values along an axis",
+        |call| {
+            let (axis, k) = (call.options.axis()?, call.options.number("k")?);
+            real!(call, |device, args| {
+                let (values, indices) = device.upload(&args[0])?.top_k(k, axis)?;
+                let values = values.download_blocking()?.into();
+                let indices = indices.download_blocking()?.into();
+                Ok(Answer::Fields([("values", values), ("indices", indices)]))
+            })
+        }
+    ),
+    row!(
+        "quantile",
+        &["dtype", "rank", "axis", "q"],
+        "a quantile of each element, or along an axis, by linear interpolation",
+        |call| {
+            let axis = call.options.optional_axis()?;
+            let q = call.options.number("q")?;
+            of(call, |x| match axis {
+                Some(axis) => x.quantile_axis(q, axis),
+                None => x.quantile(q),
+            })
+        }
+    ),
+    reduction!(
+        "median",
+        median,
+        median_axis,
+        "the median of each element, or along an axis"
+    ),
     row!(
         "layer_norm",
         NORM,

@@ -12,7 +12,7 @@ use crate::plan::{
     Variant, check_size, params, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
-use crate::{Error, Result, host};
+use crate::{Result, host};
 
 slots! {
     struct Slots { out: Write, items: Read, x: Read, x_meta: Read, before: Read }
@@ -107,7 +107,7 @@ impl Cumulate {
             axis,
         } = self;
         let op = function.name();
-        check_axis(op, x, axis)?;
+        x.check_axis(op, axis)?;
         check_size(op, x, dtype, binding)?;
         let plan = Plan::new(op, x, Some(axis), None)?;
         let (dispatches, scratch) = self.dispatches(&plan, x);
@@ -199,18 +199,6 @@ impl Cumulate {
             dispatch("APPLY", [output, items, input, before], whole, tiles, cost),
         ]);
         (dispatches, vec![u64::from(tiles); 2])
-    }
-}
-
-/// Refuses an axis that the elements do not have.
-pub(super) fn check_axis(op: &'static str, x: &Layout, axis: usize) -> Result<()> {
-    match axis < x.rank() {
-        true => Ok(()),
-        false => Err(Error::Argument {
-            op,
-            expected: format!("an axis below the rank of {}", x.rank()),
-            got: axis.to_string(),
-        }),
     }
 }
 

@@ -10,8 +10,9 @@ mod plan;
 mod twin;
 
 pub(crate) use cumulate::{CUMULATE, Cumulate, Cumulation};
+pub(super) use plan::Lines;
 
-use self::plan::{Lines, Plan};
+use self::plan::Plan;
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
     Variant, check_size, params, slots,
@@ -339,7 +340,7 @@ impl Along {
 }
 
 /// The layout of one value per line: the shapes without the axis, or one value if no axis is left.
-fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layout> {
+pub(super) fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layout> {
     let Some(axis) = axis.filter(|_| x.rank() > 1) else {
         return Layout::uniform(x.len(), Shape::new(&[1])?).map_err(|error| error.named(op));
     };

@@ -24,7 +24,7 @@ const CLASSES: usize = WG.ilog2() as usize + 1;
 
 /// The lines of an element: their number, the values in each, and the step between those.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Lines {
+pub(in crate::ops) struct Lines {
     pub number: u64,
     pub values: usize,
     pub step: usize,
@@ -32,7 +32,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// The lines along `axis`, or the whole element as one line.
-    pub(super) fn of(x: &Layout, element: usize, axis: Option<usize>) -> Lines {
+    pub(in crate::ops) fn of(x: &Layout, element: usize, axis: Option<usize>) -> Lines {
         let Some(axis) = axis.filter(|_| x.rank() > 1) else {
             return Lines {
                 number: 1,

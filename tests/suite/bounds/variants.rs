@@ -255,7 +255,7 @@ pub fn functions(device: &Device) {
         }
         for axis in 0..left.rank() {
             for x in &x {
-                cumulated(d, x, axis);
+                in_order(d, x, axis);
             }
         }
         for (kind, to) in [
@@ -276,19 +276,25 @@ pub fn functions(device: &Device) {
     }
 }
 
-/// Every cumulation of a type that has them.
-fn cumulated(d: &mut Draw<'_>, x: &Value, axis: usize) {
+/// Every cumulation and sort of a type that has them.
+fn in_order(d: &mut Draw<'_>, x: &Value, axis: usize) {
     fn all<T: Real>(d: &mut Draw<'_>, x: &Tensor<T>, axis: usize) {
         d.ran("cumsum", x.cumsum(axis));
         d.ran("cumprod", x.cumprod(axis));
         d.ran("cummax", x.cummax(axis));
         d.ran("cummin", x.cummin(axis));
+        d.ran("diff", x.diff(axis));
+        d.ran("sort", x.sort(axis));
+        d.ran("argsort", x.argsort(axis));
     }
     match x {
         Value::F32(x) => all(d, x, axis),
         Value::I32(x) => all(d, x, axis),
         Value::U32(x) => all(d, x, axis),
-        Value::F16(_) | Value::C32(_) => {}
+        Value::F16(x) => {
+            d.ran("diff", x.diff(axis));
+        }
+        Value::C32(_) => {}
     }
 }
 

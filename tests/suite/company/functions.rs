@@ -230,6 +230,11 @@ fn cumulations(device: &Device, picked: &[usize]) -> Rows {
             bytes(&x.cumprod(axis).unwrap()),
             bytes(&x.cummax(axis).unwrap()),
             bytes(&whole.cumsum(axis).unwrap()),
+            bytes(&x.diff(axis).unwrap()),
+            bytes(&x.sort(axis).unwrap()),
+            bytes(&whole.argsort(axis).unwrap()),
+            bytes(&x.quantile_axis(0.3, axis).unwrap()),
+            bytes(&x.top_k_at_most(3, axis).unwrap().1),
         ]
     }))
 }

@@ -293,6 +293,28 @@ depending! {
         |d, a, b| integers(d, a, b, |x, _| x.cummax(0));
     "cummin", [&[-2], &[-2, 0]], [&[], &[]] => [&[-2.], &[-2., -2.]],
         |d, a, b| integers(d, a, b, |x, _| x.cummin(0));
+    "diff", [&[2], &[2, 0]], [&[], &[]] => [&[], &[-2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.diff(0));
+    "sort", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[0., 2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.sort(0));
+    "sort_descending", [&[-2], &[-2, 0]], [&[], &[]] => [&[-2.], &[0., -2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.sort_descending(0));
+    "argsort", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[1., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argsort(0));
+    "argsort_descending", [&[-2], &[-2, 0]], [&[], &[]] => [&[0.], &[1., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argsort_descending(0));
+    "top_k", [&[-2], &[-2, 0]], [&[], &[]] => [&[-2.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| Ok(x.top_k(1, 0)?.0));
+    "top_k_at_most", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[0., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| Ok(x.top_k_at_most(2, 0)?.1));
+    "quantile", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.quantile(0.5));
+    "quantile_axis", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.quantile_axis(0.5, 0));
+    "median", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.median());
+    "median_axis", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.median_axis(0));
     "layer_norm", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[0.5, -0.5]],
         |d, a, b| floats(d, a, b, |x, _| x.layer_norm(0, 3.0));
     "standardize", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],
