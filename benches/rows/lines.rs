@@ -119,6 +119,21 @@ const ROWS: &[Job] = &[
         exact: cumsum,
     },
     Job {
+        name: "lines/sort-ragged",
+        data: "elements of 1 to 4096, uniform, seed 12",
+        aim: 10.0,
+        layout: |size| {
+            let mut random = fastrand::Rng::with_seed(12);
+            Layout::from_lengths(until(size.values / 4, || random.usize(1..=4096)))
+        },
+        run: |x| x.sort(0),
+        exact: |x| {
+            let mut x = x.to_vec();
+            x.sort_unstable_by(f64::total_cmp);
+            x
+        },
+    },
+    Job {
         name: "lines/mean-columns",
         data: "means of the columns of matrices of 1024 columns, seed 12",
         aim: 80.0,
