@@ -7,9 +7,6 @@ use crate::ops::{Op, strided};
 use crate::ragged::{Real, Scalar};
 use crate::{Error, Result};
 
-/// The name of both forms in errors.
-const TOP_K: &str = "top_k";
-
 impl<T: Real> Tensor<T> {
     /// The values of each line along an axis, from the smallest to the largest.
     ///
@@ -113,11 +110,12 @@ impl<T: Real> Tensor<T> {
     /// [`Length`](crate::Error::Length) with the first element that has fewer than k values along the axis;
     /// [`SizeOverflow`](crate::Error::SizeOverflow); and those of [`sort`](Self::sort).
     pub fn top_k(&self, k: usize, axis: usize) -> Result<(Tensor<T>, Tensor<u32>)> {
-        self.layout.check_axis(TOP_K, axis)?;
+        const OP: &str = "top_k";
+        self.layout.check_axis(OP, axis)?;
         let extent = |element| strided::extent_of(&self.layout, element, axis) as usize;
         match (0..self.len()).find(|&element| extent(element) < k) {
-            Some(element) => Err(Error::length(TOP_K, element, k, extent(element))),
-            None => self.top_k_at_most(k, axis),
+            Some(element) => Err(Error::length(OP, element, k, extent(element))),
+            None => self.largest(OP, k, axis),
         }
     }
 
@@ -135,12 +133,16 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// Those of [`sort`](Self::sort).
     pub fn top_k_at_most(&self, k: usize, axis: usize) -> Result<(Tensor<T>, Tensor<u32>)> {
-        self.layout.check_axis(TOP_K, axis)?;
-        let first = strided::layout(TOP_K, self.len(), self.layout.rank(), |element, i| {
+        self.largest("top_k_at_most", k, axis)
+    }
+
+    fn largest(&self, op: &'static str, k: usize, axis: usize) -> Result<(Tensor<T>, Tensor<u32>)> {
+        self.layout.check_axis(op, axis)?;
+        let first = strided::layout(op, self.len(), self.layout.rank(), |element, i| {
             let extent = strided::extent_of(&self.layout, element, i);
             extent.min(if i == axis { k as u64 } else { extent })
         })?;
-        let sort = self.sorting(TOP_K, Some(axis), Wanted::Both, true);
+        let sort = self.sorting(op, Some(axis), Wanted::Both, true);
         let (values, places) = Call::new(&self.device, sort, &[self.operand()]).two::<T, u32>()?;
         Ok((values.resize(&first)?, places.resize(&first)?))
     }
