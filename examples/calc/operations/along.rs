@@ -124,7 +124,10 @@ pub const ROWS: &[Operation] = &[
         &["dtype", "rank", "axis", "k"],
         "{values, indices} of the k largest values along an axis",
         |call| {
-            let (axis, k) = (call.options.axis()?, call.options.number("k")?);
+            let (axis, k) = (
+                call.options.axis()?,
+                call.options.number::<u32>("k")? as usize,
+            );
             real!(call, |device, args| {
                 let (values, indices) = device.upload(&args[0])?.top_k(k, axis)?;
                 let values = values.download_blocking()?.into();
@@ -139,7 +142,7 @@ pub const ROWS: &[Operation] = &[
         "a quantile of each element, or along an axis, by linear interpolation",
         |call| {
             let axis = call.options.optional_axis()?;
-            let q = call.options.number("q")?;
+            let q = f64::from(call.options.number::<f32>("q")?);
             of(call, |x| match axis {
                 Some(axis) => x.quantile_axis(q, axis),
                 None => x.quantile(q),
