@@ -1,4 +1,5 @@
-// The largest value (MAX) or the mean (MEAN) of every window along the last one or two axes.
+// The largest value (MAX) or the mean (MEAN) of every window along the last one or two axes, or the difference of its
+// last and its first value (DIFF).
 //
 // An element consists of planes of its last two axes, which are pooled one by one; a vector is one row. A window of one
 // axis has one row and a stride of one row. Result (row, column) of a plane is that of the window of p.window_rows x
@@ -105,14 +106,27 @@ fn pooled(begin: u32, width: u32) -> u32 {
     return bits_of_key(top);
 }
 #else
-fn value_at(i: u32) -> f32 {
 #if F16
+fn value_at(i: u32) -> f32 {
     return half_of(x[i / 2u], i);
+}
 #else
+fn value_at(i: u32) -> E {
     return x[i];
+}
+#endif
+
+#if DIFF
+fn pooled(begin: u32, width: u32) -> u32 {
+    let end = begin + (p.window_rows - 1u) * width + (p.window_columns - 1u);
+    let change = value_at(end) - value_at(begin);
+#if F16
+    return half_bits(change);
+#else
+    return bitcast<u32>(change);
 #endif
 }
-
+#else
 // First the sums of rows, which keeps chains of additions short.
 fn pooled(begin: u32, width: u32) -> u32 {
     var sum = 0.0;
@@ -139,6 +153,7 @@ fn pooled(begin: u32, width: u32) -> u32 {
     return bitcast<u32>(mean);
 #endif
 }
+#endif
 #endif
 
 fn value_of(v: u32, tile: Tile) -> u32 {

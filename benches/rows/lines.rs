@@ -110,6 +110,37 @@ const ROWS: &[Job] = &[
         exact: softmax,
     },
     Job {
+        name: "lines/cumsum-ragged",
+        data: "elements of 1 to 2048, uniform, seed 12",
+        aim: 85.0,
+        layout: ragged,
+        run: Run::Floats(|x| x.cumsum(0)),
+        exact: cumsum,
+    },
+    Job {
+        name: "lines/cumsum-one",
+        data: "one element, seed 12",
+        aim: 85.0,
+        layout: |size| Layout::from_lengths([size.values]),
+        run: Run::Floats(|x| x.cumsum(0)),
+        exact: cumsum,
+    },
+    Job {
+        name: "lines/sort-ragged",
+        data: "elements of 1 to 4096, uniform, seed 12",
+        aim: 10.0,
+        layout: |size| {
+            let mut random = fastrand::Rng::with_seed(12);
+            Layout::from_lengths(until(size.values / 4, || random.usize(1..=4096)))
+        },
+        run: Run::Floats(|x| x.sort(0)),
+        exact: |x| {
+            let mut x = x.to_vec();
+            x.sort_unstable_by(f64::total_cmp);
+            x
+        },
+    },
+    Job {
         name: "lines/mean-columns",
         data: "means of the columns of matrices of 1024 columns, seed 12",
         aim: 80.0,
@@ -204,6 +235,15 @@ fn softmax(x: &[f64]) -> Vec<f64> {
     x.iter().map(|x| (x - top).exp() / sum).collect()
 }
 
+fn cumsum(x: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    let next = |x: &f64| {
+        sum += x;
+        sum
+    };
+    x.iter().map(next).collect()
+}
+
 fn layer_norm(x: &[f64]) -> Vec<f64> {
     let (mean, root) = (mean(x), (var(x) + 1e-5).sqrt());
     x.iter().map(|x| (x - mean) / root).collect()
@@ -215,12 +255,13 @@ fn argmax(x: &[f64]) -> Vec<f64> {
     vec![place.map_or(f64::NAN, |place| place as f64)]
 }
 
-/// Whether every line has the expected result, up to relative and absolute errors.
+/// Whether every line has the expected result, up to relative and absolute errors, and a share of the sum of
+/// magnitudes of the line.
 fn check(
     x: &Ragged<f32>,
     y: &Ragged<f32>,
     exact: fn(&[f64]) -> Vec<f64>,
-    [relative, absolute]: [f64; 2],
+    [relative, absolute, share]: [f64; 3],
 ) -> Check {
     let width = match x.layout().rank() {
         1 => None,
@@ -235,8 +276,9 @@ fn check(
             .zip(y.chunks(if reduced { 1 } else { width }));
         lines.into_iter().find_map(|(x, y)| {
             let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
+            let slack = absolute + share * x.iter().map(|x| x.abs()).sum::<f64>();
             let near =
-                |(y, e): &(&f32, f64)| (f64::from(**y) - e).abs() <= relative * e.abs() + absolute;
+                |(y, e): &(&f32, f64)| (f64::from(**y) - e).abs() <= relative * e.abs() + slack;
             let mut both = y.iter().zip(exact(&x));
             both.find(|both| !near(both)).map(|(y, e)| (*y, e))
         })
@@ -299,8 +341,9 @@ fn measured<T: Scalar, R: Scalar>(
     let y = y.download_blocking()?.cast(wide_result)?;
     let x = x.cast(wide)?;
     let errors = match job.run {
-        Run::Halves(_) => [2e-3, 1e-6],
-        _ => [1e-4, 1e-6],
+        Run::Halves(_) => [2e-3, 1e-6, 0.0],
+        _ if job.name.starts_with("lines/cumsum") => [1e-4, 1e-6, 1e-6],
+        _ => [1e-4, 1e-6, 0.0],
     };
     let check = match job.name {
         "lines/mean-columns" => check_columns(&x, &y),

@@ -174,6 +174,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "a number of groups: of channels, 1 by default; or of elements, by default as many as labels need",
     ),
     ("labels", "[group, ..]: the group of each element"),
+    ("k", "how many values of each line"),
+    ("q", "a number from 0, for the least value, to 1"),
     ("elements", "[index, ..]: elements by their indices"),
     (
         "inner",

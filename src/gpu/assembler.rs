@@ -54,6 +54,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "lines",
     "loads",
     "log",
+    "merges",
     "modes",
     "nan",
     "order",

@@ -353,7 +353,8 @@ fn pairs_of_matrices() {
 /// Lines along every axis, including 2³² − 1 lines without values.
 #[test]
 fn lines_along_axes() {
-    use super::lines::{Along, Function};
+    use super::lines::{Along, Cumulate, Cumulation, Function};
+    use super::sort::{Sort, Wanted};
     use Function::{LogSumExp, Mean, Softmax};
     let most = u32::MAX as usize;
     let shapes = [[0, most, most], [most, 0, most], [most, most, 0]];
@@ -383,6 +384,27 @@ fn lines_along_axes() {
                 let what = format!("{reduce:?} of {x}");
                 refused_or_planned(&what, reduce.launch(&x, Some(1 << 32)).map(Plan::from));
             }
+        }
+    }
+    for x in series().into_iter().chain(matrices()) {
+        for axis in 0..x.rank() {
+            let (function, dtype) = (Cumulation::Sum, DType::F32);
+            let cumulate = Cumulate {
+                function,
+                dtype,
+                axis,
+            };
+            let planned = cumulate.launch(&x, Some(1 << 32));
+            refused_or_planned(&format!("cumsum of {x}, {axis}"), planned.map(Plan::from));
+            let sort = Sort {
+                op: "sort",
+                dtype,
+                axis: Some(axis),
+                wanted: Wanted::Places,
+                descending: false,
+            };
+            let planned = sort.launch(&x, Some(1 << 32));
+            refused_or_planned(&format!("sort of {x}, {axis}"), planned.map(Plan::from));
         }
     }
     // Results without terms count as work. Where no device holds them, no list of them is built.

@@ -28,6 +28,7 @@ pub(crate) mod reduce;
 pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod shape_matmul;
+pub(crate) mod sort;
 pub(crate) mod strided;
 mod traits;
 mod transpose;
@@ -77,6 +78,10 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &lines::KERNEL,
     &lines::PARTS,
     &lines::FINISH,
+    &lines::CUMULATE,
+    &sort::KERNEL,
+    &sort::MERGE,
+    &sort::QUANTILE,
     &map::KERNEL,
     &map::FILL,
     &maps::KERNEL,

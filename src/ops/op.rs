@@ -3,7 +3,7 @@
 use super::traits::Traits;
 use super::{
     ambient, bsr, cast, conv, convert, correlate_max, eval, fft, gather, kron, lines, map, maps,
-    matmul, pooling, reduce, scatter, select, shape_matmul, strided,
+    matmul, pooling, reduce, scatter, select, shape_matmul, sort, strided,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -26,6 +26,9 @@ pub(crate) enum Op {
     Broadcast(ambient::Broadcast),
     Concat(ambient::Concat),
     Along(lines::Along),
+    Cumulate(lines::Cumulate),
+    Sort(sort::Sort),
+    Quantile(sort::Quantile),
     Reduce(reduce::Reduce),
     ReducePairs(reduce::ReducePairs),
     Conv(conv::Conv),
@@ -128,6 +131,9 @@ impl Op {
             Op::Select(select) => select.launch(inputs[0])?.into(),
             Op::Reorder(reorder) => reorder.launch(inputs[0])?.into(),
             Op::SortByLength(sort) => sort.plan(inputs[0])?,
+            Op::Cumulate(cumulate) => cumulate.launch(inputs[0], device.binding)?.into(),
+            Op::Sort(sort) => sort.launch(inputs[0], device.binding)?.into(),
+            Op::Quantile(quantile) => quantile.launch(inputs[0], device.binding)?.into(),
             Op::Along(along) => along.launch(inputs[0], device.binding)?.into(),
             Op::Join(join) => join.launch(inputs)?.into(),
             Op::ShapeMatmul(matmul) => matmul.plan(inputs, device)?,

@@ -1,4 +1,5 @@
-//! Pooling: the largest value, or the mean, of every window along the last one or two axes.
+//! Pooling: the largest value, or the mean, of every window along the last one or two axes; and differences, whose
+//! windows are two neighbours.
 //!
 //! The results lie on the positions of a valid correlation with the window, every s-th of them along each axis. A
 //! window is read as it is placed: there is no copy of all windows.
@@ -42,7 +43,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     constants: &[],
     variants: variants![
         F32 "MAX", I32 "MAX", U32 "MAX", F16 "MAX",
-        F32 "MEAN", F16 "MEAN"
+        F32 "MEAN", F16 "MEAN",
+        F32 "DIFF", U32 "DIFF", F16 "DIFF"
     ],
 };
 
@@ -58,6 +60,8 @@ pub(crate) enum Kind {
     /// The largest value. NaN is larger than any number, and −0 is smaller than 0.
     Max,
     Mean,
+    /// The last value minus the first.
+    Diff,
 }
 
 /// One number for each axis of a window, as the caller gave them.
@@ -111,6 +115,7 @@ impl Pool {
         match self.kind {
             Kind::Max => "max_pool",
             Kind::Mean => "mean_pool",
+            Kind::Diff => "diff",
         }
     }
 
@@ -169,11 +174,17 @@ impl Pool {
         let flag = match self.kind {
             Kind::Max => "MAX",
             Kind::Mean => "MEAN",
+            Kind::Diff => "DIFF",
+        };
+        let kernel_type = match (self.kind, dtype) {
+            // Differences of integers do not depend on the sign.
+            (Kind::Diff, DType::I32) => DType::U32,
+            _ => dtype,
         };
         let [total_param, elements, tile_param] = [total, y.len(), tile].map(|n| n as u32);
         let number = Param::U32;
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(dtype, &[flag])),
+            (&KERNEL, KERNEL.variant(kernel_type, &[flag])),
             Slots {
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),
@@ -205,6 +216,12 @@ impl Pool {
             (Kind::Max, DType::F16) => max::<f16>(args, placed),
             (Kind::Mean, DType::F32) => mean(args, placed, |x: f32| x, |x| x),
             (Kind::Mean, DType::F16) => mean(args, placed, f16::to_f32, f16::from_f32),
+            (Kind::Diff, DType::F32) => diff(args, placed, |x: f32, y| x - y),
+            (Kind::Diff, DType::I32) => diff(args, placed, i32::wrapping_sub),
+            (Kind::Diff, DType::U32) => diff(args, placed, u32::wrapping_sub),
+            (Kind::Diff, DType::F16) => diff(args, placed, |x: f16, y| {
+                f16::from_f32(x.to_f32() - y.to_f32())
+            }),
             // The methods' bounds exclude other types.
             _ => unreachable!("no pooling"),
         });
@@ -245,6 +262,14 @@ fn mean<T: Scalar>(
     each(args, windows, |rows: Rows<'_, T>| {
         let row = |sum: f32, row: &[T]| sum + row.iter().fold(0.0, |sum, &x| sum + wide(x));
         narrow(rows.fold(0.0, row) / count)
+    });
+}
+
+fn diff<T: Scalar>(args: &mut CpuArgs<'_>, windows: Windows, minus: fn(T, T) -> T) {
+    each(args, windows, |rows: Rows<'_, T>| {
+        let [down, along] = rows.extents.map(|extent| extent - 1);
+        let end = rows.begin + down * rows.width + along;
+        minus(rows.x[end], rows.x[rows.begin])
     });
 }
 

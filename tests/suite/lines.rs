@@ -195,7 +195,7 @@ impl Function {
 }
 
 /// The positions of each line's values in an element of this shape, in the order of the results.
-fn places(shape: &[u32], axis: Option<usize>) -> Vec<Vec<usize>> {
+pub fn places(shape: &[u32], axis: Option<usize>) -> Vec<Vec<usize>> {
     let size = |extents: &[u32]| extents.iter().map(|&e| e as usize).product::<usize>();
     let Some(axis) = axis else {
         return vec![(0..size(shape)).collect()];
@@ -262,7 +262,7 @@ fn check(device: &Device, what: &str, function: Function, x: &Ragged<f32>, axis:
     assert_within(format!("{function:?} {what}"), &got, &values, &bounds);
 }
 
-fn batch(seed: &str, shapes: &[&[usize]]) -> Ragged<f32> {
+pub fn batch(seed: &str, shapes: &[&[usize]]) -> Ragged<f32> {
     let mut random = rng(seed);
     let shapes: Vec<Shape> = shapes.iter().map(|s| Shape::new(s).unwrap()).collect();
     let layout = Layout::from_shapes(shapes[0].rank(), shapes).unwrap();

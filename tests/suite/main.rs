@@ -25,7 +25,9 @@ mod conv_plan;
 mod cookbook;
 mod corpus;
 mod correlate_max;
+mod cumulate;
 mod device;
+mod diff;
 mod elements;
 mod eval;
 mod fft;
@@ -48,6 +50,7 @@ mod minimal_shape;
 mod operators;
 mod pooling;
 mod programs;
+mod quantile;
 mod ragged;
 mod random_programs;
 mod reduce;
@@ -59,6 +62,7 @@ mod scatter;
 mod shaders;
 mod shape_matrix;
 mod shapes;
+mod sort;
 mod stacking;
 mod sums;
 mod support;
@@ -91,7 +95,9 @@ const MODULES: &[Module] = &[
     ("cookbook", cookbook::tests),
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),
+    ("cumulate", cumulate::tests),
     ("device", device::tests),
+    ("diff", diff::tests),
     ("elements", elements::tests),
     ("eval", eval::tests),
     ("fft", fft::tests),
@@ -114,6 +120,7 @@ const MODULES: &[Module] = &[
     ("operators", operators::tests),
     ("pooling", pooling::tests),
     ("programs", random_programs::tests),
+    ("quantile", quantile::tests),
     ("ragged", ragged::tests),
     ("reduce", reduce::tests),
     ("reference", reference::tests),
@@ -124,6 +131,7 @@ const MODULES: &[Module] = &[
     #[cfg(feature = "gpu")]
     ("shaders", shaders::tests),
     ("shapes", shapes::tests),
+    ("sort", sort::tests),
     ("stacking", stacking::tests),
     ("sums", sums::tests),
     ("work", work::tests),

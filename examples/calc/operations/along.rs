@@ -1,6 +1,8 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
-use super::{Call, Grows, Operation, UNARY, batch};
+use super::{Answer, Call, Grows, Operation, UNARY, batch};
+use vsla::Tensor;
+
 use crate::batch::Args;
 use crate::failure::{Failure, Result};
 
@@ -26,6 +28,18 @@ macro_rules! of {
     }};
 }
 
+/// The result of a method of the argument, in f32.
+fn of_floats(
+    call: &mut Call<'_>,
+    run: impl FnOnce(&Tensor<f32>) -> vsla::Result<Tensor<f32>>,
+) -> Result<Answer> {
+    let device = call.device()?;
+    let Args::F32(args) = &call.args else {
+        return Err(Failure::request("dtype: this operation takes f32"));
+    };
+    batch(run(&device.upload(&args[0])?)?.download_blocking()?)
+}
+
 macro_rules! row {
     ($name:literal, $options:expr, $about:literal, $run:expr) => {
         Operation {
@@ -47,6 +61,23 @@ macro_rules! reduction {
             of!(call, |x| match axis {
                 Some(axis) => x.$along(axis),
                 None => x.$whole(),
+            })
+        })
+    };
+}
+
+/// A method of real numbers of any type along an axis.
+macro_rules! in_order {
+    ($name:literal, $method:ident, $about:literal) => {
+        row!($name, AXIS, $about, |call| {
+            let axis = call.options.axis()?;
+            real!(call, |device, args| {
+                batch(
+                    device
+                        .upload(&args[0])?
+                        .$method(axis)?
+                        .download_blocking()?,
+                )
             })
         })
     };
@@ -97,6 +128,67 @@ pub const ROWS: &[Operation] = &[
         let axis = call.options.axis()?;
         of!(call, |x| x.log_softmax(axis))
     }),
+    in_order!(
+        "cumsum",
+        cumsum,
+        "the sums of the values so far, along an axis"
+    ),
+    in_order!(
+        "cumprod",
+        cumprod,
+        "the products of the values so far, along an axis"
+    ),
+    in_order!("cummax", cummax, "the largest value so far, along an axis"),
+    in_order!("cummin", cummin, "the smallest value so far, along an axis"),
+    in_order!("sort", sort, "the values in order along an axis, nan last"),
+    in_order!(
+        "argsort",
+        argsort,
+        "the indices of the values in order along an axis, stable"
+    ),
+    in_order!("diff", diff, "the differences of neighbours along an axis"),
+    row!(
+        "topk",
+        &["dtype", "rank", "axis", "k"],
+        "{values, indices} of the k largest values along an axis",
+        |call| {
+            let (axis, k) = (
+                call.options.axis()?,
+                call.options.number::<u32>("k")? as usize,
+            );
+            real!(call, |device, args| {
+                let (values, indices) = device.upload(&args[0])?.top_k(k, axis)?;
+                let values = values.download_blocking()?.into();
+                let indices = indices.download_blocking()?.into();
+                Ok(Answer::Fields([("values", values), ("indices", indices)]))
+            })
+        }
+    ),
+    row!(
+        "quantile",
+        &["dtype", "rank", "axis", "q"],
+        "a quantile of each element, or along an axis, by linear interpolation",
+        |call| {
+            let axis = call.options.optional_axis()?;
+            let q = f64::from(call.options.number::<f32>("q")?);
+            of_floats(call, |x| match axis {
+                Some(axis) => x.quantile_axis(q, axis),
+                None => x.quantile(q),
+            })
+        }
+    ),
+    row!(
+        "median",
+        AXIS,
+        "the median of each element, or along an axis",
+        |call| {
+            let axis = call.options.optional_axis()?;
+            of_floats(call, |x| match axis {
+                Some(axis) => x.median_axis(axis),
+                None => x.median(),
+            })
+        }
+    ),
     row!(
         "layer_norm",
         NORM,

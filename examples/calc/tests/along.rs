@@ -55,11 +55,63 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "standardize", "args": [[[2,2,8,8]]]}"#,
         "[[-1,-1,1,1]]",
     ),
+    (
+        r#"{"op": "cumsum", "args": [[[1,2,6],[],[5]]], "options": {"dtype": "i32"}}"#,
+        "[[1,3,9],[],[5]]",
+    ),
+    (
+        r#"{"op": "cumprod", "args": [[[[1,2],[3,4]]]], "options": {"rank": 2, "axis": 1}}"#,
+        "[[[1,2],[3,12]]]",
+    ),
+    (
+        r#"{"op": "cummax", "args": [[[1,3,2,"nan",4]]]}"#,
+        r#"[[1,3,3,"nan","nan"]]"#,
+    ),
+    (r#"{"op": "cummin", "args": [[[4,3,5]]]}"#, "[[4,3,3]]"),
+    (
+        r#"{"op": "sort", "args": [[[3,"nan",1,2],[],[5]]]}"#,
+        r#"[[1,2,3,"nan"],[],[5]]"#,
+    ),
+    (
+        r#"{"op": "argsort", "args": [[[[3,1],[3,0]]]], "options": {"rank": 2, "axis": 0, "dtype": "i32"}}"#,
+        "[[[0,1],[1,0]]]",
+    ),
+    (
+        r#"{"op": "topk", "args": [[[3,1,4],[2,7]]], "options": {"k": 2, "dtype": "i32"}}"#,
+        r#"{"values":[[4,3],[7,2]],"indices":[[2,0],[1,0]]}"#,
+    ),
+    (
+        r#"{"op": "quantile", "args": [[[4,1,2],[]]], "options": {"q": 0.25}}"#,
+        r#"[[1.5],["nan"]]"#,
+    ),
+    (
+        r#"{"op": "median", "args": [[[[1,5,9],[2,4,3]]]], "options": {"rank": 2, "axis": 1}}"#,
+        "[[5,3]]",
+    ),
+    (
+        r#"{"op": "diff", "args": [[[1,4,9],[5],[]]], "options": {"dtype": "i32"}}"#,
+        "[[3,5],[],[]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[
     (
         r#"{"op": "softmax", "args": [[[1]]], "options": {"axis": 1}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "topk", "args": [[[1,2],[3]]], "options": {"k": 2}}"#,
+        "length",
+        Some(1),
+    ),
+    (
+        r#"{"op": "quantile", "args": [[[1]]], "options": {"q": 2}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "cumsum", "args": [[[1]]], "options": {"axis": 1}}"#,
         "argument",
         None,
     ),

@@ -5,11 +5,13 @@
 //! once or twice more from a cache (from memory for lines that are cut into tiles); one value written for each line, or
 //! all values.
 
+mod cumulate;
 mod plan;
 mod twin;
 
 use half::f16;
 
+pub(crate) use self::cumulate::{CUMULATE, Cumulate, Cumulation};
 pub(crate) use self::plan::{CUT, Kind, Lines, Plan, TILE};
 use crate::ops::{convert, strided};
 use crate::plan::{

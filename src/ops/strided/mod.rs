@@ -21,7 +21,7 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, MAX_RANK};
 
 pub(crate) use rules::{How, Strided, check_axes, check_flip, check_transpose};
-pub(super) use rules::{extent_of, layout};
+pub(crate) use rules::{extent_of, layout};
 pub(crate) use stacks::Groups;
 pub(crate) use views::View;
 

@@ -7,7 +7,7 @@ use crate::ragged::{DType, Layout, MAX_RANK};
 use crate::{Error, Result, host};
 
 /// A layout of `elements` elements of these extents.
-pub(in crate::ops) fn layout(
+pub(crate) fn layout(
     op: &'static str,
     elements: usize,
     rank: usize,
@@ -38,7 +38,7 @@ pub(in crate::ops) fn layout(
 }
 
 /// The extent of an element of `x` along an axis.
-pub(in crate::ops) fn extent_of(x: &Layout, element: usize, axis: usize) -> u64 {
+pub(crate) fn extent_of(x: &Layout, element: usize, axis: usize) -> u64 {
     match x.rank() {
         1 => x.length(element) as u64,
         rank => u64::from(x.extents()[element * rank + axis]),

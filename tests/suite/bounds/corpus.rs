@@ -173,6 +173,13 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("layer_norm", x.layer_norm(last, 1e-5));
     d.ran("var", x.var());
     d.ran("log_sum_exp", x.log_sum_exp_axis(0));
+    d.ran("cumsum", x.cumsum(last));
+    d.ran("cummin", x.cummin(0));
+    d.ran("diff", half.diff(last));
+    d.ran("sort", x.sort(last));
+    d.ran("quantile", x.quantile(0.3));
+    d.ran("median", x.median_axis(0));
+    d.ran("argsort", x.argsort(0));
 }
 
 /// The maximum product of a pair's lengths for convolutions, because a software device is slow.

@@ -19,6 +19,7 @@ pub const KERNELS: &[&str] = &[
     "cast",
     "complex",
     "convert",
+    "cumulate",
     "fill",
     "gather",
     "join",
@@ -28,6 +29,7 @@ pub const KERNELS: &[&str] = &[
     "map",
     "map_table",
     "pooling",
+    "quantile",
     "reduce",
     "reduce_finish",
     "reduce_lines",
@@ -37,6 +39,8 @@ pub const KERNELS: &[&str] = &[
     "reduce_tiles",
     "scatter_add",
     "select",
+    "sort",
+    "sort_merge",
     "strided",
     "strided_boxes",
     "transpose",
@@ -338,6 +342,13 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("norm2", x.norm2());
     d.ran("softmax", x.softmax(rank - 1));
     d.ran("var_axis", x.var_axis(0));
+    d.ran("cumsum", x.cumsum(0));
+    d.ran("diff", x.diff(0));
+    d.ran("sort", x.sort(rank - 1));
+    d.ran("top_k", x.top_k_at_most(2, 0));
+    d.ran("median", x.median_axis(0));
+    d.ran("argsort", x.argsort(0));
+    d.ran("cummax", x.cummax(rank - 1));
     d.ran("to", x.to::<f16>());
     d.ran("exp", x.exp());
     d.ran("to", x.to::<i32>());
@@ -375,6 +386,9 @@ fn floats(d: &mut Draw<'_>) {
     reduced(d, &words);
     d.ran("layer_norm", x.layer_norm(0, 1e-5));
     d.ran("log_sum_exp", x.log_sum_exp());
+    d.ran("cumprod", x.cumprod(0));
+    d.ran("sort", x.sort(0));
+    d.ran("argsort", x.argsort_descending(0));
     d.ran("sum", x.sum());
     d.ran("max", x.max());
     d.ran("argmin", x.argmin());

@@ -7,7 +7,7 @@ use libtest_mimic::Arguments;
 use vsla::{
     BsrTensor, Complex32, Device, Layout, Shape, Tensor, Topology,
     product::Tier,
-    scalar::{Factor, Float},
+    scalar::{Factor, Float, Real},
 };
 
 use super::{Draw, ON_MATRICES};
@@ -253,6 +253,11 @@ pub fn functions(device: &Device) {
                 d.ran("line", Values::Line(name, axis).apply(device, &[&x[0]]));
             }
         }
+        for axis in 0..left.rank() {
+            for x in &x {
+                in_order(d, x, axis);
+            }
+        }
         for (kind, to) in [
             (0, I32),
             (0, U32),
@@ -268,6 +273,28 @@ pub fn functions(device: &Device) {
             d.ran("cast", Values::Cast(to).apply(device, &[&x[kind]]));
         }
         assert_within(device);
+    }
+}
+
+/// Every cumulation and sort of a type that has them.
+fn in_order(d: &mut Draw<'_>, x: &Value, axis: usize) {
+    fn all<T: Real>(d: &mut Draw<'_>, x: &Tensor<T>, axis: usize) {
+        d.ran("cumsum", x.cumsum(axis));
+        d.ran("cumprod", x.cumprod(axis));
+        d.ran("cummax", x.cummax(axis));
+        d.ran("cummin", x.cummin(axis));
+        d.ran("diff", x.diff(axis));
+        d.ran("sort", x.sort(axis));
+        d.ran("argsort", x.argsort(axis));
+    }
+    match x {
+        Value::F32(x) => all(d, x, axis),
+        Value::I32(x) => all(d, x, axis),
+        Value::U32(x) => all(d, x, axis),
+        Value::F16(x) => {
+            d.ran("diff", x.diff(axis));
+        }
+        Value::C32(_) => {}
     }
 }
 

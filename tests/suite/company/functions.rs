@@ -40,6 +40,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         run: lines,
     },
     Subject {
+        name: "cumulations",
+        count: EXTENTS.len(),
+        run: cumulations,
+    },
+    Subject {
         name: "pooling",
         count: EXTENTS.len(),
         run: pooling,
@@ -215,6 +220,23 @@ fn lines(device: &Device, picked: &[usize]) -> Rows {
     ];
     let lines = lines.map(|line| rows(device, &line, &[&x]));
     beside(lines.chain(own.map(|result| bytes(&result.unwrap()))))
+}
+
+fn cumulations(device: &Device, picked: &[usize]) -> Rows {
+    let (x, whole) = (batch(device, picked, 1), integers(device, picked, 2));
+    beside([0, 1].into_iter().flat_map(|axis| {
+        [
+            bytes(&x.cumsum(axis).unwrap()),
+            bytes(&x.cumprod(axis).unwrap()),
+            bytes(&x.cummax(axis).unwrap()),
+            bytes(&whole.cumsum(axis).unwrap()),
+            bytes(&x.diff(axis).unwrap()),
+            bytes(&x.sort(axis).unwrap()),
+            bytes(&whole.argsort(axis).unwrap()),
+            bytes(&x.quantile_axis(0.3, axis).unwrap()),
+            bytes(&x.top_k_at_most(3, axis).unwrap().1),
+        ]
+    }))
 }
 
 /// Windows that overlap, that do not, and that are longer than some elements.

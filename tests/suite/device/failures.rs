@@ -103,6 +103,9 @@ const MORE_OPS: &[(&str, Op)] = &[
     ("softmax", |x, _| {
         x.softmax(0)?.download_blocking().map(drop)
     }),
+    ("cumsum", |x, _| x.cumsum(0)?.download_blocking().map(drop)),
+    ("median", |x, _| x.median()?.download_blocking().map(drop)),
+    ("sort", |x, _| x.sort(0)?.download_blocking().map(drop)),
     ("max_pool", |x, _| {
         x.max_pool(&[2])?.download_blocking().map(drop)
     }),

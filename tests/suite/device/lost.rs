@@ -91,6 +91,8 @@ fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     lost(x.norm2(), "norm2");
     lost(x.softmax(0), "softmax");
     lost(x.max_pool(&[2]), "max_pool");
+    lost(x.cumsum(0), "cumsum");
+    lost(x.sort(0), "sort");
     lost(x.max(), "max");
     lost(x.argmax(), "argmax");
     lost(x.download_blocking(), "download");

@@ -48,6 +48,10 @@ pub const PROGRAMS: &[Program] = &[
         run: functions::lines,
     },
     Program {
+        name: "order",
+        run: functions::order,
+    },
+    Program {
         name: "files",
         run: files::files,
     },

@@ -105,6 +105,7 @@ respecting! {
     "leaky_relu", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.leaky_relu(0.25));
     "rem", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.rem(7));
     "abs", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.abs());
+    "cumprod", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.cumprod(0));
     "sign", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.sign());
     "square", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.square());
     "bit_and", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.bit_and(6));
@@ -300,6 +301,34 @@ depending! {
         |d, a, b| floats(d, a, b, |x, _| x.softmax(0));
     "log_softmax", [&[-2], &[-2, 0]], [&[], &[]] => [&[0.], &[-200., 0.]],
         |d, a, b| floats(d, a, b, |x, _| x.scale(100.0)?.log_softmax(0));
+    "cumsum", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[2., 2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.cumsum(0));
+    "cummax", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[2., 2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.cummax(0));
+    "cummin", [&[-2], &[-2, 0]], [&[], &[]] => [&[-2.], &[-2., -2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.cummin(0));
+    "diff", [&[2], &[2, 0]], [&[], &[]] => [&[], &[-2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.diff(0));
+    "sort", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[0., 2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.sort(0));
+    "sort_descending", [&[-2], &[-2, 0]], [&[], &[]] => [&[-2.], &[0., -2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.sort_descending(0));
+    "argsort", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[1., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argsort(0));
+    "argsort_descending", [&[-2], &[-2, 0]], [&[], &[]] => [&[0.], &[1., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.argsort_descending(0));
+    "top_k", [&[-2], &[-2, 0]], [&[], &[]] => [&[-2.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| Ok(x.top_k(1, 0)?.0));
+    "top_k_at_most", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[0., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| Ok(x.top_k_at_most(2, 0)?.1));
+    "quantile", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.quantile(0.5));
+    "quantile_axis", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.quantile_axis(0.5, 0));
+    "median", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.median());
+    "median_axis", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
+        |d, a, b| floats(d, a, b, |x, _| x.median_axis(0));
     "layer_norm", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[0.5, -0.5]],
         |d, a, b| floats(d, a, b, |x, _| x.layer_norm(0, 3.0));
     "standardize", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],

@@ -61,3 +61,18 @@ pub fn lines(device: &Device, n: usize) -> Result<u64> {
     sum.add(x.layer_norm(0, 1e-5)?)?;
     sum.value()
 }
+
+pub fn order(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let x = series(device, n, 0, &[300, 9000])?;
+    sum.add(x.cumsum(0)?)?;
+    sum.add(x.argsort_descending(0)?)?;
+    sum.add(x.median()?)?;
+    let x = matrices(device, n, |i| [1 + i % 3, 2 + i % 5])?;
+    sum.add(x.cummax(0)?)?;
+    sum.add(x.diff(0)?)?;
+    let (values, places) = x.top_k_at_most(2, 0)?;
+    sum.add(values)?;
+    sum.add(places)?;
+    sum.value()
+}

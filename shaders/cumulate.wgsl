@@ -1,0 +1,276 @@
+// Cumulates each line of the elements of x (the values along an axis): result i combines the values 0 to i of its line.
+//
+// The functions are SUM, PRODUCT and MAX; with LEAST, the last is the minimum.
+//
+// HELD and APART: several invocations share a line, see lib/line.wgsl, and each has a run of neighbouring values.
+// HELD: the values of a line are consecutive, and pass through workgroup memory. APART: neighbouring invocations
+// process neighbouring lines. Longer lines are cut into tiles, one workgroup each, listed in `items` as [element, line,
+// tile, number of the line among the long lines]. PART combines each tile. FINISH cumulates the tiles of each line,
+// listed as [-, first tile, tiles]. APPLY cumulates the values of each tile, starting from the tiles before it.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    x_base: u32,
+    elements: u32,
+    // 0 if each element is one line.
+    rank: u32,
+    axis: u32,
+    entries: u32, // offset of the entries in items
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+@group(0) @binding(2) var<storage, read> items: array<u32>;
+#if FINISH
+@group(0) @binding(3) var<storage, read> x: array<u32>;
+#else
+@group(0) @binding(3) var<storage, read> x: array<E>;
+#endif
+@group(0) @binding(4) var<storage, read> x_meta: array<u32>;
+@group(0) @binding(5) var<storage, read> before: array<u32>;
+
+// WG and TILE are also in src/ops/lines/plan.rs.
+
+// Values of an invocation in workgroup memory.
+const RUN = 16u;
+
+#include "grid"
+#include "line"
+
+// Accumulators: keys of the order, or values. nothing() changes none of them.
+#if MAX
+#include "order"
+alias Acc = u32;
+
+fn nothing() -> Acc {
+    return LOWEST_KEY;
+}
+
+fn combine(a: Acc, b: Acc) -> Acc {
+    return max(a, b);
+}
+#else
+alias Acc = E;
+
+#if SUM
+fn nothing() -> Acc {
+    // Of floats, -0.
+    return bitcast<Acc>(NOTHING);
+}
+
+fn combine(a: Acc, b: Acc) -> Acc {
+    return a + b;
+}
+#else
+fn nothing() -> Acc {
+    return E(1);
+}
+
+fn combine(a: Acc, b: Acc) -> Acc {
+    return a * b;
+}
+#endif
+#if F32
+const NOTHING = 0x80000000u;
+#else
+const NOTHING = 0u;
+#endif
+#endif
+
+#if FINISH
+fn taken(at: u32) -> Acc {
+    return bitcast<Acc>(x[at]);
+}
+
+fn put(at: u32, acc: Acc) {
+    out[at] = bitcast<u32>(acc);
+}
+#else
+#if MAX
+fn taken(at: u32) -> Acc {
+    return order_key(x[at]);
+}
+
+fn put(at: u32, acc: Acc) {
+    out[at] = key_bits(acc);
+}
+#else
+fn taken(at: u32) -> Acc {
+    return x[at];
+}
+
+fn put(at: u32, acc: Acc) {
+    out[at] = bitcast<u32>(acc);
+}
+#endif
+#endif
+
+// Values k, k + apart, ... below `end` of a line that begins at `base`. The loads do not depend on each other.
+fn four(base: u32, k: u32, end: u32, step: u32, apart: u32) -> vec4<Acc> {
+    let i = vec4(k, k + apart, k + 2u * apart, k + 3u * apart);
+    let at = vec4(base) + min(i, vec4(end - 1u)) * step;
+    let v = vec4<Acc>(taken(at.x), taken(at.y), taken(at.z), taken(at.w));
+    return select(vec4<Acc>(nothing()), v, i < vec4(end));
+}
+
+var<workgroup> sh: array<Acc, TILE>;
+
+// What the earlier ones of `lanes` invocations that share a line have, combined; their indices are `apart` apart.
+// Must be called in uniform control flow; leaves its own data in workgroup memory.
+fn earlier(total: Acc, lid: u32, lane: u32, lanes: u32, apart: u32) -> Acc {
+    // Alternates between two parts of the memory.
+    var part = 0u;
+    var acc = total;
+    workgroupBarrier();
+    sh[lid] = acc;
+    for (var d = 1u; d < lanes; d *= 2u) {
+        workgroupBarrier();
+        if lane >= d {
+            acc = combine(sh[part + lid - d * apart], acc);
+        }
+        part = WG - part;
+        sh[part + lid] = acc;
+    }
+    workgroupBarrier();
+    if lane > 0u {
+        acc = sh[part + lid - apart];
+    }
+    workgroupBarrier();
+    return select(acc, nothing(), lane == 0u);
+}
+
+#if !APART
+#if !PART
+// Where value i is in workgroup memory: neighbouring values are in different banks, and so are values RUN apart.
+fn place(i: u32) -> u32 {
+    return i ^ ((i / 32u) & 31u);
+}
+
+// Cumulates up to RUN * lanes values, on top of `carry`. Must be called in uniform control flow.
+fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u32, lanes: u32) {
+    let slot = lid / lanes * lanes * RUN;
+    for (var k = lane; k < n; k += 4u * lanes) {
+        let v = four(base, k, n, step, lanes);
+        // Values beyond the end are within the slot, too.
+        sh[place(slot + k)] = v.x;
+        sh[place(slot + k + lanes)] = v.y;
+        sh[place(slot + k + 2u * lanes)] = v.z;
+        sh[place(slot + k + 3u * lanes)] = v.w;
+    }
+    workgroupBarrier();
+    let each = (n + lanes - 1u) / lanes;
+    let first = lane * each;
+    let count = min(each, n - min(first, n));
+    var total = nothing();
+#for s in 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+    var v$(s) = nothing();
+    if $(s)u < count {
+        v$(s) = sh[place(slot + first + $(s)u)];
+    }
+    total = combine(total, v$(s));
+#endfor
+    var acc = combine(carry, earlier(total, lid, lane, lanes, 1u));
+#for s in 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+    acc = combine(acc, v$(s));
+    if $(s)u < count {
+        sh[place(slot + first + $(s)u)] = acc;
+    }
+#endfor
+    workgroupBarrier();
+    for (var k = lane; k < n; k += lanes) {
+        put(to + k * step, sh[place(slot + k)]);
+    }
+}
+#endif
+#endif
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+#if FINISH
+    let first = items[3u * group + 1u];
+    let tiles = items[3u * group + 2u];
+    var carry = nothing();
+    for (var begin = 0u; begin < tiles; begin += TILE) {
+        let n = min(TILE, tiles - begin);
+        cumulate(first + begin, first + begin, 1u, n, carry, lid, lid, WG);
+        carry = sh[place(n - 1u)];
+        workgroupBarrier();
+    }
+#else
+#if PART
+    let line = line_of(items[4u * group], items[4u * group + 1u]);
+    let begin = items[4u * group + 2u] * TILE;
+    let end = min(begin + TILE, line.count);
+    var total = nothing();
+    for (var k = begin + lid; k < end; k += 4u * WG) {
+        let v = four(p.x_base + line.begin, k, end, line.step, WG);
+        total = combine(total, combine(combine(v.x, v.y), combine(v.z, v.w)));
+    }
+    let acc = combine(earlier(total, lid, lid, WG, 1u), total);
+    if lid == WG - 1u {
+        out[group] = bitcast<u32>(acc);
+    }
+#else
+#if APPLY
+    let line = line_of(items[4u * group], items[4u * group + 1u]);
+    let tile = items[4u * group + 2u];
+    var carry = nothing();
+    if tile > 0u {
+        carry = bitcast<Acc>(before[group - 1u]);
+    }
+    let n = min(TILE, line.count - tile * TILE);
+    let at = line.begin + tile * TILE * line.step;
+    cumulate(p.x_base + at, at, line.step, n, carry, lid, lid, WG);
+#else
+    let g = group_of(group);
+    let lanes = 1u << g.log;
+    let lines = WG >> g.log;
+#if APART
+    let lane = lid / lines;
+    let own = lid % lines;
+#else
+    let lane = lid & (lanes - 1u);
+    let own = lid >> g.log;
+#endif
+    var line = Line(0u, 0u, 1u);
+    if own < g.lines {
+        let place = place_of(g, own);
+        line = line_of(place.x, place.y);
+    }
+#if APART
+    let base = p.x_base + line.begin;
+    let each = (line.count + lanes - 1u) / lanes;
+    let first = min(lane * each, line.count);
+    let end = min(first + each, line.count);
+    var total = nothing();
+    for (var k = first; k < end; k += 4u) {
+        let v = four(base, k, end, line.step, 1u);
+        total = combine(combine(combine(combine(total, v.x), v.y), v.z), v.w);
+    }
+    var acc = earlier(total, lid, lane, lanes, lines);
+    for (var k = first; k < end; k += 4u) {
+        let v = four(base, k, end, line.step, 1u);
+        let to = line.begin + k * line.step;
+#for i s in 0 x, 1 y, 2 z, 3 w
+        acc = combine(acc, v.$(s));
+        if k + $(i)u < end {
+            put(to + $(i)u * line.step, acc);
+        }
+#endfor
+    }
+#else
+    cumulate(p.x_base + line.begin, line.begin, line.step, line.count, nothing(), lid, lane, lanes);
+#endif
+#endif
+#endif
+#endif
+}

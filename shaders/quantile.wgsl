@@ -1,0 +1,81 @@
+// A quantile of each line of the elements of x, whose values are sorted: it lies between two neighbours, whose place and
+// weight are the same for all lines of an element.
+//
+// `places` has the index of the lower neighbour and the weight of the upper one, for each element. An invocation
+// computes one result.
+
+struct Params {
+    first_group: u32,
+    groups: u32,
+    total: u32,
+    x_base: u32,
+    elements: u32,
+    // 0 if each element is one line.
+    rank: u32,
+    axis: u32,
+    ones: u32, // all bits set, unknown to the compiler: see ends.wgsl
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> c: array<f32>;
+@group(0) @binding(2) var<storage, read> c_meta: array<u32>;
+@group(0) @binding(3) var<storage, read> places: array<u32>;
+@group(0) @binding(4) var<storage, read> x: array<f32>;
+@group(0) @binding(5) var<storage, read> x_meta: array<u32>;
+
+const WG = 256u;
+
+#include "grid"
+#include "line"
+#include "ends"
+#include "nan"
+
+fn between(low: f32, high: f32, weight: f32) -> f32 {
+    if weight == 0.0 || bitcast<u32>(low) == bitcast<u32>(high) {
+        return low;
+    }
+    let mixed = fma(high, weight, low * (1.0 - weight));
+    if is_infinite(low) || is_infinite(high) {
+        return mixed;
+    }
+    return clamp(mixed, low, high);
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let r = group_index(wid, count) * WG + lid;
+    if r >= p.total {
+        return;
+    }
+    // The last element whose results begin at or before this one.
+    var e = 0u;
+    var high = p.elements;
+    while high - e > 1u {
+        let middle = (e + high) / 2u;
+        if c_meta[middle] <= r {
+            e = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let line = line_of(e, r - c_meta[e]);
+    if line.count == 0u {
+        c[r] = no_number(bitcast<f32>(p.ones));
+        return;
+    }
+    let begin = p.x_base + line.begin;
+    let last = x[begin + (line.count - 1u) * line.step];
+    let low = places[2u * e];
+    let upper = min(low + 1u, line.count - 1u);
+    let y = between(x[begin + low * line.step], x[begin + upper * line.step], bitcast<f32>(places[2u * e + 1u]));
+    // NaN comes last in sorted lines.
+    if is_nan(last) {
+        c[r] = last;
+    } else {
+        c[r] = y;
+    }
+}

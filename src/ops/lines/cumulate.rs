@@ -1,0 +1,314 @@
+//! Cumulative sums, products, maxima and minima along an axis: each result combines the values up to its own.
+//!
+//! Cost: the values read once and written once. Lines that are cut into tiles are read twice, in three dispatches.
+
+use rayon::prelude::*;
+
+use super::place_of_axis;
+use super::plan::{CUT, Kind, Lines, Plan, TILE};
+use crate::ops::ordered::Ordered;
+use crate::ops::{Arithmetic, par_runs};
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
+    Variant, check_size, params, slots,
+};
+use crate::ragged::{DType, Layout, Scalar};
+use crate::{Result, host};
+
+slots! {
+    struct Slots { out: Write, items: Read, x: Read, x_meta: Read, before: Read }
+}
+
+params! {
+    struct Params { x_base, elements, rank, axis, entries }
+}
+
+/// Each function in all parts of the work.
+macro_rules! variants {
+    ($($dtype:ident [$($flag:literal),+];)+) => {
+        &[$(
+            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "HELD"] },
+            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "APART"] },
+            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "PART"] },
+            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "FINISH"] },
+            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "APPLY"] },
+        )+]
+    };
+}
+
+pub(crate) static CUMULATE: Kernel = Kernel {
+    stem: "cumulate",
+    source: include_str!("../../../shaders/cumulate.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[CUT],
+    variants: variants! {
+        F32 ["SUM"];
+        U32 ["SUM"];
+        F32 ["PRODUCT"];
+        U32 ["PRODUCT"];
+        F32 ["MAX"];
+        I32 ["MAX"];
+        U32 ["MAX"];
+        F32 ["MAX", "LEAST"];
+        I32 ["MAX", "LEAST"];
+        U32 ["MAX", "LEAST"];
+    },
+};
+
+/// What combines the values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Cumulation {
+    Sum,
+    Product,
+    Max,
+    Min,
+}
+
+impl Cumulation {
+    fn name(self) -> &'static str {
+        match self {
+            Cumulation::Sum => "cumsum",
+            Cumulation::Product => "cumprod",
+            Cumulation::Max => "cummax",
+            Cumulation::Min => "cummin",
+        }
+    }
+
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Cumulation::Sum => &["SUM"],
+            Cumulation::Product => &["PRODUCT"],
+            Cumulation::Max => &["MAX"],
+            Cumulation::Min => &["MAX", "LEAST"],
+        }
+    }
+
+    /// The type of the kernel: sums and products of integers do not depend on the sign.
+    fn kernel_type(self, dtype: DType) -> DType {
+        match (self, dtype) {
+            (Cumulation::Sum | Cumulation::Product, DType::I32) => DType::U32,
+            _ => dtype,
+        }
+    }
+}
+
+/// A cumulation of values of one type along an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Cumulate {
+    pub function: Cumulation,
+    pub dtype: DType,
+    pub axis: usize,
+}
+
+impl Cumulate {
+    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
+        let Cumulate {
+            function,
+            dtype,
+            axis,
+        } = self;
+        let op = function.name();
+        x.check_axis(op, axis)?;
+        check_size(op, x, dtype, binding)?;
+        let plan = Plan::new(op, x, Some(axis), None, false)?;
+        let (dispatches, scratch) = self.dispatches(&plan, x);
+        Ok(Launch {
+            op,
+            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
+            scratch,
+            dispatches,
+            pairs: None,
+            work: x.total() as u64,
+            twin: CpuKernel::new(move |args| match dtype {
+                DType::F32 => floats(function, axis, args),
+                DType::I32 => integers::<i32>(function, axis, args),
+                DType::U32 => integers::<u32>(function, axis, args),
+                DType::C32 | DType::F16 => unreachable!("real numbers only"),
+            }),
+        })
+    }
+
+    fn dispatches(self, plan: &Plan, x: &Layout) -> (Vec<Dispatch>, Vec<u64>) {
+        let dtype = self.function.kernel_type(self.dtype);
+        let [rank, axis] = place_of_axis(x, Some(self.axis));
+        let dispatch =
+            |kind, [out, items, x_values, before]: [Slot; 4], entries: u32, groups, cost| {
+                let flags = [self.function.flags(), &[kind]].concat();
+                Dispatch::new(
+                    (&CUMULATE, CUMULATE.variant(dtype, &flags)),
+                    Slots {
+                        out,
+                        items,
+                        x: x_values,
+                        x_meta: Slot::InputMeta(0),
+                        before,
+                    },
+                    Params {
+                        x_base: Param::InputBase(0),
+                        elements: Param::U32(x.len() as u32),
+                        rank,
+                        axis,
+                        entries: Param::U32(entries),
+                    },
+                    groups,
+                    cost,
+                )
+            };
+        let (input, output, meta) = (Slot::Input(0), Slot::Output(0), Slot::InputMeta(0));
+        let mut dispatches: Vec<Dispatch> = Vec::new();
+        for work in &plan.work {
+            let items = Slot::PlanBuffer(work.words.clone());
+            dispatches.push(dispatch(
+                if work.kind == Kind::Apart {
+                    "APART"
+                } else {
+                    "HELD"
+                },
+                [output.clone(), items, input.clone(), meta.clone()],
+                work.entries,
+                work.groups,
+                work.values,
+            ));
+        }
+        let Some(long) = &plan.long else {
+            return (dispatches, Vec::new());
+        };
+        let items = Slot::PlanBuffer(long.items.clone());
+        let lines = Slot::PlanBuffer(long.finish.clone());
+        let (tiles, number) = (long.tiles, long.number);
+        let cost = u64::from(tiles) * TILE as u64;
+        let [parts, before] = [0, 1].map(Slot::Scratch);
+        dispatches.extend([
+            dispatch(
+                "PART",
+                [parts.clone(), items.clone(), input.clone(), meta.clone()],
+                0,
+                tiles,
+                cost,
+            ),
+            dispatch(
+                "FINISH",
+                [before.clone(), lines, parts, meta],
+                0,
+                number,
+                u64::from(tiles),
+            ),
+            dispatch("APPLY", [output, items, input, before], 0, tiles, cost),
+        ]);
+        (dispatches, vec![u64::from(tiles); 2])
+    }
+}
+
+/// Sums and products of floats are computed in f64.
+fn floats(function: Cumulation, axis: usize, args: &mut CpuArgs<'_>) -> Result<()> {
+    match function {
+        Cumulation::Sum => run(axis, args, f64::from, |a, b| a + b, |a| a as f32),
+        Cumulation::Product => run(axis, args, f64::from, |a, b| a * b, |a| a as f32),
+        Cumulation::Max | Cumulation::Min => extremes::<f32>(function, axis, args),
+    }
+}
+
+fn integers<T: Arithmetic + Ordered>(
+    function: Cumulation,
+    axis: usize,
+    args: &mut CpuArgs<'_>,
+) -> Result<()> {
+    match function {
+        Cumulation::Sum => run(axis, args, |x: T| x, T::plus, |a| a),
+        Cumulation::Product => run(axis, args, |x: T| x, T::times, |a| a),
+        Cumulation::Max | Cumulation::Min => extremes::<T>(function, axis, args),
+    }
+}
+
+fn extremes<T: Ordered>(function: Cumulation, axis: usize, args: &mut CpuArgs<'_>) -> Result<()> {
+    match function {
+        Cumulation::Min => run(axis, args, T::reversed_key, i32::max, T::of_reversed_key),
+        _ => run(axis, args, T::key, i32::max, T::of_key),
+    }
+}
+
+/// Values in a part of a line.
+const PART: usize = 1 << 16;
+
+/// Cumulates accumulators of type `A` with `combine`; `take` and `give` convert them.
+fn run<T: Scalar, A: Copy + Send + Sync>(
+    axis: usize,
+    args: &mut CpuArgs<'_>,
+    take: impl Fn(T) -> A + Sync,
+    combine: impl Fn(A, A) -> A + Sync,
+    give: impl Fn(A) -> T + Sync,
+) -> Result<()> {
+    let (x, layout) = args.input::<T>(0);
+    let out: &mut [T] = bytemuck::cast_slice_mut(args.outputs[0].words);
+    // Cumulates consecutive values, on top of `before`.
+    let chain = |before: Option<A>, x: &[T], out: &mut [T]| {
+        let mut acc = before;
+        for (out, &x) in out.iter_mut().zip(x) {
+            let now = acc.map_or_else(|| take(x), |acc| combine(acc, take(x)));
+            *out = give(now);
+            acc = Some(now);
+        }
+    };
+    let line = |x: &[T], out: &mut [T]| -> Result<()> {
+        if x.len() <= PART {
+            chain(None, x, out);
+            return Ok(());
+        }
+        let mut parts = host::room(OP, x.len().div_ceil(PART))?;
+        let total = |part: &[T]| part.iter().map(|&x| take(x)).reduce(&combine);
+        x.par_chunks(PART).map(total).collect_into_vec(&mut parts);
+        let mut before = None;
+        for part in &mut parts {
+            let with = match (before, *part) {
+                (Some(before), Some(part)) => Some(combine(before, part)),
+                (_, part) => part,
+            };
+            *part = before;
+            before = with;
+        }
+        let parts = parts.into_par_iter().zip(x.par_chunks(PART));
+        let parts = parts.zip(out.par_chunks_mut(PART));
+        parts.for_each(|((before, x), out)| chain(before, x, out));
+        Ok(())
+    };
+    par_runs(layout.offsets(), out, &|run, values| {
+        let mut values = values;
+        for element in run {
+            let (out, rest) = values.split_at_mut(layout.length(element));
+            values = rest;
+            if out.is_empty() {
+                continue;
+            }
+            let Lines {
+                values: count,
+                step,
+                ..
+            } = Lines::of(layout, element, Some(axis));
+            let x = &x[layout.offsets().range(element)];
+            let block = count * step;
+            let blocks = out.par_chunks_mut(block).zip(x.par_chunks(block));
+            let blocks = blocks.with_min_len((PART / block).max(1));
+            blocks.try_for_each(|(out, x)| {
+                if step == 1 {
+                    return line(x, out);
+                }
+                // Row by row.
+                let mut held = host::room(OP, step)?;
+                held.extend(x[..step].iter().map(|&x| take(x)));
+                for (row, (out, x)) in out.chunks_mut(step).zip(x.chunks(step)).enumerate() {
+                    for ((acc, out), &x) in held.iter_mut().zip(out).zip(x) {
+                        if row > 0 {
+                            *acc = combine(*acc, take(x));
+                        }
+                        *out = give(*acc);
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// The name in errors, which the device replaces by the operation's.
+const OP: &str = "cumulate";

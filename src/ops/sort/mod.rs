@@ -1,0 +1,246 @@
+//! Sorts lines (the values along an axis), and finds the places of their values in sorted order.
+//!
+//! Cost: lines of up to 2,048 values are read and written once, and sorted in workgroup memory, in one dispatch for each
+//! of six classes of lengths. Blocks of longer lines are then merged in pairs, one dispatch for each doubling; only
+//! lines that have blocks to merge take part.
+
+mod plan;
+mod quantile;
+mod twin;
+
+pub(crate) use quantile::{QUANTILE, Quantile};
+
+use self::plan::{CUT, Plan};
+use crate::Result;
+use crate::plan::{
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
+    check_size, params, slots,
+};
+use crate::ragged::{DType, Layout};
+
+slots! {
+    struct Slots { values: Write, places: Write, items: Read, x: Read, x_meta: Read }
+}
+
+params! {
+    struct Params { x_base, elements, rank, axis, flip, capacity, units, entries, odd }
+}
+
+slots! {
+    struct MergeSlots { values: Write, places: Write, items: Read, keys: Read, from_places: Read, x_meta: Read }
+}
+
+params! {
+    struct MergeParams { elements, rank, axis, flip, left }
+}
+
+macro_rules! variants {
+    ($($flags:tt;)+) => {
+        &[$(
+            Variant { dtype: DType::F32, flags: &$flags },
+            Variant { dtype: DType::I32, flags: &$flags },
+            Variant { dtype: DType::U32, flags: &$flags },
+        )+]
+    };
+}
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "sort",
+    source: include_str!("../../../shaders/sort.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[CUT],
+    variants: variants! {
+        [];
+        ["PAIRS"];
+        ["TILED"];
+        ["PAIRS", "TILED"];
+    },
+};
+
+pub(crate) static MERGE: Kernel = Kernel {
+    stem: "sort_merge",
+    source: include_str!("../../../shaders/sort_merge.wgsl"),
+    interface: Interface::of::<MergeSlots, MergeParams>(),
+    constants: &[CUT],
+    variants: variants! {
+        [];
+        ["PAIRS"];
+    },
+};
+
+/// The results of a sort.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Wanted {
+    Values,
+    /// For each value in sorted order, its place in the line.
+    Places,
+    Both,
+}
+
+/// A stable sort of values of one type along an axis. NaN is larger than all other values, and −0 smaller than 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Sort {
+    pub op: &'static str,
+    pub dtype: DType,
+    /// Without one, each element is one line.
+    pub axis: Option<usize>,
+    pub wanted: Wanted,
+    /// From the largest to the smallest.
+    pub descending: bool,
+}
+
+impl Sort {
+    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
+        let Sort {
+            op,
+            dtype,
+            axis,
+            wanted,
+            descending,
+        } = self;
+        if let Some(axis) = axis {
+            x.check_axis(op, axis)?;
+        }
+        check_size(op, x, dtype, binding)?;
+        let plan = Plan::new(op, x, axis)?;
+        let (dispatches, scratch) = self.dispatches(&plan, x);
+        let outputs = match wanted {
+            Wanted::Values => vec![dtype],
+            Wanted::Places => vec![DType::U32],
+            Wanted::Both => vec![dtype, DType::U32],
+        };
+        let flip = -i32::from(descending);
+        Ok(Launch {
+            op,
+            outputs: outputs
+                .into_iter()
+                .map(|dtype| Output::new(dtype, OutputLayout::Input(0)))
+                .collect(),
+            scratch,
+            dispatches,
+            pairs: None,
+            work: plan.comparisons,
+            twin: CpuKernel::new(move |args| match dtype {
+                DType::F32 => twin::run::<f32>(axis, wanted, flip, args),
+                DType::I32 => twin::run::<i32>(axis, wanted, flip, args),
+                DType::U32 => twin::run::<u32>(axis, wanted, flip, args),
+                DType::C32 | DType::F16 => unreachable!("real numbers only"),
+            }),
+        })
+    }
+
+    fn dispatches(self, plan: &Plan, x: &Layout) -> (Vec<Dispatch>, Vec<u64>) {
+        // Rank 0: each element is one line.
+        let (rank, axis) = match self.axis.filter(|_| x.rank() > 1) {
+            Some(axis) => (x.rank() as u32, axis as u32),
+            None => (0, 0),
+        };
+        let number = Param::U32;
+        let [elements, rank, axis] = [x.len() as u32, rank, axis].map(number);
+        let flip = number(0u32.wrapping_sub(self.descending.into()));
+        let mut scratch = Vec::new();
+        let mut new = |words: u64| {
+            scratch.push(words);
+            Slot::Scratch(scratch.len() - 1)
+        };
+        let total = x.total() as u64;
+        let pairs = self.wanted != Wanted::Values;
+        // Without places, nothing is read or written where they would be.
+        let of_places = if pairs { total } else { 1 };
+        let (values, places) = match self.wanted {
+            Wanted::Values => (Slot::Output(0), new(of_places)),
+            Wanted::Places => (new(total), Slot::Output(0)),
+            Wanted::Both => (Slot::Output(0), Slot::Output(1)),
+        };
+        let here = [values, places];
+        let with = |more: &[&'static str]| match pairs {
+            true => [&["PAIRS"], more].concat(),
+            false => more.to_vec(),
+        };
+        let sort = |to: &[Slot; 2], items, flags: &[&'static str], of: [u32; 4], groups, cost| {
+            let [capacity, units, entries, odd] = of.map(number);
+            Dispatch::new(
+                (&KERNEL, KERNEL.variant(self.dtype, &with(flags))),
+                Slots {
+                    values: to[0].clone(),
+                    places: to[1].clone(),
+                    items,
+                    x: Slot::Input(0),
+                    x_meta: Slot::InputMeta(0),
+                },
+                Params {
+                    x_base: Param::InputBase(0),
+                    elements,
+                    rank,
+                    axis,
+                    flip,
+                    capacity,
+                    units,
+                    entries,
+                    odd,
+                },
+                groups,
+                cost,
+            )
+        };
+        let mut dispatches = Vec::new();
+        for class in &plan.classes {
+            let items = Slot::PlanBuffer(class.words.clone());
+            let of = [class.capacity as u32, class.units, class.entries, 0];
+            let depth = u64::from(class.capacity.ilog2());
+            dispatches.push(sort(
+                &here,
+                items,
+                &[],
+                of,
+                class.groups,
+                class.values * depth,
+            ));
+        }
+        let Some(long) = &plan.long else {
+            return (dispatches, scratch);
+        };
+        // Each merge moves the keys to the other buffers, and the last one to the results.
+        let there = [new(total), new(of_places)];
+        let items = Slot::PlanBuffer(long.items.clone());
+        let block = plan::BLOCK as u64;
+        for (odd, to) in [(0, &here), (1, &there)] {
+            // Lines with m merges are those with more than m − 1, but not with more than m.
+            let more = |merges: usize| long.blocks.get(merges).copied().unwrap_or(0);
+            if !(1..=long.blocks.len()).any(|m| m % 2 == odd && more(m - 1) > more(m)) {
+                continue;
+            }
+            let of = [plan::BLOCK as u32, 0, 0, odd as u32];
+            let cost = u64::from(long.blocks[0]) * block * u64::from(block.ilog2());
+            let blocks = long.blocks[0];
+            dispatches.push(sort(to, items.clone(), &["TILED"], of, blocks, cost));
+        }
+        for (left, &blocks) in long.blocks.iter().enumerate().rev() {
+            let (from, to) = match left % 2 {
+                0 => (&there, &here),
+                _ => (&here, &there),
+            };
+            dispatches.push(Dispatch::new(
+                (&MERGE, MERGE.variant(self.dtype, &with(&[]))),
+                MergeSlots {
+                    values: to[0].clone(),
+                    places: to[1].clone(),
+                    items: items.clone(),
+                    keys: from[0].clone(),
+                    from_places: from[1].clone(),
+                    x_meta: Slot::InputMeta(0),
+                },
+                MergeParams {
+                    elements,
+                    rank,
+                    axis,
+                    flip,
+                    left: number(left as u32),
+                },
+                blocks,
+                u64::from(blocks) * block,
+            ));
+        }
+        (dispatches, scratch)
+    }
+}

@@ -1,0 +1,129 @@
+//! Quantiles of sorted lines.
+//!
+//! Cost: three values of each line read, one result written.
+
+use crate::Result;
+use crate::host;
+use crate::ops::lines::{Lines, one_a_line};
+use crate::ops::par_elements;
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, PlanBuffer, Slot, Variant,
+    check_size, params, slots,
+};
+use crate::ragged::{DType, Layout};
+
+slots! {
+    struct Slots { c: Write, c_meta: Read, places: Read, x: Read, x_meta: Read }
+}
+
+params! {
+    struct Params { total, x_base, elements, rank, axis, ones }
+}
+
+pub(crate) static QUANTILE: Kernel = Kernel {
+    stem: "quantile",
+    source: include_str!("../../../shaders/quantile.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
+    variants: &[Variant {
+        dtype: DType::F32,
+        flags: &[],
+    }],
+};
+
+/// `WG` of the shader.
+const WG: usize = 256;
+
+/// A quantile of sorted lines of f32, or of sorted elements if there is no axis.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Quantile {
+    pub op: &'static str,
+    pub axis: Option<usize>,
+    /// The bits of a number between 0 and 1.
+    pub q: u64,
+}
+
+/// The place of a quantile among n sorted values: the index of the lower neighbour and the weight of the upper one.
+fn place(q: f64, n: usize) -> (u32, f32) {
+    let at = q * n.saturating_sub(1) as f64;
+    let weight = (at - at.floor()) as f32;
+    match weight < 1.0 {
+        true => (at as u32, weight),
+        // Rounded up: the upper neighbour itself.
+        false => (at as u32 + 1, 0.0),
+    }
+}
+
+impl Quantile {
+    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
+        let Quantile { op, axis, q } = self;
+        let q = f64::from_bits(q);
+        let c = one_a_line(op, x, axis)?;
+        check_size(op, &c, DType::F32, binding)?;
+        let mut places = host::room(op, 2 * x.len())?;
+        for element in 0..x.len() {
+            let (low, weight) = place(q, Lines::of(x, element, axis).values);
+            places.extend([low, weight.to_bits()]);
+        }
+        let (rank, along) = match axis.filter(|_| x.rank() > 1) {
+            Some(axis) => (x.rank() as u32, axis as u32),
+            None => (0, 0),
+        };
+        let total = c.total();
+        let dispatch = Dispatch::new(
+            (&QUANTILE, 0),
+            Slots {
+                c: Slot::Output(0),
+                c_meta: Slot::Meta(c.clone()),
+                places: Slot::PlanBuffer(PlanBuffer::new(places)),
+                x: Slot::Input(0),
+                x_meta: Slot::InputMeta(0),
+            },
+            Params {
+                total: Param::U32(total as u32),
+                x_base: Param::InputBase(0),
+                elements: Param::U32(x.len() as u32),
+                rank: Param::U32(rank),
+                axis: Param::U32(along),
+                // Bits that no compiler knows: see `ends.wgsl`.
+                ones: Param::U32(u32::MAX),
+            },
+            total.div_ceil(WG) as u32,
+            total as u64,
+        );
+        let twin = CpuKernel::new(move |args| twin(axis, q, args));
+        Ok(Launch::new(op, DType::F32, c, dispatch, twin))
+    }
+}
+
+fn twin(axis: Option<usize>, q: f64, args: &mut CpuArgs<'_>) {
+    let (x, layout) = args.input::<f32>(0);
+    let output = &mut args.outputs[0];
+    let ends = output.layout.offsets().as_slice();
+    let out: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+    par_elements(out, 1, |result, out| {
+        let element = ends.partition_point(|&end| end as usize <= result) - 1;
+        let number = result - ends[element] as usize;
+        let x = &x[layout.offsets().range(element)];
+        let Lines { values, step, .. } = Lines::of(layout, element, axis);
+        let begin = number / step * values * step + number % step;
+        let at = |i: usize| x[begin + i * step];
+        *out = match values {
+            0 => f32::NAN,
+            n if at(n - 1).is_nan() => f32::NAN,
+            n => {
+                let (low, weight) = place(q, n);
+                let low = low as usize;
+                between(at(low), at((low + 1).min(n - 1)), weight)
+            }
+        };
+    });
+}
+
+fn between(low: f32, high: f32, weight: f32) -> f32 {
+    if weight == 0.0 || low.to_bits() == high.to_bits() {
+        return low;
+    }
+    let weight = f64::from(weight);
+    (f64::from(low) * (1.0 - weight) + f64::from(high) * weight) as f32
+}

@@ -1,0 +1,98 @@
+//! The CPU kernel: lines sorted one by one, long ones by all threads.
+
+use rayon::prelude::*;
+
+use crate::ops::lines::Lines;
+use crate::ops::ordered::Ordered;
+use crate::ops::par_runs;
+use crate::plan::CpuArgs;
+use crate::ragged::Layout;
+use crate::{Result, host};
+
+use super::Wanted;
+
+/// Values from which a line is sorted by several threads.
+const PARALLEL: usize = 1 << 15;
+
+/// The name in errors, which the device replaces by the operation's.
+const OP: &str = "sort";
+
+/// `flip` reverses the order of keys if all its bits are set.
+pub(super) fn run<T: Ordered>(
+    axis: Option<usize>,
+    wanted: Wanted,
+    flip: i32,
+    args: &mut CpuArgs<'_>,
+) -> Result<()> {
+    let (x, layout) = args.input::<T>(0);
+    let key = |x: T| x.key() ^ flip;
+    let of = |key: i32| T::of_key(key ^ flip);
+    match (wanted, &mut *args.outputs) {
+        (Wanted::Values, [values]) => {
+            let out: &mut [T] = bytemuck::cast_slice_mut(values.words);
+            each(layout, axis, x, out, |_, x| key(x), of)
+        }
+        (Wanted::Places, [places]) => {
+            each(layout, axis, x, places.words, with_place(key), |both| {
+                both as u32
+            })
+        }
+        (_, [values, places, ..]) => {
+            each(layout, axis, x, places.words, with_place(key), |both| {
+                both as u32
+            })?;
+            let out: &mut [T] = bytemuck::cast_slice_mut(values.words);
+            each(layout, axis, x, out, |_, x| key(x), of)
+        }
+        _ => unreachable!("one result, or both"),
+    }
+}
+
+/// Keys of which no two are equal: those of values, and then their places.
+fn with_place<T>(key: impl Fn(T) -> i32) -> impl Fn(u32, T) -> u64 {
+    move |place, x| u64::from((key(x) ^ i32::MIN) as u32) << 32 | u64::from(place)
+}
+
+/// Writes what `of` makes of the sorted keys of each line.
+fn each<T: Ordered, K: Ord + Copy + Send + Sync, R: Send>(
+    layout: &Layout,
+    axis: Option<usize>,
+    x: &[T],
+    out: &mut [R],
+    key: impl Fn(u32, T) -> K + Sync,
+    of: impl Fn(K) -> R + Sync,
+) -> Result<()> {
+    par_runs(layout.offsets(), out, &|run, out| {
+        let mut out = out;
+        for element in run {
+            let (own, rest) = out.split_at_mut(layout.length(element));
+            out = rest;
+            if own.is_empty() {
+                continue;
+            }
+            let lines = Lines::of(layout, element, axis);
+            let (count, step) = (lines.values, lines.step);
+            let x = &x[layout.offsets().range(element)];
+            let blocks = own
+                .par_chunks_mut(count * step)
+                .zip(x.par_chunks(count * step));
+            let few = (PARALLEL / (count * step)).max(1);
+            blocks.with_min_len(few).try_for_each(|(out, x)| {
+                let mut keys = host::room(OP, count)?;
+                for column in 0..step {
+                    keys.clear();
+                    let line = x[column..].iter().step_by(step);
+                    keys.extend(line.zip(0..).map(|(&x, place)| key(place, x)));
+                    match count < PARALLEL {
+                        true => keys.sort_unstable(),
+                        false => keys.par_sort_unstable(),
+                    }
+                    let places = out[column..].iter_mut().step_by(step);
+                    places.zip(&keys).for_each(|(out, &key)| *out = of(key));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,167 @@
+//! Cumulations along an axis: sums, products, maxima and minima of the values up to each; and differences.
+
+use super::Tensor;
+use crate::Result;
+use crate::ops::Op;
+use crate::ops::lines::{Cumulate, Cumulation};
+use crate::ops::pooling::{Extents, Kind, Pool};
+use crate::ops::strided;
+use crate::ragged::{Factor, Real};
+
+impl<T: Real> Tensor<T> {
+    /// Cumulative sums along an axis: `y_i = x_0 + … + x_i`.
+    ///
+    /// The shapes do not change; each line has its own length.
+    ///
+    /// Integers wrap. NaN and infinity reach only later values of their line. Error bound: |error| ≤ γ_h Σ_{j ≤ i}|x_j|
+    /// with h ≤ 264 + n / 2²⁴ for lines of n values, and a GPU may flush subnormal values to 0; sums of integers are
+    /// exact while Σ|x_j| is below 2²⁴. The CPU sums in f64. On a GPU, results are infinite or NaN from where a partial
+    /// sum of consecutive values does not fit in an `f32`. Does not respect equivalence: the last sum is repeated
+    /// at trailing zeros. Cost: values read once and written once; lines longer than 4,096 values are
+    /// read twice.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2, 3], vec![], vec![5]])?)?;
+    /// assert_eq!(x.cumsum(0)?.download_blocking()?.to_vecs()?, [vec![1, 3, 6], vec![], vec![5]]);
+    /// let x = Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 4.0], 2, [Shape::new(&[2, 2])?])?;
+    /// let x = Device::cpu().upload(&x)?;
+    /// assert_eq!(x.cumsum(0)?.download_blocking()?.row(0), [1.0, 2.0, 4.0, 6.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank;
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn cumsum(&self, axis: usize) -> Result<Tensor<T>> {
+        self.cumulate(Cumulation::Sum, axis)
+    }
+
+    /// Cumulative products along an axis: `y_i = x_0 · … · x_i`.
+    ///
+    /// The shapes do not change.
+    ///
+    /// Integers wrap. NaN, infinity and zero reach only later values of their line. Error bound: |error| ≤ γ_h |y_i| +
+    /// 2⁻¹²⁶ with h ≤ 264 + n / 2²⁴ for lines of n values, while the products of all runs of consecutive values up to i
+    /// are between 2⁻¹²⁶ and 2¹²⁸ in magnitude. Where one is not, on a GPU y_i may be 0, infinite or NaN. The CPU
+    /// multiplies in f64. Respects equivalence: results at trailing zeros are 0. Cost: that of [`cumsum`](Self::cumsum).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![2, 3, -4], vec![]])?)?;
+    /// assert_eq!(x.cumprod(0)?.download_blocking()?.to_vecs()?, [vec![2, 6, -24], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`cumsum`](Self::cumsum).
+    pub fn cumprod(&self, axis: usize) -> Result<Tensor<T>> {
+        self.cumulate(Cumulation::Product, axis)
+    }
+
+    /// The largest value so far along an axis: `y_i = max(x_0, …, x_i)`.
+    ///
+    /// The shapes do not change.
+    ///
+    /// Exact. From the first NaN of a line on, results are NaN (without its payload), as in NumPy's
+    /// `maximum.accumulate` and PyTorch's `cummax`; −0 is smaller than 0. Does not respect equivalence: the largest
+    /// value is repeated at trailing zeros. Cost: that of [`cumsum`](Self::cumsum).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![2, 1, 3, 2], vec![]])?)?;
+    /// assert_eq!(x.cummax(0)?.download_blocking()?.to_vecs()?, [vec![2, 2, 3, 3], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`cumsum`](Self::cumsum).
+    pub fn cummax(&self, axis: usize) -> Result<Tensor<T>> {
+        self.cumulate(Cumulation::Max, axis)
+    }
+
+    /// The smallest value so far along an axis: `y_i = min(x_0, …, x_i)`. Otherwise like [`cummax`](Self::cummax).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![2.0f32, 1.0, f32::NAN, 0.0]])?)?;
+    /// let y = x.cummin(0)?.download_blocking()?;
+    /// assert_eq!(y.row(0)[..2], [2.0, 1.0]);
+    /// assert!(y.row(0)[2..].iter().all(|y| y.is_nan()));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`cumsum`](Self::cumsum).
+    pub fn cummin(&self, axis: usize) -> Result<Tensor<T>> {
+        self.cumulate(Cumulation::Min, axis)
+    }
+
+    fn cumulate(&self, function: Cumulation, axis: usize) -> Result<Tensor<T>> {
+        let dtype = T::DTYPE;
+        let op = Op::Cumulate(Cumulate {
+            function,
+            dtype,
+            axis,
+        });
+        self.unary(op, &[])
+    }
+}
+
+impl<T: Factor> Tensor<T> {
+    /// Differences of neighbours along an axis: `y_i = x_(i + 1) − x_i`.
+    ///
+    /// Shapes: an extent n along the axis becomes n − 1, and 0 if it is 0. NumPy calls it `diff`.
+    ///
+    /// Real types and f16, which is computed in f32. Integers wrap; floats are rounded once, and a GPU may flush
+    /// subnormal values to 0. NaN and infinity reach only the two differences that they are part of. Does not respect
+    /// equivalence: a trailing zero adds a difference. Cost: values read once and differences written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 4, 9, 16], vec![5], vec![]])?)?;
+    /// assert_eq!(x.diff(0)?.download_blocking()?.to_vecs()?, [vec![3, 5, 7], vec![], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose merged axes do not fit;
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn diff(&self, axis: usize) -> Result<Tensor<T>> {
+        const OP: &str = "diff";
+        self.layout.check_axis(OP, axis)?;
+        let rank = self.layout.rank();
+        let window = match rank - axis {
+            1 => Extents::new(&[2]),
+            2 => Extents::new(&[2, 1]),
+            _ => {
+                // The axes behind the axis as one, and so those before it.
+                let merged = strided::layout(OP, self.len(), 3, |element, to| {
+                    let of = [0..axis, axis..axis + 1, axis + 1..rank][to].clone();
+                    let extents = of.map(|i| strided::extent_of(&self.layout, element, i));
+                    extents.fold(1, u64::saturating_mul)
+                })?;
+                let shapes = strided::layout(OP, self.len(), rank, |element, i| {
+                    let extent = strided::extent_of(&self.layout, element, i);
+                    extent.saturating_sub(u64::from(i == axis))
+                })?;
+                return self.reshape(&merged)?.diff(1)?.reshape(&shapes);
+            }
+        };
+        self.unary(
+            Op::Pool(Pool {
+                kind: Kind::Diff,
+                dtype: T::DTYPE,
+                window,
+                strides: Some(match rank - axis {
+                    1 => Extents::new(&[1]),
+                    _ => Extents::new(&[1, 1]),
+                }),
+            }),
+            &[],
+        )
+    }
+}

@@ -1,0 +1,459 @@
+//! Cumulative sums, products, maxima and minima: against a fold of each line.
+
+use libtest_mimic::Trial;
+use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, scalar::Real};
+
+use crate::lines::{batch, places};
+use crate::support::bench::{Bench, DeviceTest};
+use crate::support::compare::{TINY, assert_exact, assert_identical, assert_within, gamma};
+use crate::support::corpus::{self, rng};
+use crate::support::number::{Number, widened};
+use crate::support::operation::{Binary, Expected, Operation, download, one, rows, run, upload};
+use crate::support::reference::{Arithmetic, Sums};
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    let cases = || [corpus::small(), corpus::boxes()].concat();
+    let mut trials = Vec::new();
+    let all = Operation::new().with(sums::<f32>()).with(sums::<i32>());
+    trials.extend(all.with(sums::<u32>()).trials(bench, "sum", cases()));
+    let all = Operation::new().with(products::<i32>());
+    trials.extend(
+        all.with(products::<u32>())
+            .trials(bench, "product", cases()),
+    );
+    let all = Operation::new().with(maxima::<f32>()).with(maxima::<i32>());
+    trials.extend(all.with(maxima::<u32>()).trials(bench, "max", cases()));
+    let all = Operation::new().with(minima::<f32>()).with(minima::<i32>());
+    trials.extend(all.with(minima::<u32>()).trials(bench, "min", cases()));
+    let tests: &[DeviceTest] = &[
+        ("goldens", goldens),
+        ("every_class", every_class),
+        ("products_of_floats", products_of_floats),
+        ("ends_in_sums", ends_in_sums),
+        ("only_later_values", only_later_values),
+        ("signed_zeros", signed_zeros),
+        ("views_begin_anywhere", views_begin_anywhere),
+        ("alone_in_a_batch", alone_in_a_batch),
+        ("refusals", refusals),
+    ];
+    trials.extend(bench.all_on_each_device(tests));
+    trials
+}
+
+fn last(layout: &Layout) -> usize {
+    layout.rank() - 1
+}
+
+/// The results of each line, which `of` computes from its values, in the places of the values.
+pub fn along<S: Copy + Default, R: Copy + Default>(
+    x: &Ragged<S>,
+    axis: usize,
+    of: impl Fn(&[S]) -> Vec<R>,
+) -> Ragged<R> {
+    let mut values = Vec::new();
+    for element in 0..x.len() {
+        let (shape, row) = (x.layout().shape(element), x.row(element));
+        let first = values.len();
+        values.resize(first + row.len(), R::default());
+        for line in places(shape.extents(), Some(axis)) {
+            let of_line: Vec<S> = line.iter().map(|&place| row[place]).collect();
+            for (place, y) in line.iter().zip(of(&of_line)) {
+                values[first + place] = y;
+            }
+        }
+    }
+    Ragged::from_parts(x.layout().clone(), values).unwrap()
+}
+
+fn folded<S: Copy>(line: &[S], with: impl Fn(S, S) -> S) -> Vec<S> {
+    let mut acc = None;
+    let step = |&x: &S| {
+        let now = acc.map_or(x, |acc| with(acc, x));
+        acc = Some(now);
+        now
+    };
+    line.iter().map(step).collect()
+}
+
+/// Additions that a value goes through.
+fn depth(n: usize) -> f64 {
+    264.0 + (n as f64 / 2f64.powi(24)).ceil()
+}
+
+fn summed<S: Arithmetic>(x: &Ragged<S>, axis: usize) -> Sums<S> {
+    let sizes = along(x, axis, |line| {
+        let sizes: Vec<f64> = line.iter().map(|x| x.magnitude()).collect();
+        folded(&sizes, |a, b| a + b)
+    });
+    let counts = along(x, axis, |line| (1..=line.len() as u32).collect());
+    Sums {
+        values: along(x, axis, |line| folded(line, S::plus)),
+        magnitudes: sizes.values().to_vec(),
+        terms: counts.values().iter().map(|&n| n as usize).collect(),
+    }
+}
+
+fn operation<T: Number>(
+    name: &'static str,
+    run: fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<T>>,
+    expected: fn(&Ragged<T>, &Ragged<T>, &[(usize, usize)]) -> Expected,
+) -> Binary<T, T> {
+    Binary {
+        name,
+        run,
+        paired: None,
+        expected: Some(expected),
+        spreads: false,
+        series_only: false,
+    }
+}
+
+fn sums<T: Number>() -> Binary<T, T> {
+    operation(
+        "cumsum",
+        |x, _| x.cumsum(last(x.layout())),
+        |x, _, _| Expected::sums::<T>(summed(&widened(x), last(x.layout())), depth),
+    )
+}
+
+fn products<T: Number>() -> Binary<T, T> {
+    operation(
+        "cumprod",
+        |x, _| x.cumprod(0),
+        |x, _, _| {
+            Expected::exact::<T>(along(&widened(x), 0, |line| {
+                folded(line, Arithmetic::times)
+            }))
+        },
+    )
+}
+
+fn larger<S: Arithmetic>(x: S, y: S) -> S {
+    if x.yields_to(y) { y } else { x }
+}
+
+fn smaller<S: Arithmetic>(x: S, y: S) -> S {
+    if x.gives_way_to(y) { y } else { x }
+}
+
+fn maxima<T: Number>() -> Binary<T, T> {
+    operation(
+        "cummax",
+        |x, _| x.cummax(last(x.layout())),
+        |x, _, _| {
+            let axis = last(x.layout());
+            Expected::exact::<T>(along(&widened(x), axis, |line| folded(line, larger)))
+        },
+    )
+}
+
+fn minima<T: Number>() -> Binary<T, T> {
+    operation(
+        "cummin",
+        |x, _| x.cummin(0),
+        |x, _, _| Expected::exact::<T>(along(&widened(x), 0, |line| folded(line, smaller))),
+    )
+}
+
+fn goldens(device: &Device) {
+    let x = rows([&[3, 1, 4, 1, 5, -9][..], &[], &[7]]);
+    let of = |of: fn(&Tensor<i32>) -> Result<Tensor<i32>>| run(device, &x, &x, |x, _| of(x));
+    let golden = |what: &str, got: Ragged<i32>, expected: [&[i32]; 3]| {
+        assert_exact(what, &got, &rows(expected));
+    };
+    golden(
+        "sum",
+        of(|x| x.cumsum(0)),
+        [&[3, 4, 8, 9, 14, 5], &[], &[7]],
+    );
+    golden(
+        "product",
+        of(|x| x.cumprod(0)),
+        [&[3, 3, 12, 12, 60, -540], &[], &[7]],
+    );
+    golden("max", of(|x| x.cummax(0)), [&[3, 3, 4, 4, 5, 5], &[], &[7]]);
+    golden(
+        "min",
+        of(|x| x.cummin(0)),
+        [&[3, 1, 1, 1, 1, -9], &[], &[7]],
+    );
+    let matrix = upload(device, &one(&[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    let along = |axis| download(&matrix.cumsum(axis).unwrap()).values().to_vec();
+    assert_eq!(along(0), [1.0, 2.0, 3.0, 5.0, 7.0, 9.0]);
+    assert_eq!(along(1), [1.0, 3.0, 6.0, 4.0, 9.0, 15.0]);
+    let nothing = upload(
+        device,
+        &Ragged::<f32>::from_rows(Vec::<Vec<f32>>::new()).unwrap(),
+    );
+    assert!(nothing.cumsum(0).unwrap().is_empty());
+}
+
+fn integers<T: Number>(seed: &str, layout: &Layout) -> Ragged<T> {
+    let mut random = rng(seed);
+    Ragged::from_fn(layout, |_, _| T::integer(&mut random, 100)).unwrap()
+}
+
+fn exactly<T: Number>(device: &Device, what: &str, layout: &Layout, axis: usize) {
+    let x = integers::<T>(what, layout);
+    let (on, wide) = (upload(device, &x), widened(&x));
+    let check = |name: &str, got: Result<Tensor<T>>, expected: Ragged<T::Wide>| {
+        let expected = expected.cast(T::compared).unwrap();
+        let none = vec![0.0; expected.values().len()];
+        let what = format!("{name} of {}, {what}, axis {axis}", T::NAME);
+        assert_within(what, &download(&got.unwrap()), &expected, &none);
+    };
+    let of = |with: fn(T::Wide, T::Wide) -> T::Wide| along(&wide, axis, |line| folded(line, with));
+    check("sum", on.cumsum(axis), of(Arithmetic::plus));
+    check("max", on.cummax(axis), of(larger));
+    check("min", on.cummin(axis), of(smaller));
+    if T::DTYPE != vsla::scalar::DType::F32 {
+        check("product", on.cumprod(axis), of(Arithmetic::times));
+    }
+}
+
+/// Lines of every class and at the limits of classes, contiguous and strided.
+fn every_class(device: &Device) {
+    let counts = [
+        0, 1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025,
+        4095, 4096, 4097, 8191, 8192, 8193, 20_000,
+    ];
+    let layout = |shapes: Vec<Vec<usize>>| {
+        let shapes: Vec<Shape> = shapes.iter().map(|s| Shape::new(s).unwrap()).collect();
+        Layout::from_shapes(shapes[0].rank(), shapes).unwrap()
+    };
+    let batches = [
+        ("vectors", layout(counts.map(|n| vec![n]).into()), 0..1),
+        ("beside", layout(counts.map(|n| vec![2, n]).into()), 0..2),
+        (
+            "apart",
+            layout(counts.map(|n| vec![1 + usize::from(n < 300), n, 3]).into()),
+            1..2,
+        ),
+        (
+            "odd",
+            layout(vec![
+                vec![0, 3, 2],
+                vec![3, 0, 2],
+                vec![2, 3, 0],
+                vec![1, 1, 1],
+                vec![2, 40, 50],
+            ]),
+            0..3,
+        ),
+    ];
+    for (what, layout, axes) in batches {
+        for axis in axes {
+            exactly::<f32>(device, what, &layout, axis);
+            exactly::<i32>(device, what, &layout, axis);
+            exactly::<u32>(device, what, &layout, axis);
+        }
+    }
+    // More tiles than a workgroup cumulates in one round, and values that are not integers.
+    let long = 4096 * 4096 + 5000;
+    let layout = Layout::from_lengths([long]).unwrap();
+    let x = Ragged::from_fn(&layout, |_, i| (i * 7 % 5) as u32).unwrap();
+    let got = run(device, &x, &x, |x, _| x.cumsum(0));
+    let mut sum = 0;
+    for (i, (&y, &x)) in got.values().iter().zip(x.values()).enumerate() {
+        sum += x;
+        assert_eq!(y, sum, "{i}");
+    }
+    let x = batch("sums", &[&[3000], &[70_000], &[17], &[4097]]);
+    let Sums {
+        values,
+        magnitudes,
+        terms,
+    } = summed(&widened(&x), 0);
+    let bound = |(&size, &n): (&f64, &usize)| gamma(depth(n)) * size + n as f64 * TINY;
+    let bounds: Vec<f64> = magnitudes.iter().zip(&terms).map(bound).collect();
+    let got = run(device, &x, &x, |x, _| x.cumsum(0));
+    assert_within("sums", &got, &values, &bounds);
+}
+
+/// Factors near one, so that all products of runs are in range.
+fn products_of_floats(device: &Device) {
+    let mut random = rng("products");
+    let shapes = [[3, 5], [1, 700], [9000, 1], [700, 3], [1, 9000]];
+    let shapes = shapes.map(|shape| Shape::new(&shape).unwrap());
+    let layout = Layout::from_shapes(2, shapes).unwrap();
+    let x = Ragged::from_fn(&layout, |_, _| 1.0 + (random.f32() - 0.5) / 64.0).unwrap();
+    for axis in 0..2 {
+        let expected = along(&widened(&x), axis, |line| folded(line, |a: f64, b| a * b));
+        let bounds: Vec<f64> = expected
+            .values()
+            .iter()
+            .map(|y| gamma(depth(1)) * y + TINY)
+            .collect();
+        let got = download(&upload(device, &x).cumprod(axis).unwrap());
+        assert_within(format!("axis {axis}"), &got, &expected, &bounds);
+    }
+    let x = rows([
+        &[2.0f32, 0.5, 0.0, 3.0, f32::INFINITY, 1.0],
+        &[-1.0, f32::INFINITY, -2.0, 1.0, f32::NAN, 0.0],
+    ]);
+    let got = run(device, &x, &x, |x, _| x.cumprod(0));
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let expected = rows([
+        &[2.0, 1.0, 0.0, 0.0, nan, nan],
+        &[-1.0, -inf, inf, inf, nan, nan],
+    ]);
+    assert_exact("special values", &got, &expected);
+}
+
+/// The last cumulative sum of a line is its sum.
+fn ends_in_sums(device: &Device) {
+    let mut random = rng("ends in sums");
+    let layout = Layout::from_lengths([5, 1, 900, 9000, 64, 0]).unwrap();
+    let x = Ragged::from_fn(&layout, |_, _| random.i32(..)).unwrap();
+    let on = upload(device, &x);
+    let (sums, all) = (
+        download(&on.sum().unwrap()),
+        download(&on.cumsum(0).unwrap()),
+    );
+    let tops = download(&on.max().unwrap());
+    let best = download(&on.cummax(0).unwrap());
+    for element in 0..5 {
+        assert_eq!(all.row(element).last(), Some(&sums.row(element)[0]));
+        assert_eq!(best.row(element).last(), Some(&tops.row(element)[0]));
+    }
+}
+
+/// NaN and infinity change no value before them and no other line, in every class.
+fn only_later_values(device: &Device) {
+    for shape in [
+        [2, 3],
+        [3, 100],
+        [2, 600],
+        [2, 9000],
+        [100, 3],
+        [2000, 2],
+        [9000, 2],
+    ] {
+        let axis = usize::from(shape[0] < shape[1]);
+        let clean = batch("later", &[&shape]);
+        let mut spoilt = clean.values().to_vec();
+        // In the first line, a third of the way.
+        let at = match axis {
+            0 => shape[0] / 3 * shape[1],
+            _ => shape[1] / 3,
+        };
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            spoilt[at] = bad;
+            let both = [clean.values(), &spoilt].map(|values| upload(device, &one(&shape, values)));
+            for of in [Tensor::cumsum, Tensor::cummax] {
+                let [clean, spoilt] = both.each_ref().map(|x| download(&of(x, axis).unwrap()));
+                for (i, (x, y)) in clean.values().iter().zip(spoilt.values()).enumerate() {
+                    let (row, column) = (i / shape[1], i % shape[1]);
+                    let (line, k) = if axis == 0 {
+                        (column, row)
+                    } else {
+                        (row, column)
+                    };
+                    if line > 0 || k < shape[axis] / 3 {
+                        assert_eq!(x.to_bits(), y.to_bits(), "{shape:?}: {i} of {bad}");
+                    } else if bad.is_nan() {
+                        assert!(y.is_nan(), "{shape:?}: {i}");
+                    } else if bad > 0.0 {
+                        // Also the sum of infinity and what follows.
+                        assert_eq!(*y, bad, "{shape:?}: {i}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// −0 is smaller than 0, and a sum of −0 alone is −0.
+fn signed_zeros(device: &Device) {
+    let x = rows([&[-0.0f32, -0.0, 0.0, -0.0], &[0.0, -0.0, -0.0, 0.0]]);
+    let bits = |of: fn(&Tensor<f32>) -> Result<Tensor<f32>>| {
+        let y = run(device, &x, &x, |x, _| of(x));
+        y.values()
+            .iter()
+            .map(|y| u32::from(y.is_sign_negative()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(bits(|x| x.cummax(0)), [1, 1, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(bits(|x| x.cummin(0)), [1, 1, 1, 1, 0, 1, 1, 1]);
+}
+
+/// Elements at odd offsets of a larger buffer.
+fn views_begin_anywhere(device: &Device) {
+    let x = batch(
+        "views",
+        &[
+            &[3, 1],
+            &[5, 7],
+            &[1, 901],
+            &[3, 333],
+            &[2, 5000],
+            &[5000, 3],
+        ],
+    );
+    let all = upload(device, &x);
+    for first in 1..4 {
+        let view = all.elements(first..6).unwrap();
+        let copy = upload(device, &download(&view));
+        for axis in 0..2 {
+            for of in [
+                Tensor::cumsum,
+                Tensor::cumprod,
+                Tensor::cummax,
+                Tensor::cummin,
+            ] {
+                let [view, copy] = [&view, &copy].map(|x| download(&of(x, axis).unwrap()));
+                assert_identical(format!("from {first}"), &view, &copy);
+            }
+        }
+    }
+}
+
+/// The bits of a line do not depend on the batch.
+fn alone_in_a_batch(device: &Device) {
+    let lengths = [3usize, 64, 65, 512, 700, 1025, 4096, 4097, 30_000, 1];
+    let lengths: Vec<[usize; 1]> = lengths.map(|n| [n]).into();
+    let shapes: Vec<&[usize]> = lengths.iter().map(|n| &n[..]).collect();
+    let x = batch("alone", &shapes);
+    let on = upload(device, &x);
+    let all = [on.cumsum(0), on.cumprod(0)].map(|y| download(&y.unwrap()));
+    for element in 0..x.len() {
+        let single = on.elements(element..element + 1).unwrap();
+        let single = [single.cumsum(0), single.cumprod(0)].map(|y| download(&y.unwrap()));
+        for (all, single) in all.iter().zip(&single) {
+            let bits = |row: &[f32]| row.iter().map(|y| y.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(all.row(element)), bits(single.row(0)), "{element}");
+        }
+    }
+}
+
+fn refusals(device: &Device) {
+    let x = upload(device, &one(&[2, 3], &[1; 6]));
+    fn refused<T: Real>(result: Result<Tensor<T>>, text: &str) {
+        let error = result.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            ("argument", text)
+        );
+    }
+    refused(
+        x.cumsum(2),
+        "cumsum: expected an axis below the rank of 2, got 2",
+    );
+    refused(
+        x.cumprod(9),
+        "cumprod: expected an axis below the rank of 2, got 9",
+    );
+    refused(
+        x.cummax(2),
+        "cummax: expected an axis below the rank of 2, got 2",
+    );
+    refused(
+        x.cummin(usize::MAX),
+        &format!(
+            "cummin: expected an axis below the rank of 2, got {}",
+            usize::MAX
+        ),
+    );
+    let limited = upload(&device.with_work_limit(5), &one(&[2, 3], &[1; 6]));
+    assert_eq!(limited.cumsum(0).unwrap_err().kind(), "work_limit");
+}
