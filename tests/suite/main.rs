@@ -24,6 +24,7 @@ mod conv_plan;
 mod cookbook;
 mod corpus;
 mod correlate_max;
+mod created;
 mod device;
 mod elements;
 mod eval;
@@ -38,6 +39,7 @@ mod host;
 mod house;
 mod io;
 mod kron;
+mod labels;
 mod laws;
 mod lines;
 mod map;
@@ -88,6 +90,7 @@ const MODULES: &[Module] = &[
     ("cookbook", cookbook::tests),
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),
+    ("created", created::tests),
     ("device", device::tests),
     ("elements", elements::tests),
     ("eval", eval::tests),
@@ -102,6 +105,7 @@ const MODULES: &[Module] = &[
     ("house", house::tests),
     ("io", io::tests),
     ("kron", kron::tests),
+    ("labels", labels::tests),
     ("laws", laws::tests),
     ("lines", lines::tests),
     ("map", map::tests),
