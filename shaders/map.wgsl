@@ -2,7 +2,7 @@
 // two words.
 //
 // Four values at a time: y begins at a multiple of four, x at p.x_base. Up to three values after the last are slack of
-// y's buffer. f16 is copied in words of two, and p.x_base counts halves.
+// y's buffer. Halves lie two to a word, are multiplied in f32 and rounded once, and p.x_base counts them.
 
 #params
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<E>>;
@@ -45,6 +45,17 @@ fn x_quad(q: u32) -> vec4<E> {
 }
 #endif
 
+#if F16
+#if SCALE
+#include "half_bits"
+
+fn scaled(word: u32) -> u32 {
+    let two = bitcast<f32>(p.scalar) * unpack2x16float(word);
+    return half_bits(two.x) | (half_bits(two.y) << 16u);
+}
+#endif
+#endif
+
 #main {
 #if !FILL
     let s = bitcast<E>(p.scalar);
@@ -56,13 +67,22 @@ fn x_quad(q: u32) -> vec4<E> {
         let q = first + k * WG;
         if q < quads {
 #if SCALE
+#if F16
+            let words = x_quad(q);
+            values[k] = vec4(scaled(words.x), scaled(words.y), scaled(words.z), scaled(words.w));
+#else
             values[k] = s * x_quad(q);
 #endif
+#endif
 #if NEG
+#if F16
+            values[k] = x_quad(q) ^ vec4(0x80008000u);
+#else
 #if U32
             values[k] = x_quad(q) ^ vec4(0x80000000u);
 #else
             values[k] = -x_quad(q);
+#endif
 #endif
 #endif
 #if COPY

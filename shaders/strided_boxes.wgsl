@@ -1,5 +1,6 @@
-// Copies boxes of p.rank axes. Each axis of x is read along some axis of the result: from a shift on, backwards, or one
-// value repeatedly. The result is zero where x has no such value. RANK2: matrices.
+// Copies boxes of p.rank axes. Each axis of x is read along some axis of the result: from a shift on, backwards, one
+// value repeatedly, or every few values from a place on that is counted from either end. The result is zero where x has
+// no such value. RANK2: matrices.
 //
 // Along axis a of the result, x is read from `first` on, `count` times, `stride` values apart, where the stride may be
 // negative. These numbers are in tables as in ambient.wgsl; strided.wgsl says which element of x is read. An invocation
@@ -21,6 +22,8 @@ struct Params {
     // Bit j: axis j is read backwards. Bit 8: an extent of 1 is repeated.
     flags: u32,
     shift: array<vec4<i32>, 2>,
+    // The distance of values along an axis whose shift is such a place; 0 for other axes.
+    step: array<vec4<i32>, 2>,
 }
 
 #if C32
@@ -100,7 +103,16 @@ fn entry_of(e: u32) -> Entry {
             // Each difference is of nonnegative numbers. Combined, they would overflow for extents near 2³¹.
             var count = max(0, min(extent - first, there - max(0, shift)));
             var step = stride;
-            if (p.flags >> axis & 1u) != 0u {
+            let distance = p.step[axis / 4u][axis % 4u];
+            if distance != 0 {
+                // The result has as many values as there are.
+                let back = i32(distance < 0);
+                let place = clamp(select(shift, shift + there, shift < 0), -back, there - back);
+                first = 0;
+                count = extent;
+                entry.begin += u32(place * stride);
+                step = distance * stride;
+            } else if (p.flags >> axis & 1u) != 0u {
                 count = min(extent, there);
                 entry.begin += u32((there - 1) * stride);
                 step = -stride;

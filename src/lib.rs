@@ -103,7 +103,7 @@ pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
 pub mod batch {
     pub use crate::error::Side;
     pub use crate::ragged::{MAX_RANK, Offsets, Rows};
-    pub use crate::tensor::{Remainder, Spread};
+    pub use crate::tensor::{Remainder, Seed, Spread};
 }
 
 /// Convolution: methods and their costs, kernels prepared once, correlation peaks and the shape-based distance; and

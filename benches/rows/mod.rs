@@ -11,6 +11,7 @@ mod conv_boxes;
 mod copies;
 mod correlate_max;
 mod cpu;
+mod created;
 mod eval;
 mod fft;
 mod indexing;
@@ -40,6 +41,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     causal::rows(bench)?;
     chain::rows(bench)?;
     complex::rows(bench)?;
+    created::rows(bench)?;
     fft::rows(bench)?;
     kron::rows(bench)?;
     indexing::rows(bench)?;

@@ -201,6 +201,27 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "strides",
         "[stride, ..]: keep every s-th result along each axis; default: 1, or the window for pooling",
     ),
+    ("depth", "a whole number: the length of a row"),
+    (
+        "targets",
+        "[[index, ..], ..]: the index of the right score of each row",
+    ),
+    (
+        "ranges",
+        "[[start, end, step], ..] for each axis as in start:end:step, with null for what is left out",
+    ),
+    ("from", "a number: the first value; for arange 0 by default"),
+    ("to", "a number: the last value"),
+    ("step", "a number: the difference of two values"),
+    ("low", "a number: the least value"),
+    ("high", "a number above all values"),
+    ("mean", "a number: the mean"),
+    ("deviation", "a number: the standard deviation"),
+    ("p", "a number from 0 to below 1: the probability of zero"),
+    (
+        "seed",
+        "a whole number, 0 by default: another seed gives other random values",
+    ),
     (
         "window",
         "[extent] or [rows, columns] of a window of the last axes",
@@ -357,6 +378,22 @@ impl Options {
         }
     }
 
+    /// Start, end and step of a slice, for each axis.
+    pub fn ranges(&self) -> Result<Vec<(Option<i64>, Option<i64>, i64)>> {
+        let value = self.required("ranges")?;
+        let place = |item: &Value| match item {
+            Value::Null => Some(None),
+            item => item.as_i64().map(Some),
+        };
+        let one = |item: &Value| match item.as_array()?.as_slice() {
+            [start, end, step] => Some((place(start)?, place(end)?, step.as_i64()?)),
+            _ => None,
+        };
+        let items = value.as_array();
+        let ranges = items.and_then(|items| items.iter().map(one).collect());
+        ranges.ok_or_else(|| unexpected("ranges", "an array of [start, end, step]", value))
+    }
+
     /// The padding before and after, for each axis.
     pub fn widths(&self) -> Result<Vec<(usize, usize)>> {
         let value = self.required("widths")?;
@@ -418,6 +455,15 @@ impl Options {
         let value = self.required(name)?;
         let size = value.as_u64().and_then(|size| usize::try_from(size).ok());
         size.ok_or_else(|| unexpected(name, "a number of elements", value))
+    }
+
+    pub fn seed(&self) -> Result<u64> {
+        match self.0.get("seed") {
+            None => Ok(0),
+            Some(value) => value
+                .as_u64()
+                .ok_or_else(|| unexpected("seed", "a whole number from 0", value)),
+        }
     }
 
     pub fn columns(&self) -> Result<usize> {

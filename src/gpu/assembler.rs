@@ -46,6 +46,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "fft_halves",
     "fft_items",
     "fft_values",
+    "fixed_point",
     "gelu",
     "grid",
     "half_bits",
@@ -59,6 +60,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "nan",
     "order",
     "pairs",
+    "philox",
     "power",
     "powi",
     "product",
@@ -81,6 +83,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "trig",
     "turn",
     "units",
+    "wide_product",
 ];
 
 /// The complete WGSL of a variant; the error says which directive is wrong.

@@ -221,11 +221,13 @@ fn trusted(
     //
     // Kernels take indices from three sources: the parameter block and the lists that a plan made on the host; offsets
     // and extents of layouts, which were checked when the layouts were made; and the caller's indices, which kernels
-    // compare with an element's rows before using them. All of these are in buffers that only this crate writes, and a
-    // plan is made from the layouts that are bound with it. A float never becomes an index; `correlate_max` reads at
-    // the lag that it has found, which counted up to the number of lags. A buffer has fewer than 2³² bytes, so indices
-    // of halves are below 2³¹, and no sum of two wraps around. Loads beyond an element's end use a clamped index. Loops
-    // run over lengths from the same sources, each with a nonzero step.
+    // compare with an element's rows before using them, and targets of `cross_entropy`, which are compared with a row's
+    // length. All of these are in buffers that only this crate writes, and a plan is made from the layouts that are
+    // bound with it. A float never becomes an index; `correlate_max` reads at the lag that it has found, which counted
+    // up to the number of lags, and `normal` a table with a row for each number of leading zeros of a word above 0 and
+    // each value of the five bits that follow the first one. A buffer has fewer than 2³² bytes, so indices of halves
+    // are below 2³¹, and no sum of two wraps around. Loads beyond an element's end use a clamped index. Loops run over
+    // lengths from the same sources, each with a nonzero step.
     //
     // That kernels obey this is tested, not proven: `bounds.rs` rewrites each kernel so that every index into a storage
     // buffer or an array in workgroup memory is compared with the length of the array. The suite's `bounds` trials, and
@@ -234,9 +236,9 @@ fn trusted(
     // Not compared are indices into arrays of constant length elsewhere, which are in bounds by construction:
     // - Arrays local to a function (values of a transform, of a map, of a tile): literals, or counters of loops that
     //   end at the array's length.
-    // - Arrays of the parameter block and of structures: `shift` and `axes` of `strided_boxes` have a place for each of
-    //   8 axes (or 2, where the rank is 2), and the index is an axis below the rank; `ends` of `conv_fused` is indexed
-    //   by literals.
+    // - Arrays of the parameter block and of structures: `shift`, `step` and `axes` of `strided_boxes` have a place for
+    //   each of 8 axes (or 2, where the rank is 2), and the index is an axis below the rank; `ends` of `conv_fused` is
+    //   indexed by literals.
     // - `DIGITS` of lib/trig.wgsl, 8 words: (e − 120) / 32 + 3 for the exponent bits e of a value above 4096, which are
     //   139 to 255; so at most 7.
     //

@@ -11,10 +11,13 @@ use super::fft::{FftLimits, Transform};
 use super::kron::{self, Kron};
 use super::map::{self, Full, Map};
 use super::matmul::{Form, Matmul, Target};
+use super::one_hot::OneHot;
+use super::random::{self, Dropout, Random};
 use super::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
 use super::select::{Join, Select};
+use super::sequence::{self, Sequence};
 use super::shape_matmul::{Model, ShapeMatmul};
-use super::strided::{How, Strided};
+use super::strided::{Cut, How, Strided};
 use super::{Op, PlanRequest, Traits, bsr};
 use crate::ops::conv::choice::{ConvMethod, ConvMode, CostTable, Window};
 use crate::plan::Plan;
@@ -275,6 +278,9 @@ fn series_alone() {
                     end: vec![1 << 31],
                 },
                 How::Flip(vec![0]),
+                How::Cut(vec![Cut::new((None, None, -1))]),
+                How::Cut(vec![Cut::new((Some(i64::MIN), Some(i64::MAX), i64::MAX))]),
+                How::Cut(vec![Cut::new((Some(i64::MAX), Some(i64::MIN), i64::MIN))]),
             ] {
                 on(Op::Strided(Strided { how, dtype }), None);
             }
@@ -284,6 +290,32 @@ fn series_alone() {
             on(Op::Select(Select { elements, dtype }), None);
         }
         on(Op::Convert(Convert::ToF16), None);
+        for depth in [0, 1, 1 << 20, usize::MAX] {
+            on(Op::OneHot(OneHot { dtype, depth }), None);
+        }
+        on(Op::Dropout(Dropout { dtype }), None);
+        for kind in [sequence::Kind::Arange, sequence::Kind::Linspace] {
+            let layout = x.clone();
+            on(
+                Op::Sequence(Sequence {
+                    kind,
+                    dtype,
+                    layout,
+                }),
+                None,
+            );
+        }
+        for kind in [random::Kind::Uniform, random::Kind::Normal] {
+            let layout = x.clone();
+            on(
+                Op::Random(Random {
+                    kind,
+                    dtype,
+                    layout,
+                }),
+                None,
+            );
+        }
     }
 }
 

@@ -29,8 +29,10 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Variant::of(DType::F32, &["SCALE"]),
         Variant::of(DType::I32, &["SCALE"]),
         Variant::of(DType::U32, &["SCALE"]),
+        Variant::of(DType::F16, &["SCALE"]),
         Variant::of(DType::I32, &["NEG"]),
         Variant::of(DType::U32, &["NEG"]),
+        Variant::of(DType::F16, &["NEG"]),
         Variant::of(DType::U32, &["COPY"]),
         Variant::of(DType::F16, &["COPY"]),
     ],
@@ -64,7 +66,7 @@ pub(crate) struct Map {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
-    /// Multiplies by the call's first scalar.
+    /// Multiplies by the call's first scalar, which is f32 for f16.
     Scale,
     Neg,
     /// A copy in new memory.
@@ -79,11 +81,18 @@ impl Map {
         let (op, flag, kernel_type, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
             // Both parts of complex values are multiplied.
             (Kind::Scale, DType::C32) => ("scale", &["SCALE"], DType::F32, scale_twin::<f32>),
+            (Kind::Scale, DType::F16) => ("scale", &["SCALE"], dtype, |args| {
+                let s = f32::from_bits(args.scalars[0]);
+                each(args, |x: f16| f16::from_f32(s * x.to_f32()));
+            }),
             (Kind::Scale, _) => ("scale", &["SCALE"], dtype, twin_of!(dtype, scale_twin)),
             // Negating a float only flips its sign bit, so floats are viewed as words; modulo 2³², signed and unsigned
             // negation are the same.
             (Kind::Neg, DType::F32 | DType::C32) => ("neg", &["NEG"], DType::U32, |args| {
                 each(args, |x: u32| x ^ 1 << 31)
+            }),
+            (Kind::Neg, DType::F16) => ("neg", &["NEG"], dtype, |args| {
+                each(args, |x: f16| f16::from_bits(x.to_bits() ^ 1 << 15));
             }),
             (Kind::Neg, _) => ("neg", &["NEG"], DType::I32, |args| {
                 each(args, |x: i32| x.wrapping_neg())

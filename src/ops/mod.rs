@@ -10,6 +10,7 @@ pub(crate) mod conv;
 pub(crate) mod convert;
 mod coop_tile;
 pub(crate) mod correlate_max;
+pub(crate) mod cross_entropy;
 pub(crate) mod eval;
 pub(crate) mod fft;
 pub(crate) mod gather;
@@ -19,14 +20,17 @@ pub(crate) mod map;
 pub(crate) mod maps;
 pub(crate) mod matmul;
 mod multipass;
+pub(crate) mod one_hot;
 mod op;
 mod ordered;
 mod parallel;
 pub(crate) mod pooling;
 mod product_tile;
+pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
 pub(crate) mod select;
+pub(crate) mod sequence;
 pub(crate) mod shape_matmul;
 pub(crate) mod sort;
 pub(crate) mod strided;
@@ -84,6 +88,11 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &sort::QUANTILE,
     &map::KERNEL,
     &map::FILL,
+    &sequence::KERNEL,
+    &one_hot::KERNEL,
+    &random::UNIFORM,
+    &random::NORMAL,
+    &random::DROPOUT,
     &maps::KERNEL,
     &maps::COMPLEX,
     &convert::KERNEL,
@@ -92,6 +101,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &conv::BOXES,
     &conv::PLACE,
     &pooling::KERNEL,
+    &cross_entropy::KERNEL,
     &eval::KERNEL,
     &conv::FUSED,
     &conv::cached_spectra::KERNEL,

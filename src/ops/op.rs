@@ -2,8 +2,9 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, bsr, cast, conv, convert, correlate_max, eval, fft, gather, kron, lines, map, maps,
-    matmul, pooling, reduce, scatter, select, shape_matmul, sort, strided,
+    ambient, bsr, cast, conv, convert, correlate_max, cross_entropy, eval, fft, gather, kron,
+    lines, map, maps, matmul, one_hot, pooling, random, reduce, scatter, select, sequence,
+    shape_matmul, sort, strided,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -18,6 +19,9 @@ use crate::ragged::{Layout, Pairs};
 pub(crate) enum Op {
     Map(map::Map),
     Full(map::Full),
+    Sequence(sequence::Sequence),
+    Random(random::Random),
+    Dropout(random::Dropout),
     Apply(maps::Apply),
     Complex(maps::Complex),
     Cast(cast::Cast),
@@ -43,6 +47,8 @@ pub(crate) enum Op {
     Fft(fft::Transform),
     Planes(fft::planes::Planes),
     Pool(pooling::Pool),
+    OneHot(one_hot::OneHot),
+    CrossEntropy(cross_entropy::CrossEntropy),
     Gather(gather::Gather),
     ScatterAdd(scatter::Add),
     ScatterSet(scatter::Set),
@@ -79,7 +85,10 @@ impl Op {
     /// Whether a device caches the plan. It does not where the same attributes rarely recur and take as much memory as
     /// the plan.
     pub(crate) fn is_cached(&self) -> bool {
-        !matches!(self, Op::Full(_) | Op::Select(_) | Op::Spectra(_))
+        !matches!(
+            self,
+            Op::Full(_) | Op::Sequence(_) | Op::Random(_) | Op::Select(_) | Op::Spectra(_)
+        )
     }
 
     /// Plans the operation: checks the shapes, and computes the layouts of the results and the dispatches.
@@ -88,6 +97,9 @@ impl Op {
         Ok(match self {
             Op::Map(map) => map.launch(inputs[0]).into(),
             Op::Full(full) => full.launch().into(),
+            Op::Sequence(sequence) => sequence.launch()?.into(),
+            Op::Random(random) => random.launch().into(),
+            Op::Dropout(dropout) => dropout.launch(inputs[0]).into(),
             Op::Apply(apply) => apply.launch(inputs[0])?.into(),
             Op::Complex(complex) => complex.launch(inputs[0]).into(),
             Op::Cast(cast) => cast.launch(inputs[0]).into(),
@@ -124,6 +136,8 @@ impl Op {
                 .into(),
             Op::Fft(transform) => transform.launch(inputs, device.room)?.into(),
             Op::Planes(planes) => planes.view(inputs)?,
+            Op::OneHot(one_hot) => one_hot.launch(inputs[0])?.into(),
+            Op::CrossEntropy(entropy) => entropy.launch(inputs).into(),
             Op::Pool(pool) => pool.launch(inputs[0])?.into(),
             Op::Gather(gather) => gather.launch(inputs[0], request.pairs())?.into(),
             Op::ScatterAdd(add) => add.launch(inputs[0], inputs[1], request.pairs())?.into(),

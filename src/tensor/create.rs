@@ -1,11 +1,14 @@
 //! Batches created on a device.
 
+use half::f16;
+
 use super::run::Call;
 use super::{Device, Tensor};
-use crate::Result;
 use crate::ops::Op;
 use crate::ops::map::Full;
-use crate::ragged::{Layout, Scalar};
+use crate::ops::sequence::{Kind, Sequence};
+use crate::ragged::{DType, Factor, Float, Layout, Scalar};
+use crate::{Error, Result};
 
 impl Device {
     /// Creates a batch filled with `value`, on the device.
@@ -32,5 +35,120 @@ impl Device {
             ..Call::new(self, Op::Full(full), &[])
         }
         .one()
+    }
+
+    /// Counts in steps along the values of each element: `x_i = start + i · step`, for i from 0 to the element's number
+    /// of values.
+    ///
+    /// `arange(&layout, 0, 1)` numbers the values of each element in row-major order. NumPy calls it `arange`; the
+    /// lengths come from the layout. f32, i32, u32 and f16, which is computed in f32 and rounded once. Integers wrap.
+    /// Floats are exact where every term is, as for whole numbers up to 2²⁴; otherwise the error is at most
+    /// (2 |i · step| + |x_i|) 2⁻²⁴, for f16 and half a unit in the last place. An empty element stays empty. Cost: the
+    /// values written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout};
+    /// let x = Device::cpu().arange(&Layout::from_lengths([3, 0, 2])?, 5, -2)?;
+    /// assert_eq!(x.download_blocking()?.to_vecs()?, [vec![5, 3, 1], vec![], vec![5, 3]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for a start or step that is NaN or infinite; those of [`upload`](Self::upload).
+    pub fn arange<T: Factor>(&self, layout: &Layout, start: T, step: T) -> Result<Tensor<T>> {
+        let scalars = [
+            finite("arange", "start", start)?,
+            finite("arange", "step", step)?,
+        ];
+        self.sequence(Kind::Arange, layout, scalars)
+    }
+
+    /// Equal steps from one end of each element to the other: `x_i = from + i (to − from) / (n − 1)` for an element of
+    /// n values.
+    ///
+    /// The first value is `from` and the last one `to`, exactly; a single value is `from`. Each element has steps of
+    /// its own size. NumPy calls it `linspace`. f32, and f16, which is computed in f32 and rounded once. The error of
+    /// other values is at most 2⁻¹⁹ times the larger of |from| and |to|, for f16 and half a unit in the last place. An
+    /// empty element stays empty. Cost: the values written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout};
+    /// let x = Device::cpu().linspace(&Layout::from_lengths([3, 0, 1, 2])?, 0.0f32, 1.0)?;
+    /// assert_eq!(x.download_blocking()?.to_vecs()?, [vec![0.0, 0.5, 1.0], vec![], vec![0.0], vec![0.0, 1.0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) for an end that is NaN or infinite; those of [`upload`](Self::upload).
+    pub fn linspace<T: Float>(&self, layout: &Layout, from: T, to: T) -> Result<Tensor<T>> {
+        let scalars = [
+            finite("linspace", "start", from)?,
+            finite("linspace", "end", to)?,
+        ];
+        self.sequence(Kind::Linspace, layout, scalars)
+    }
+
+    /// Identity matrices: 1 where row and column are equal, and 0 elsewhere.
+    ///
+    /// Each matrix has its own shape, and may have more rows than columns or fewer. NumPy calls it `eye`. f32, i32, u32
+    /// and f16. Cost: the values written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout, Shape};
+    /// let layout = Layout::from_shapes(2, [Shape::new(&[2, 2])?, Shape::new(&[1, 3])?])?;
+    /// let x = Device::cpu().eye::<i32>(&layout)?;
+    /// assert_eq!(x.download_blocking()?.to_vecs()?, [vec![1, 0, 0, 1], vec![1, 0, 0]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](Error::Rank) unless the elements are matrices; those of [`upload`](Self::upload).
+    pub fn eye<T: Factor>(&self, layout: &Layout) -> Result<Tensor<T>> {
+        self.sequence(Kind::Eye, layout, [one(T::DTYPE), 0])
+    }
+
+    fn sequence<T: Factor>(
+        &self,
+        kind: Kind,
+        layout: &Layout,
+        scalars: [u32; 2],
+    ) -> Result<Tensor<T>> {
+        let sequence = Sequence {
+            kind,
+            dtype: T::DTYPE,
+            layout: layout.clone(),
+        };
+        Call {
+            scalars: &scalars,
+            ..Call::new(self, Op::Sequence(sequence), &[])
+        }
+        .one()
+    }
+}
+
+/// The bits of 1.
+pub(super) fn one(dtype: DType) -> u32 {
+    match dtype {
+        DType::F32 | DType::C32 => 1f32.to_bits(),
+        DType::F16 => u32::from(f16::ONE.to_bits()),
+        DType::I32 | DType::U32 => 1,
+    }
+}
+
+/// A float as f64; `None` for integers.
+pub(super) fn wide<T: Factor>(x: T) -> Option<f64> {
+    match T::DTYPE {
+        DType::F32 => Some(f64::from(bytemuck::cast::<T, f32>(x))),
+        DType::F16 => Some(f64::from(bytemuck::cast::<T, f16>(x))),
+        _ => None,
+    }
+}
+
+/// The word of a scalar, f32 for f16, which has to be finite.
+fn finite<T: Factor>(op: &'static str, what: &str, x: T) -> Result<u32> {
+    match wide(x) {
+        None => Ok(bytemuck::cast(x)),
+        Some(value) if value.is_finite() => Ok((value as f32).to_bits()),
+        Some(_) => Err(Error::argument(op, format!("a finite {what}"), x)),
     }
 }

@@ -8,7 +8,7 @@ use crate::ops::Op;
 use crate::ops::gather::Gather;
 use crate::ops::scatter::{Add, Set};
 use crate::plan::check_work;
-use crate::ragged::{Indices, Layout, Pairing, Pairs, Real, Scalar};
+use crate::ragged::{Factor, Indices, Layout, Pairing, Pairs, Scalar};
 use crate::{Error, Result};
 
 impl<T: Scalar> Tensor<T> {
@@ -131,16 +131,16 @@ impl<T: Scalar> Tensor<T> {
     }
 }
 
-impl<T: Real> Tensor<T> {
+impl<T: Factor> Tensor<T> {
     /// Adds rows up at the indices in the lists, `c[j, …] = Σ y[r, …]` over the r whose index is j, in elements with
     /// the shapes of `layout`.
     ///
     /// This is the transpose of [`gather`](Self::gather), and so its gradient: `y.scatter_add(&indices, x.layout())`.
     ///
     /// An element of shape (k, s) needs a list of k indices and a target of shape (n, s). Rows that no index names are
-    /// zero. An index of n or more is ignored, because a gather reads zeros there whatever x is. Integers wrap; a NaN
-    /// spreads only within its own column of its own row. Respects equivalence with regard to rows: zero rows after the
-    /// last one change nothing.
+    /// zero. An index of n or more is ignored, because a gather reads zeros there whatever x is. Integers wrap; f16 is
+    /// summed in f32 and rounded once. A NaN spreads only within its own column of its own row. Respects equivalence
+    /// with regard to rows: zero rows after the last one change nothing.
     ///
     /// The order of additions follows the order of the indices and depends on nothing else. The rows of one index are
     /// summed in groups of eight, and then the sums of the groups, up to 64 rows; the sums of 64 rows are summed in the

@@ -1,11 +1,12 @@
 //! Operations on one tensor, and element-by-element operations on two.
 
 use super::functions::of_two;
+use super::maps::word;
 use super::{Paired, Spread, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::check_concat;
 use crate::ops::map::{Kind, Map};
-use crate::ragged::{Number, Pairs, Real, Scalar};
+use crate::ragged::{Factor, Number, Pairs, Scalar};
 use crate::{Result, host};
 
 impl<T: Scalar> Tensor<T> {
@@ -210,7 +211,7 @@ impl<T: Number> Tensor<T> {
     }
 }
 
-impl<T: Real> Tensor<T> {
+impl<T: Factor> Tensor<T> {
     /// Negates every value, `−x`; the layout is unchanged.
     ///
     /// Respects equivalence. Flips the sign of a float, including zero, infinity and NaN. Integers wrap: the least i32
@@ -231,8 +232,8 @@ impl<T: Real> Tensor<T> {
 
     /// Multiplies every value by a factor, `factor · x`; the layout is unchanged.
     ///
-    /// Respects equivalence. Integers wrap. NaN and 0 · ∞ give NaN; on a GPU that flushes subnormal values to 0, so
-    /// does a subnormal times ∞. Cost: values read once, written once.
+    /// Respects equivalence. Integers wrap; f16 is multiplied in f32 and rounded once. NaN and 0 · ∞ give NaN; on a GPU
+    /// that flushes subnormal values to 0, so does a subnormal times ∞. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -244,6 +245,6 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn scale(&self, factor: T) -> Result<Tensor<T>> {
-        self.map_by(Kind::Scale, &[bytemuck::cast(factor)])
+        self.map_by(Kind::Scale, &[word(factor)])
     }
 }

@@ -2,11 +2,12 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+use half::f16;
 use num_complex::Complex32;
 
 use super::{Spread, Tensor};
 use crate::Result;
-use crate::ragged::{Number, Real};
+use crate::ragged::{DType, Factor, Number};
 
 /// Operators of two operands, with the type of their results' values and the call that computes them.
 macro_rules! operators {
@@ -60,24 +61,26 @@ operators! {
     /// `s * x` is [`x.scale_complex(s)`](Tensor::scale_complex).
     Mul::mul(s: Complex32, x: &Tensor<Complex32>) -> Complex32 = x.scale_complex(s);
     /// `x + s` is [`x.add_scalar(s)`](Tensor::add_scalar).
-    <T: Real> Add::add(x: &Tensor<T>, s: T) -> T = x.add_scalar(s);
+    <T: Factor> Add::add(x: &Tensor<T>, s: T) -> T = x.add_scalar(s);
     /// `x - s` is [`x.add_scalar(−s)`](Tensor::add_scalar).
-    <T: Real> Sub::sub(x: &Tensor<T>, s: T) -> T = x.add_scalar(opposite(s));
+    <T: Factor> Sub::sub(x: &Tensor<T>, s: T) -> T = x.add_scalar(opposite(s));
     /// `x * s` is [`x.scale(s)`](Tensor::scale).
-    <T: Real> Mul::mul(x: &Tensor<T>, s: T) -> T = x.scale(s);
+    <T: Factor> Mul::mul(x: &Tensor<T>, s: T) -> T = x.scale(s);
     /// `x / s` is [`x.div_scalar(s)`](Tensor::div_scalar).
-    <T: Real> Div::div(x: &Tensor<T>, s: T) -> T = x.div_scalar(s);
+    <T: Factor> Div::div(x: &Tensor<T>, s: T) -> T = x.div_scalar(s);
     /// `s / x` is [`x.div_from(s)`](Tensor::div_from).
     Div::div(s: f32, x: &Tensor<f32>) -> f32 = x.div_from(s);
+    /// `s / x` is [`x.div_from(s)`](Tensor::div_from).
+    Div::div(s: f16, x: &Tensor<f16>) -> f16 = x.div_from(s);
 }
 
 /// −s, modulo 2³² for integers.
-fn opposite<T: Real>(s: T) -> T {
-    let word: u32 = bytemuck::cast(s);
-    bytemuck::cast(match T::DTYPE {
-        crate::ragged::DType::F32 => word ^ 1 << 31,
-        _ => word.wrapping_neg(),
-    })
+fn opposite<T: Factor>(s: T) -> T {
+    match T::DTYPE {
+        DType::F16 => bytemuck::cast(-bytemuck::cast::<T, f16>(s)),
+        DType::F32 => bytemuck::cast(-bytemuck::cast::<T, f32>(s)),
+        _ => bytemuck::cast(bytemuck::cast::<T, u32>(s).wrapping_neg()),
+    }
 }
 
 macro_rules! scalar_in_front {
@@ -92,7 +95,7 @@ macro_rules! scalar_in_front {
         )*}
     };
 }
-scalar_in_front!(f32, i32, u32);
+scalar_in_front!(f32, i32, u32, f16);
 
 /// An operator with an operand that is spread over the elements of the other one.
 macro_rules! spread {
@@ -130,20 +133,20 @@ macro_rules! by_value {
             <T: Number> $trait::$name(a: Tensor<T>, b: Tensor<T>) -> T = $trait::$name(&a, &b);
             <T: Number> $trait::$name(a: Tensor<T>, b: &Tensor<T>) -> T = $trait::$name(&a, b);
             <T: Number> $trait::$name(a: &Tensor<T>, b: Tensor<T>) -> T = $trait::$name(a, &b);
-            <T: Real> $trait::$name(x: Tensor<T>, s: T) -> T = $trait::$name(&x, s);
+            <T: Factor> $trait::$name(x: Tensor<T>, s: T) -> T = $trait::$name(&x, s);
             $($trait::$name(s: $t, x: Tensor<$t>) -> $t = $trait::$name(s, &x);)*
         )*}
     };
 }
 by_value! {
-    Add add for f32 i32 u32;
-    Sub sub for f32 i32 u32;
-    Mul mul for f32 i32 u32;
-    Div div for f32;
+    Add add for f32 i32 u32 f16;
+    Sub sub for f32 i32 u32 f16;
+    Mul mul for f32 i32 u32 f16;
+    Div div for f32 f16;
 }
 
 /// `-x` is [`x.neg()`](Tensor::neg).
-impl<T: Real> Neg for &Tensor<T> {
+impl<T: Factor> Neg for &Tensor<T> {
     type Output = Result<Tensor<T>>;
 
     fn neg(self) -> Result<Tensor<T>> {

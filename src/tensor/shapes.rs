@@ -3,7 +3,7 @@
 use super::Tensor;
 use crate::Result;
 use crate::ops::Op;
-use crate::ops::strided::{How, Strided, View, check_axes, check_flip, check_transpose};
+use crate::ops::strided::{Cut, How, Strided, View, check_axes, check_flip, check_transpose};
 use crate::ragged::{Layout, Scalar};
 
 impl<T: Scalar> Tensor<T> {
@@ -51,6 +51,37 @@ impl<T: Scalar> Tensor<T> {
         }
         let (start, end) = (start.to_vec(), end.to_vec());
         self.strided(How::Slice { start, end })
+    }
+
+    /// Takes every few values along each axis, forwards or backwards: (start, end, step) for each axis, with the
+    /// meaning of `start:end:step` in NumPy, on each element's own extents.
+    ///
+    /// y_k = x_(start + k · step), for all k ≥ 0 whose index is before `end`, or, for a negative step, after it.
+    /// Negative places count from the end of the element's axis, and those beyond its ends mean the ends: unlike
+    /// [`slice`](Self::slice), this never reads outside an element. `None` means as far as the axis goes: `(None, None,
+    /// -1)` reverses it, `(Some(-3), None, 1)` takes the last three values, or all if there are fewer.
+    ///
+    /// Any element type; bit patterns are preserved. Does not respect equivalence: the last value of `[1, 0]` is not
+    /// that of `[1]`. A slice without values is empty. Cost: values taken read once (with steps along the last axis,
+    /// whole sectors of memory), the result written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2, 3, 4, 5], vec![6, 7], vec![]])?)?;
+    /// let y = x.strided_slice(&[(None, None, -2)])?.download_blocking()?;
+    /// assert_eq!(y.to_vecs()?, [vec![5, 3, 1], vec![7], vec![]]);
+    /// let y = x.strided_slice(&[(Some(-3), Some(-1), 1)])?.download_blocking()?;
+    /// assert_eq!(y.to_vecs()?, [vec![3, 4], vec![6], vec![]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank) unless there is one range per axis; [`Argument`](crate::Error::Argument) for a step
+    /// of 0; [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn strided_slice(&self, ranges: &[(Option<i64>, Option<i64>, i64)]) -> Result<Tensor<T>> {
+        check_axes("strided_slice", &self.layout, ranges.len())?;
+        self.strided(How::Cut(ranges.iter().copied().map(Cut::new).collect()))
     }
 
     /// Pads each element with zeros, (before, after) on each axis: y_k = x_(k − before), with extent before + n +

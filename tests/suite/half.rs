@@ -15,6 +15,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("views", views),
         ("copy", copy),
         ("full", full),
+        ("scaled", scaled),
+        ("negated", negated),
+        ("operators", operators),
         ("rounds_to_the_nearest", rounds_to_the_nearest),
         ("rounds_specials", rounds_specials),
         ("widens_every_value", widens_every_value),
@@ -46,6 +49,67 @@ fn numbered(layout: &Layout) -> Ragged<f16> {
         f16::from_bits((at.wrapping_mul(40_503) % 0x7C00) as u16 | (at % 2 * 0x8000) as u16)
     })
     .unwrap()
+}
+
+/// Every half but NaNs, and some NaNs, from any place on.
+fn all_halves(begin: usize) -> Ragged<f16> {
+    let values = (0..=u16::MAX).map(f16::from_bits).skip(begin);
+    Ragged::from_rows([values.collect::<Vec<_>>(), vec![f16::ONE]]).unwrap()
+}
+
+fn assert_alike(what: &str, got: &Ragged<f16>, of: &Ragged<f16>, exact: impl Fn(f16) -> f16) {
+    assert_eq!(got.layout(), of.layout());
+    for (&got, &x) in got.values().iter().zip(of.values()) {
+        let exact = exact(x);
+        let alike = got.to_bits() == exact.to_bits() || got.is_nan() && exact.is_nan();
+        assert!(alike, "{what} of {x}: {got}, not {exact}");
+    }
+}
+
+/// Multiplied in f32, and rounded once.
+fn scaled(device: &Device) {
+    for (begin, factor) in [0.1, -3.0, 1.0, 0.0, 6e-8, 65504.0].into_iter().enumerate() {
+        let factor = f16_from_f64(factor);
+        let all = all_halves(begin);
+        let x = upload(device, &all);
+        let product = |x: f16| f16::from_f32(f32::from(factor) * f32::from(x));
+        let got = download(&x.scale(factor).unwrap());
+        assert_alike(&format!("{factor} x"), &got, &all, product);
+        let view = x.elements(1..2).unwrap();
+        assert_eq!(download(&view.scale(factor).unwrap()).values(), [factor]);
+    }
+}
+
+/// The sign is flipped, also of zeros and NaNs.
+fn negated(device: &Device) {
+    for begin in 0..3 {
+        let all = all_halves(begin);
+        let got = download(&upload(device, &all).neg().unwrap());
+        for (got, x) in got.values().iter().zip(all.values()) {
+            assert_eq!(got.to_bits(), x.to_bits() ^ 1 << 15);
+        }
+    }
+}
+
+fn operators(device: &Device) {
+    let x = upload(
+        device,
+        &Ragged::from_rows([[1.0, -2.0, 0.5].map(f16::from_f64)]).unwrap(),
+    );
+    let s = f16::from_f64(4.0);
+    for (got, exact) in [
+        (&x + s, [5.0, 2.0, 4.5]),
+        (&x - s, [-3.0, -6.0, -3.5]),
+        (&x * s, [4.0, -8.0, 2.0]),
+        (&x / s, [0.25, -0.5, 0.125]),
+        (s + &x, [5.0, 2.0, 4.5]),
+        (s - &x, [3.0, 6.0, 3.5]),
+        (s * &x, [4.0, -8.0, 2.0]),
+        (s / &x, [4.0, -2.0, 8.0]),
+        (-&x, [-1.0, 2.0, -0.5]),
+    ] {
+        assert_eq!(download(&got.unwrap()).values(), exact.map(f16::from_f64));
+    }
 }
 
 /// Batches with even and odd numbers of values.

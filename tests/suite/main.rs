@@ -25,6 +25,7 @@ mod conv_plan;
 mod cookbook;
 mod corpus;
 mod correlate_max;
+mod created;
 mod cumulate;
 mod device;
 mod diff;
@@ -41,6 +42,7 @@ mod host;
 mod house;
 mod io;
 mod kron;
+mod labels;
 mod laws;
 mod lines;
 mod map;
@@ -95,6 +97,7 @@ const MODULES: &[Module] = &[
     ("cookbook", cookbook::tests),
     ("corpus", corpus::tests),
     ("correlate_max", correlate_max::tests),
+    ("created", created::tests),
     ("cumulate", cumulate::tests),
     ("device", device::tests),
     ("diff", diff::tests),
@@ -111,6 +114,7 @@ const MODULES: &[Module] = &[
     ("house", house::tests),
     ("io", io::tests),
     ("kron", kron::tests),
+    ("labels", labels::tests),
     ("laws", laws::tests),
     ("lines", lines::tests),
     ("map", map::tests),

@@ -26,6 +26,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("add::frequent_indices", frequent_indices),
         ("add::cut_rows", cut_rows),
         ("add::pairings", add_pairings),
+        ("add::halves", add_halves),
         ("add::refusals", add_refusals),
         ("is_the_transpose_of_gather", is_the_transpose_of_gather),
         ("set::goldens", set_goldens),
@@ -90,6 +91,34 @@ fn indices<const N: usize>(lists: [&[u32]; N]) -> Indices {
 
 fn lengths<const N: usize>(lengths: [usize; N]) -> Layout {
     Layout::from_lengths(lengths).unwrap()
+}
+
+/// Halves are summed in f32, in the same order as f32, and rounded once.
+fn add_halves(device: &Device) {
+    let shape = |extents: &[usize]| Shape::new(extents).unwrap();
+    for layout in [
+        lengths([0, 1, 7, 1000, 3, 40_000]),
+        Layout::from_shapes(2, (0..200).map(|i| shape(&[i % 9, 1 + i % 4]))).unwrap(),
+        Layout::from_shapes(2, [shape(&[700, 9]), shape(&[3, 301]), shape(&[0, 5])]).unwrap(),
+        Layout::from_shapes(3, [shape(&[70, 3, 5]), shape(&[9, 1, 1])]).unwrap(),
+    ] {
+        let values = Ragged::random(&layout, corpus::SEED).unwrap();
+        let all = upload(device, &values.cast(f16::from_f32).unwrap());
+        for begin in 0..2 {
+            let y = all.elements(begin..all.len()).unwrap();
+            let (lists, target) = places(y.layout());
+            let lists = Indices::new(lists).unwrap();
+            let got = download(&y.scatter_add(&lists, &target).unwrap());
+            let wide = y.to::<f32>().unwrap().scatter_add(&lists, &target);
+            let exact = download(&wide.unwrap().to::<f16>().unwrap());
+            assert!(got == exact, "{}: {got} instead of {exact}", y.layout());
+        }
+    }
+    // Each of these is lost beside the first, but not all of them together.
+    let terms = [vec![2048.0], vec![1.0; 6]].concat();
+    let y = Ragged::from_rows([terms.iter().map(|x| f16::from_f64(*x)).collect::<Vec<_>>()]);
+    let got = upload(device, &y.unwrap()).scatter_add(&indices([&[0; 7]]), &lengths([1]));
+    assert_eq!(download(&got.unwrap()).values(), [f16::from_f64(2054.0)]);
 }
 
 fn add_goldens(device: &Device) {

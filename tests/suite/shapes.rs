@@ -1,5 +1,6 @@
 //! Slices, padding, reversal and other boxes: the values copied, and the zeros.
 
+mod cuts;
 mod forms;
 mod transposes;
 
@@ -39,6 +40,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let cases: Vec<_> = cases.into_iter().filter(telling).collect();
     let of = |operation: Operation, name| operation.trials(bench, name, cases.clone());
     trials.extend(of(Operation::new().with(slice::<f32>()), "slice"));
+    let cut = Operation::new().with(cuts::strided_slice::<f32>());
+    trials.extend(of(cut, "strided_slice"));
     trials.extend(of(Operation::new().with(pad::<f32>()), "pad"));
     trials.extend(of(Operation::new().with(flip::<f32>()), "flip"));
     trials.extend(of(Operation::new().with(transpose::<f32>()), "transpose"));
@@ -54,6 +57,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("far_away", far_away),
         ("keeps_bits", keeps_bits),
         ("refused", refused),
+        ("cuts", cuts::goldens),
+        ("random_cuts", cuts::random_cuts),
+        ("long_cuts", cuts::long_cuts),
+        ("cuts_refused", cuts::refused),
         ("a_resize_to_the_same_shapes_is_no_copy", same_shapes),
         ("restriction_undoes_promotion", restriction),
         ("equivalent_elements", equivalent_elements),

@@ -51,6 +51,12 @@ const TRANSFORMS: f64 = 3. * (transform(2048., 11.) + transform(1280., 10.));
 
 counted! {
     "full", X, |d| d.full(x::<f32>(d).layout(), 1f32);
+    "arange", X, |d| d.arange(x::<f32>(d).layout(), 0, 1);
+    "linspace", X, |d| d.linspace(x::<f32>(d).layout(), 0f32, 1.);
+    "eye", 1024., |d| d.eye::<f32>(&Layout::uniform(1, Shape::new(&[32, 32])?)?);
+    "uniform", X, |d| d.uniform(x::<f32>(d).layout(), 0f32, 1., 1);
+    "normal", X, |d| d.normal(x::<f32>(d).layout(), 0f32, 1., 1);
+    "dropout", X, |d| x::<f32>(d).dropout(0.5, 1);
     "add", AMBIENT, |d| x::<f32>(d).add(&y(d));
     "sub", AMBIENT, |d| x::<i32>(d).sub(&y(d));
     "hadamard", AMBIENT, |d| x::<u32>(d).hadamard(&y(d));
@@ -235,6 +241,9 @@ counted! {
     "concat", X + 1605., |d| x::<f32>(d).concat(&y(d), 0);
     "concat_all", X + 1605., |d| x::<f32>(d).concat_all(&[&y(d)], 0);
     "block_diag", X + 1605., |d| x::<f32>(d).block_diag(&y(d));
+    "strided_slice", 433., |d| x::<f32>(d).strided_slice(&[(None, None, -3)]);
+    "one_hot", 6500., |d| x::<u32>(d).one_hot::<f32>(5);
+    "cross_entropy", X, |d| x::<f32>(d).cross_entropy(&ones(d, &[1, 1, 1]));
     "slice", 800., |d| x::<f32>(d).slice(&[0], &[500]);
     "pad", X + 150., |d| x::<f32>(d).pad(&[(20, 30)]);
     "flip", X, |d| x::<f32>(d).flip(&[0]);

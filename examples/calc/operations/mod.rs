@@ -109,7 +109,9 @@ mod about;
 mod along;
 mod arithmetic;
 mod complex;
+mod created;
 mod functions;
+mod labels;
 mod maps;
 mod matrices;
 mod places;
@@ -124,7 +126,9 @@ pub use matrices::formed;
 const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
     complex::ROWS,
+    created::ROWS,
     functions::ROWS,
+    labels::ROWS,
     maps::ROWS,
     places::ROWS,
     along::ROWS,

@@ -30,6 +30,20 @@ pub const ROWS: &[Operation] = &[
         },
     },
     Operation {
+        name: "strided_slice",
+        args: 1,
+        options: &["dtype", "rank", "ranges"],
+        grows: Grows::No,
+        about: "x[start:end:step] along each axis of each element",
+        run: |call| {
+            let ranges = call.options.ranges()?;
+            typed!(call, |device, args| {
+                let x = device.upload(&args[0])?;
+                batch(x.strided_slice(&ranges)?.download_blocking()?)
+            })
+        },
+    },
+    Operation {
         name: "pad",
         args: 1,
         options: &["dtype", "rank", "widths"],

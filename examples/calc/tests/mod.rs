@@ -16,8 +16,10 @@ use crate::{Calculator, EXAMPLES, serve};
 mod along;
 mod arithmetic;
 mod complex;
+mod created;
 mod files;
 mod functions;
+mod labels;
 mod limits;
 mod lines;
 mod maps;
@@ -38,7 +40,9 @@ type Refused = (&'static str, &'static str, Option<u64>);
 const GOLDEN: &[&[Golden]] = &[
     arithmetic::GOLDEN,
     complex::GOLDEN,
+    created::GOLDEN,
     functions::GOLDEN,
+    labels::GOLDEN,
     maps::GOLDEN,
     places::GOLDEN,
     pooling::GOLDEN,
@@ -54,7 +58,9 @@ const GOLDEN: &[&[Golden]] = &[
 const REFUSED: &[&[Refused]] = &[
     arithmetic::REFUSED,
     complex::REFUSED,
+    created::REFUSED,
     functions::REFUSED,
+    labels::REFUSED,
     maps::REFUSED,
     places::REFUSED,
     pooling::REFUSED,
@@ -410,13 +416,24 @@ fn the_table_is_whole() {
             ("widths", json!([[0, 0]])),
             ("range", json!([0, 0])),
             ("window", json!([2])),
+            ("from", json!(0)),
+            ("to", json!(1)),
+            ("step", json!(1)),
+            ("low", json!(0)),
+            ("high", json!(1)),
+            ("mean", json!(0)),
+            ("deviation", json!(1)),
+            ("p", json!(0.5)),
+            ("depth", json!(3)),
+            ("targets", json!([])),
+            ("ranges", json!([[null, null, -1]])),
         ] {
             if operation.options.contains(&option) {
                 line["options"][option] = value;
             }
         }
-        // Vectors have no slices.
-        if name == "unstack" {
+        // Vectors have no slices, and no diagonal.
+        if ["unstack", "eye"].contains(&name) {
             line["options"]["rank"] = json!(2);
         }
         let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];

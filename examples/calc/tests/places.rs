@@ -2,6 +2,14 @@ use super::{Golden, Refused};
 
 pub const GOLDEN: &[Golden] = &[
     (
+        r#"{"op": "strided_slice", "args": [[[1,2,3,4,5],[6,7],[]]], "options": {"ranges": [[null,null,-2]]}}"#,
+        "[[5,3,1],[7],[]]",
+    ),
+    (
+        r#"{"op": "strided_slice", "args": [[[[1,2,3],[4,5,6]]]], "options": {"ranges": [[-1,null,1],[0,null,2]]}}"#,
+        "[[[4,6]]]",
+    ),
+    (
         r#"{"op": "slice", "args": [[[1,2,3,4],[5],[]]], "options": {"start": [-1], "end": [2]}}"#,
         "[[0,1,2],[0,5,0],[0,0,0]]",
     ),
@@ -143,6 +151,11 @@ pub const REFUSED: &[Refused] = &[
     (
         r#"{"op": "pyramid", "args": [[[1]]], "options": {"sizes": [4000000000], "flush": "pad"}}"#,
         "limit",
+        None,
+    ),
+    (
+        r#"{"op": "strided_slice", "args": [[[1]]], "options": {"ranges": [[0, 1, 0]]}}"#,
+        "argument",
         None,
     ),
     (

@@ -12,7 +12,7 @@ mod twin;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use self::twin::{BySource, add_up};
+use self::twin::{BySource, add_halves, add_up};
 use super::{gather, twin_of};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, PlanBuffer, Slot, Variant,
@@ -36,7 +36,12 @@ pub(crate) static ADD: Kernel = Kernel {
     source: include_str!("../../../shaders/scatter_add.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![SUMS]],
-    variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::U32, &[])],
+    variants: &[
+        Variant::of(DType::F32, &[]),
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::F16, &[]),
+        Variant::of(DType::F16, &["PARTIAL"]),
+    ],
 };
 
 /// Sources that are summed into a row at once. Longer lists are cut into groups of this many, whose sums are added up
@@ -69,7 +74,10 @@ impl Add {
         let tables = last.map_or_else(|| by_row.clone(), Tables::from);
         let before = scratch.len().checked_sub(1);
         dispatches.push(dispatch(dtype, tables, target, before, Slot::Output(0)));
-        let twin = twin_of!(dtype, add_up);
+        let twin = match dtype {
+            DType::F16 => add_halves,
+            _ => twin_of!(dtype, add_up),
+        };
         let by_source = BySource::new();
         let work = cost_of(&dispatches);
         let twin = CpuKernel::new(move |args| twin(args, &by_row, &by_source)).holding(bytes);
@@ -310,15 +318,16 @@ fn dispatch(
     sums: Option<usize>,
     output: Slot,
 ) -> Dispatch {
-    let kernel_type = match dtype {
-        DType::F32 => DType::F32,
-        _ => DType::U32,
+    let (kernel_type, flags): (_, &[&str]) = match (dtype, &output) {
+        (DType::F16, Slot::Scratch(_)) => (DType::F16, &["PARTIAL"]),
+        (DType::F16 | DType::F32, _) => (dtype, &[]),
+        _ => (DType::U32, &[]),
     };
     let total = layout.total();
     let tile = stream_tile(total, layout.len());
     let cost = (total + tables.sources.data().len()) as u64;
     Dispatch::new(
-        (&ADD, ADD.variant(kernel_type, &[])),
+        (&ADD, ADD.variant(kernel_type, flags)),
         Slots {
             y: Slot::Input(0),
             sums: sums.map_or(Slot::Input(0), Slot::Scratch),

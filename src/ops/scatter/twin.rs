@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use half::f16;
 use rayon::prelude::*;
 
 use super::{FAN, Tables};
@@ -20,7 +21,7 @@ const CHAIN: u32 = 8;
 /// than `CHAIN` sources. Only the CPU needs them, so they are built when it first runs.
 pub(super) type BySource = OnceLock<Vec<[u32; 2]>>;
 
-pub(super) fn add_up<T: Arithmetic>(
+pub(super) fn add_up<T: Arithmetic + Term<Sum = T>>(
     args: &mut CpuArgs<'_>,
     tables: &Tables,
     by_source: &BySource,
@@ -66,6 +67,73 @@ pub(super) fn add_up<T: Arithmetic>(
     Ok(())
 }
 
+/// The same with halves, which are summed in f32 and rounded once.
+pub(super) fn add_halves(
+    args: &mut CpuArgs<'_>,
+    tables: &Tables,
+    _by_source: &BySource,
+) -> Result<()> {
+    let (y, _) = args.input::<f16>(0);
+    let output = &mut args.outputs[0];
+    let offsets = output.layout.offsets();
+    let c: &mut [f16] = bytemuck::cast_slice_mut(output.words);
+    // The last word may hold one extra half.
+    let c = &mut c[..output.layout.total()];
+    let [elements, starts, sources] =
+        [&tables.elements, &tables.starts, &tables.sources].map(|words| words.data());
+    let rows = Rows { y, starts, sources };
+    par_tiles(offsets, c, |element, within, mut out| {
+        let [first, width] = [0, 1].map(|k| elements[2 * element + k] as usize);
+        let (mut row, mut k) = (first + within.start / width, within.start % width);
+        while !out.is_empty() {
+            let (part, rest) = out.split_at_mut((width - k).min(out.len()));
+            match rows.of(row) {
+                [] => part.fill(f16::ZERO),
+                sources => Sum { y, sources }.put(k, part),
+            }
+            (row, k) = (row + 1, 0);
+            out = rest;
+        }
+        Ok(())
+    })
+}
+
+/// A value that is summed in this type.
+pub(super) trait Term: Copy {
+    type Sum: Arithmetic;
+    fn wide(self) -> Self::Sum;
+    fn narrow(sum: Self::Sum) -> Self;
+}
+
+impl Term for f16 {
+    type Sum = f32;
+
+    fn wide(self) -> f32 {
+        self.to_f32()
+    }
+
+    fn narrow(sum: f32) -> f16 {
+        f16::from_f32(sum)
+    }
+}
+
+macro_rules! as_they_are {
+    ($($t:ty),*) => {$(
+        impl Term for $t {
+            type Sum = $t;
+
+            fn wide(self) -> $t {
+                self
+            }
+
+            fn narrow(sum: $t) -> $t {
+                sum
+            }
+        }
+    )*};
+}
+as_they_are!(f32, i32, u32);
+
 /// The source lists of all rows, and the values that they refer to.
 struct Rows<'a, T> {
     y: &'a [T],
@@ -73,11 +141,13 @@ struct Rows<'a, T> {
     sources: &'a [u32],
 }
 
-impl<T: Arithmetic> Rows<'_, T> {
+impl<T> Rows<'_, T> {
     fn of(&self, row: usize) -> &[u32] {
         &self.sources[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
+}
 
+impl<T: Arithmetic + Term<Sum = T>> Rows<'_, T> {
     /// Builds [`BySource`] for elements given as (first row, rows, whether a cache holds them).
     fn by_source(
         &self,
@@ -188,22 +258,22 @@ struct Sum<'a, T> {
     sources: &'a [u32],
 }
 
-impl<T: Arithmetic> Sum<'_, T> {
+impl<T: Term> Sum<'_, T> {
     /// Writes the values from k on.
     fn put(&self, mut k: usize, out: &mut [T]) {
         let mut chunks = out.chunks_exact_mut(WIDE);
         for chunk in &mut chunks {
-            chunk.copy_from_slice(&self.of::<WIDE>(k));
+            chunk.copy_from_slice(&self.of::<WIDE>(k).map(T::narrow));
             k += WIDE;
         }
         for value in chunks.into_remainder() {
-            [*value] = self.of::<1>(k);
+            [*value] = self.of::<1>(k).map(T::narrow);
             k += 1;
         }
     }
 
     /// Values k .. k + W.
-    fn of<const W: usize>(&self, k: usize) -> [T; W] {
+    fn of<const W: usize>(&self, k: usize) -> [T::Sum; W] {
         let mut cuts = 0;
         let mut count = self.sources.len();
         while count > FAN {
@@ -214,8 +284,8 @@ impl<T: Arithmetic> Sum<'_, T> {
     }
 
     /// Sums these terms in groups of eight.
-    fn terms<const W: usize>(&self, cuts: u32, terms: Range<usize>, k: usize) -> [T; W] {
-        let mut all = [T::default(); W];
+    fn terms<const W: usize>(&self, cuts: u32, terms: Range<usize>, k: usize) -> [T::Sum; W] {
+        let mut all = [T::Sum::default(); W];
         for first in terms.clone().step_by(8) {
             let mut eight = self.term(cuts, first, k);
             for term in first + 1..(first + 8).min(terms.end) {
@@ -231,11 +301,10 @@ impl<T: Arithmetic> Sum<'_, T> {
     }
 
     /// A source or, if the sources were cut, the sum of up to 64 terms of the level below.
-    fn term<const W: usize>(&self, cuts: u32, term: usize, k: usize) -> [T; W] {
+    fn term<const W: usize>(&self, cuts: u32, term: usize, k: usize) -> [T::Sum; W] {
         let Some(less) = cuts.checked_sub(1) else {
-            let mut values = [T::default(); W];
-            values.copy_from_slice(&self.y[self.sources[term] as usize + k..][..W]);
-            return values;
+            let source = &self.y[self.sources[term] as usize + k..][..W];
+            return std::array::from_fn(|i| source[i].wide());
         };
         let count = self.sources.len().div_ceil(FAN.pow(less));
         self.terms(less, term * FAN..((term + 1) * FAN).min(count), k)

@@ -20,7 +20,7 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 
-pub(crate) use rules::{How, Strided, check_axes, check_flip, check_transpose};
+pub(crate) use rules::{Cut, How, Strided, check_axes, check_flip, check_transpose};
 pub(crate) use rules::{extent_of, layout};
 pub(crate) use stacks::Groups;
 pub(crate) use views::View;
@@ -38,6 +38,7 @@ params! {
 params! {
     struct BoxParams {
         total, elements, tile, x_base, x_elements, rank, size, stride, along, flags, shift: [MAX_RANK],
+        step: [MAX_RANK],
     }
 }
 
@@ -82,6 +83,8 @@ struct Axis {
     /// The source index of the result's first value; may lie outside.
     shift: i64,
     backwards: bool,
+    /// Which values are read instead, if not those from the shift on.
+    cut: Option<Cut>,
 }
 
 /// Which element of the source is read, and how.
@@ -102,6 +105,7 @@ impl Reading {
             along,
             shift: shift.clamp(-FAR, FAR),
             backwards: false,
+            cut: None,
         });
         Reading {
             axes: axes.collect(),
@@ -126,7 +130,7 @@ impl Reading {
         let rank = x.rank();
         let mut whole = 0;
         for axis in &self.axes {
-            whole |= u32::from(axis.shift == 0) << axis.along;
+            whole |= u32::from(axis.shift == 0 && axis.cut.is_none()) << axis.along;
         }
         if rank == 1 {
             // There is nothing to merge the only axis with, and runs may end anywhere.
@@ -176,6 +180,7 @@ impl Merged {
             let joins = a > 0 && j > 0 && of_result[a - 1] == j - 1 && whole >> a & 1 == 1 && {
                 let (outer, inner) = (&reading.axes[j - 1], &reading.axes[j]);
                 outer.shift == 0
+                    && outer.cut.is_none()
                     && outer.backwards == inner.backwards
                     && !((outer.backwards || reading.repeat) && whole >> (a - 1) & 1 == 0)
             };
@@ -192,18 +197,19 @@ impl Merged {
             })
             .collect();
         let last_whole = whole >> (rank - 1) & 1 == 1;
-        let runs = match axes[..] {
-            [_] => !reading.repeat || last_whole,
-            [outer, inner] => {
-                (outer.along, inner.along) == (0, 1)
+        let runs = axes.iter().all(|axis| axis.cut.is_none())
+            && match axes[..] {
+                [_] => !reading.repeat || last_whole,
+                [outer, inner] => {
+                    (outer.along, inner.along) == (0, 1)
                     && !(outer.backwards || inner.backwards || reading.repeat)
                     // All axes of the inner group are whole if the last axis begins it or joins it.
                     && (0..rank).skip(1).all(|a| {
                         begins >> a == 0 || whole >> a & 1 == 1
                     })
-            }
-            _ => false,
-        };
+                }
+                _ => false,
+            };
         Ok(Merged {
             reading: Reading { axes, ..*reading },
             x: merge(op, x, x_begins)?,
@@ -280,10 +286,15 @@ fn launch(
     } else {
         let (mut along, mut flags) = (0, u32::from(merged.reading.repeat) << 8);
         let mut shift = [Param::U32(0); MAX_RANK];
+        let mut step = shift;
         for (j, axis) in axes.iter().enumerate() {
             along |= (axis.along as u32) << (4 * j);
             flags |= u32::from(axis.backwards) << j;
-            shift[j] = Param::U32(on_gpu(axis.shift, 1));
+            shift[j] = Param::U32(match axis.cut {
+                Some(cut) => cut.start_on_gpu(),
+                None => on_gpu(axis.shift, 1),
+            });
+            step[j] = Param::U32(axis.cut.map_or(0, Cut::step_on_gpu));
         }
         let kind = match dtype {
             DType::F16 | DType::C32 => dtype,
@@ -301,6 +312,7 @@ fn launch(
             along: Param::U32(along),
             flags: Param::U32(flags),
             shift,
+            step,
         };
         let flags: &[&str] = if rank == 2 { &["RANK2"] } else { &[] };
         Dispatch::new(
@@ -344,7 +356,8 @@ fn transposed_matrices<'a>(
 ) -> Option<impl Iterator<Item = [u32; 3]> + 'a> {
     let axes: Vec<usize> = merged.reading.axes.iter().map(|axis| axis.along).collect();
     let rank = axes.len();
-    if !matches!(axes[..], [1, 0] | [0, 2, 1]) {
+    let cut = merged.reading.axes.iter().any(|axis| axis.cut.is_some());
+    if cut || !matches!(axes[..], [1, 0] | [0, 2, 1]) {
         return None;
     }
     let x = merged.x.as_ref().unwrap_or(x);

@@ -57,6 +57,76 @@ pub(crate) fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()>
     }
 }
 
+/// A part of an axis: every `step`-th value from `start` on, to before `end`. Negative places count from the axis's
+/// end, and places beyond its ends mean these ends.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Cut {
+    start: i64,
+    end: i64,
+    pub(super) step: i64,
+}
+
+impl Cut {
+    /// The whole axis.
+    const WHOLE: Cut = Cut {
+        start: 0,
+        end: i64::MAX,
+        step: 1,
+    };
+
+    /// Without a start or an end, the cut begins or ends at that end of the axis which the step's sign says.
+    pub(crate) fn new((start, end, step): (Option<i64>, Option<i64>, i64)) -> Cut {
+        let (first, last) = match step > 0 {
+            true => (0, i64::MAX),
+            false => (i64::MAX, i64::MIN),
+        };
+        Cut {
+            start: start.unwrap_or(first),
+            end: end.unwrap_or(last),
+            step,
+        }
+    }
+
+    /// The index of a place along an axis of n values, or one beyond an end.
+    fn index(self, place: i64, n: i64) -> i64 {
+        let (least, most) = if self.step > 0 { (0, n) } else { (-1, n - 1) };
+        let from_end = if place < 0 { n } else { 0 };
+        place.saturating_add(from_end).clamp(least, most)
+    }
+
+    /// The index of the first value along an axis of n values, if there is one.
+    pub(super) fn first(self, n: i64) -> i64 {
+        self.index(self.start, n)
+    }
+
+    /// The number of values along an axis of n values.
+    fn count(self, n: u64) -> u64 {
+        let n = n as i64;
+        let [start, end] = [self.start, self.end].map(|place| self.index(place, n));
+        let values = if self.step > 0 {
+            end - start
+        } else {
+            start - end
+        };
+        values
+            .max(0)
+            .unsigned_abs()
+            .div_ceil(self.step.unsigned_abs())
+    }
+
+    /// The start as kernels get it: beyond an end of any axis if it does not fit.
+    pub(super) fn start_on_gpu(self) -> u32 {
+        let most = i64::from(i32::MAX);
+        self.start.clamp(-most, most) as u32
+    }
+
+    /// The step as kernels get it. From a step that does not fit, there is at most one value.
+    pub(super) fn step_on_gpu(self) -> u32 {
+        let most = i64::from(i32::MAX);
+        self.step.clamp(-most, most) as u32
+    }
+}
+
 /// A strided copy, in which each value is at most one value of the source, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Strided {
@@ -68,6 +138,8 @@ pub(crate) struct Strided {
 pub(crate) enum How {
     /// The box from start to end, which may extend outside.
     Slice { start: Vec<i64>, end: Vec<i64> },
+    /// Every few values along each axis, within the element.
+    Cut(Vec<Cut>),
     /// Zeros before and after along each axis.
     Pad(Vec<(usize, usize)>),
     /// Reversal of these axes.
@@ -93,6 +165,7 @@ impl Strided {
         let (dtype, x) = (self.dtype, inputs[0]);
         Ok(match &self.how {
             How::Slice { start, end } => slice(dtype, x, start, end)?.into(),
+            How::Cut(cuts) => cut(dtype, x, cuts)?.into(),
             How::Pad(widths) => pad(dtype, x, widths)?.into(),
             How::Flip(axes) => flip(dtype, x, axes)?.into(),
             How::Transpose(permutation) => transpose(dtype, x, permutation)?.into(),
@@ -120,6 +193,26 @@ fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Result<Launch>
     let wide = |_, axis: usize| end[axis].abs_diff(start[axis]);
     let y = layout(op, x.len(), x.rank(), wide)?;
     launch(op, dtype, x, &Reading::shifted(start.iter().copied()), &y)
+}
+
+fn cut(dtype: DType, x: &Layout, cuts: &[Cut]) -> Result<Launch> {
+    let op = "strided_slice";
+    check_axes(op, x, cuts.len())?;
+    if let Some(axis) = cuts.iter().position(|cut| cut.step == 0) {
+        return Err(Error::argument(
+            op,
+            format!("a step along axis {axis} other than 0"),
+            0,
+        ));
+    }
+    let y = layout(op, x.len(), x.rank(), |element, axis| {
+        cuts[axis].count(extent_of(x, element, axis))
+    })?;
+    let mut reading = Reading::plain(x.rank());
+    for (axis, &cut) in reading.axes.iter_mut().zip(cuts) {
+        axis.cut = (cut != Cut::WHOLE).then_some(cut);
+    }
+    launch(op, dtype, x, &reading, &y)
 }
 
 fn pad(dtype: DType, x: &Layout, widths: &[(usize, usize)]) -> Result<Launch> {

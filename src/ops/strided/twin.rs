@@ -98,7 +98,13 @@ impl Steps {
             let extent = i64::from(y.extents()[axis.along]);
             let (mut first, mut step) = (0, stride);
             let mut end = extent;
-            if axis.backwards {
+            if let Some(cut) = axis.cut {
+                // A cut without values may begin anywhere.
+                steps.begin = steps
+                    .begin
+                    .saturating_add(cut.first(there).saturating_mul(stride));
+                step = stride.saturating_mul(cut.step);
+            } else if axis.backwards {
                 steps.begin += (there - 1).max(0) * stride;
                 step = -stride;
             } else if there == 1 && reading.repeat {
@@ -150,7 +156,8 @@ fn boxes<T: Pod>(mut out: &mut [T], within: Range<usize>, x: &[T], steps: &Steps
                         let mut at = first;
                         for value in some {
                             *value = x[at as usize];
-                            at += step;
+                            // A far step leads to no value.
+                            at = at.wrapping_add(*step);
                         }
                     }
                 }

@@ -16,6 +16,8 @@ pub(crate) enum View {
     Divided,
     /// The slices along the first axis, with the name of the calling operation for errors.
     Slices(&'static str),
+    /// All elements, which are the targets of the rows of operand 1.
+    Targets,
     /// Complex values as pairs of floats, along another last axis.
     AsReal,
     /// The reverse.
@@ -36,6 +38,10 @@ impl View {
                 Plan::view(OutputLayout::Input(1), 0)
             }
             View::Divided => Plan::view(OutputLayout::Input(1), 0),
+            View::Targets => {
+                check_targets(inputs[1], x)?;
+                Plan::view(OutputLayout::Input(0), 0)
+            }
             View::AsReal => Plan::view(OutputLayout::New(as_real(x)?), 0),
             View::AsComplex => Plan::view(OutputLayout::New(as_complex(x)?), 0),
             View::Slices(op) => Plan::view(OutputLayout::New(slices(op, x)?), 0),
@@ -66,6 +72,36 @@ fn check_reshape(x: &Layout, y: &Layout) -> Result<()> {
         return Ok(());
     }
     y.check_lengths(op, x.lengths())
+}
+
+/// Checks that there is a target for each row of `x`, along its last axis.
+fn check_targets(x: &Layout, targets: &Layout) -> Result<()> {
+    let op = "cross_entropy";
+    x.check_len(op, targets.len())?;
+    // A vector is one row.
+    let rank = (x.rank() - 1).max(1);
+    if targets.rank() != rank {
+        return Err(Error::rank(
+            op,
+            format!("{rank} for the targets of rows"),
+            targets.rank(),
+        ));
+    }
+    for (element, (of_x, got)) in x.shapes().zip(targets.shapes()).enumerate() {
+        let rows = match of_x.extents() {
+            [_] => &[1],
+            extents => &extents[..rank],
+        };
+        if got.extents() != rows {
+            return Err(Error::shape(
+                op,
+                element,
+                format!("{rows:?}, a target for each row"),
+                got,
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The shapes of complex values as pairs of floats: with a last axis of 2.

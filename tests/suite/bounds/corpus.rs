@@ -140,6 +140,24 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("select", half.select(&backwards));
     d.ran("join", half.join(&[&half]));
     d.ran("full", d.device.full(&right, f16::ONE));
+    d.ran("arange", d.device.arange(&right, 0, 1));
+    d.ran(
+        "linspace of halves",
+        d.device.linspace(&right, f16::ZERO, f16::ONE),
+    );
+    d.ran("uniform", d.device.uniform(&right, 0.0f32, 1.0, 1));
+    d.ran(
+        "normal of halves",
+        d.device.normal(&left, f16::ZERO, f16::ONE, 1),
+    );
+    d.ran("dropout", x.dropout(0.5, 1));
+    let labels = d.tensor::<u32>(&left);
+    d.ran("one_hot", labels.one_hot::<f16>(3));
+    let targets = x.sum_axis(last).and_then(|sums| sums.to::<u32>());
+    d.ran(
+        "cross_entropy",
+        targets.and_then(|targets| x.cross_entropy(&targets)),
+    );
     let lists = Ragged::from_rows((0..n).map(|i| vec![0u32, 2, 1, 7][..i % 5].to_vec()));
     let lists = Indices::new(lists.unwrap()).unwrap();
     d.ran("gather", x.gather(&lists));

@@ -19,7 +19,9 @@ pub const KERNELS: &[&str] = &[
     "cast",
     "complex",
     "convert",
+    "cross_entropy",
     "cumulate",
+    "dropout",
     "fill",
     "gather",
     "join",
@@ -28,6 +30,8 @@ pub const KERNELS: &[&str] = &[
     "lines_parts",
     "map",
     "map_table",
+    "normal",
+    "one_hot",
     "pooling",
     "quantile",
     "reduce",
@@ -39,11 +43,13 @@ pub const KERNELS: &[&str] = &[
     "reduce_tiles",
     "scatter_add",
     "select",
+    "sequence",
     "sort",
     "sort_merge",
     "strided",
     "strided_boxes",
     "transpose",
+    "uniform",
 ];
 
 const MOST: u64 = 1 << 24;
@@ -68,7 +74,10 @@ pub fn program(d: &mut Draw<'_>) {
             computed::<f32>(d);
             scattered::<f32>(d);
         }
-        _ => floats(d),
+        _ => {
+            floats(d);
+            scattered::<f16>(d);
+        }
     }
 }
 
@@ -93,6 +102,13 @@ fn moved<T: Value>(d: &mut Draw<'_>) {
     let start: Vec<i64> = (0..rank).map(|_| d.rng.i64(-9..9)).collect();
     let end: Vec<i64> = start.iter().map(|s| s + d.rng.i64(0..40)).collect();
     d.ran("slice", x.slice(&start, &end));
+    let cuts: Vec<_> = (0..rank)
+        .map(|_| {
+            let step = d.of(&[-5, -2, -1, 1, 2, 4]);
+            (Some(d.rng.i64(-40..40)), Some(d.rng.i64(-40..40)), step)
+        })
+        .collect();
+    d.ran("strided_slice", x.strided_slice(&cuts));
     let widths: Vec<(usize, usize)> = (0..rank)
         .map(|_| (d.rng.usize(..9), d.rng.usize(..9)))
         .collect();
@@ -200,6 +216,7 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
     d.ran("argmin", x.argmin());
     reduced(d, &x);
     pooled(d, &x);
+    created::<T>(d, x.layout());
     d.ran("minimal_shape", x.minimal_shape_blocking());
     d.ran("shrink", x.shrink_blocking());
 }
@@ -298,6 +315,37 @@ fn pooled<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
     }
 }
 
+/// Batches of these shapes.
+fn created<T: Value + Factor>(d: &mut Draw<'_>, layout: &Layout) {
+    d.ran("arange", d.device.arange(layout, T::of(3), T::of(2)));
+    d.ran("uniform", d.device.uniform(layout, T::of(1), T::of(9), 7));
+    if layout.rank() == 2 {
+        d.ran("eye", d.device.eye::<T>(layout));
+    }
+}
+
+/// One-hot rows, and scores with targets, some of which are out of range.
+fn labels(d: &mut Draw<'_>, x: &Tensor<f32>) {
+    let indices = d.tensor::<u32>(x.layout());
+    let depth = d.of(&[1, 2, 5, 300]);
+    d.ran("one_hot", indices.one_hot::<f32>(depth));
+    d.ran("one_hot of halves", indices.one_hot::<f16>(depth));
+    let sums = d.ran("sum_axis", x.sum_axis(x.layout().rank() - 1));
+    if let Some(sums) = sums {
+        let targets = d.tensor::<u32>(sums.layout());
+        d.ran("cross_entropy", x.cross_entropy(&targets));
+    }
+}
+
+fn random<T: Value + Float>(d: &mut Draw<'_>, x: &Tensor<T>) {
+    d.ran(
+        "linspace",
+        d.device.linspace(x.layout(), T::of(3), T::of(1)),
+    );
+    d.ran("normal", d.device.normal(x.layout(), T::of(3), T::of(1), 7));
+    d.ran("dropout", x.dropout(0.4, 7));
+}
+
 /// Vectors over the elements of another batch.
 fn spread<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
     let ones = d.tensor::<T>(&Layout::from_lengths(vec![1; x.len()]).unwrap());
@@ -315,7 +363,7 @@ fn spread<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
     d.ran("if_else along", mask.if_else(vectors.along(axis), x));
 }
 
-fn scattered<T: Value + Real>(d: &mut Draw<'_>) {
+fn scattered<T: Value + Factor>(d: &mut Draw<'_>) {
     let (rank, n) = (d.of(&[1, 2, 3]), d.of(&[1, 3, 20]));
     let x = d.drawn::<T>(rank, n);
     // Many rows added to few targets, whose long sums are cut into parts.
@@ -365,6 +413,12 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("norm2_axis of halves", half.norm2_axis(0));
     lines(d, &x);
     lines(d, &half);
+    created::<f16>(d, half.layout());
+    labels(d, &x);
+    random(d, &x);
+    random(d, &half);
+    d.ran("scale halves", half.scale(f16::from_f32(3.0)));
+    d.ran("neg halves", half.neg());
     d.ran("mean_pool", x.mean_pool(&[3]));
     d.ran("mean_pool of halves", half.mean_pool(&[2]));
     let integers = d.drawn::<i32>(rank, n);

@@ -109,6 +109,25 @@ const MORE_OPS: &[(&str, Op)] = &[
     ("max_pool", |x, _| {
         x.max_pool(&[2])?.download_blocking().map(drop)
     }),
+    ("cross_entropy", |x, _| {
+        let targets = x.sum()?.to::<u32>()?;
+        x.cross_entropy(&targets)?.download_blocking().map(drop)
+    }),
+    ("one_hot", |x, _| {
+        let rows = x.to::<u32>()?.one_hot::<f32>(4)?;
+        rows.download_blocking().map(drop)
+    }),
+    ("arange", |x, _| {
+        let numbers = x.device().arange(x.layout(), 0, 1)?;
+        numbers.download_blocking().map(drop)
+    }),
+    ("normal", |x, _| {
+        let random = x.device().normal(x.layout(), 0.0f32, 1.0, 1)?;
+        random.download_blocking().map(drop)
+    }),
+    ("dropout", |x, _| {
+        x.dropout(0.5, 1)?.download_blocking().map(drop)
+    }),
     ("max_axis", |x, _| {
         x.max_axis(0)?.download_blocking().map(drop)
     }),

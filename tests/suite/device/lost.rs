@@ -78,6 +78,10 @@ fn lost<R>(outcome: Result<R, Error>, op: &str) {
 fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     lost(device.upload(&numbers(&lengths([4]), 0)), "upload");
     lost(device.full(&lengths([4]), 1.0f32), "full");
+    lost(device.arange(&lengths([4]), 0, 1), "arange");
+    lost(device.uniform(&lengths([4]), 0, 9, 1), "uniform");
+    lost(device.normal(&lengths([4]), 0.0f32, 1.0, 1), "normal");
+    lost(x.dropout(0.5, 1), "dropout");
     lost(x.add(y), "add");
     lost(x.sub(y), "sub");
     lost(x.scale(2.0), "scale");
@@ -123,6 +127,8 @@ fn others_lost(x: &Tensor<f32>, others: &Others) {
     lost(x.exp(), "exp");
     lost(x.clamp(0.0, 1.0), "clamp");
     lost(mask.bit_not(), "bit_not");
+    lost(mask.one_hot::<f32>(3), "one_hot");
+    lost(x.strided_slice(&[(None, None, 2)]), "strided_slice");
     lost(x.to::<i32>(), "to");
     lost(x.to::<f16>(), "to");
     lost(halves.to::<f32>(), "to");

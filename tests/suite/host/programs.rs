@@ -230,6 +230,13 @@ fn reductions(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.var()?)?;
     sum.add(a.softmax(0)?)?;
     sum.add(a.max_pool(&[2])?)?;
+    sum.add(device.linspace(a.layout(), 0.0f32, 1.0)?)?;
+    sum.add(device.uniform(a.layout(), 0, 9, 1)?)?;
+    sum.add(device.normal(a.layout(), 0.0f32, 1.0, 1)?)?;
+    sum.add(a.dropout(0.5, 1)?)?;
+    sum.add(a.cross_entropy(&a.argmax()?)?)?;
+    sum.add(a.argmax()?.one_hot::<f32>(3)?)?;
+    sum.add(a.strided_slice(&[(Some(-2000), None, -3)])?)?;
     sum.add(a.pooling(&[3]).stride(&[1]).mean()?)?;
     sum.add(a.dot(&b)?)?;
     a.equivalent_blocking(&b)?.hash(&mut sum.0);

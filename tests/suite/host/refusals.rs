@@ -163,6 +163,8 @@ fn planes() {
     });
     let large = Layout::from_lengths([BILLIONS]).unwrap();
     named("full", || device.full(&large, 0.0f32));
+    named("arange", || device.arange(&large, 0, 1));
+    named("normal", || device.normal(&large, 0.0f32, 1.0, 1));
     let one = device
         .full(&Layout::from_lengths([1]).unwrap(), 0.0f32)
         .unwrap();

@@ -162,6 +162,7 @@ respecting! {
         let layout = Layout::uniform(a.len(), shape).unwrap();
         integers(d, a, b, |x, _| x.resize(&layout))
     };
+    "dropout", 1..=1, LEFT, |d, a, b| floats(d, a, b, |x, _| x.dropout(0.5, 1));
     "neg", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| x.neg());
     "norm1", 1..=3, LEFT, |d, a, b| floats(d, a, b, |x, _| x.norm1());
     "concat", 1..=3, RIGHT, |d, a, b| integers(d, a, b, |x, y| x.concat(y, 0));
@@ -337,6 +338,12 @@ depending! {
         |d, a, b| floats(d, a, b, |x, _| x.group_norm(1, 0.0));
     "rms_norm", [&[2], &[2, 0, 0, 0]], [&[], &[]] => [&[1.], &[2., 0., 0., 0.]],
         |d, a, b| floats(d, a, b, |x, _| x.rms_norm(0, 0.0));
+    "strided_slice", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.strided_slice(&[(None, None, -1)]));
+    "one_hot", [&[1], &[1, 0]], [&[], &[]] => [&[0., 1.], &[1., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.to::<u32>()?.one_hot::<f32>(2)?.sum_axis(0));
+    "cross_entropy", [&[0], &[0, 0]], [&[], &[]] => [&[0.], &[std::f32::consts::LN_2 as f64]],
+        |d, a, b| floats(d, a, b, |x, _| x.cross_entropy(&x.argmin()?));
     "max_pool", [&[1], &[1, 0]], [&[], &[]] => [&[], &[1.]],
         |d, a, b| integers(d, a, b, |x, _| x.max_pool(&[2]));
     "mean_pool", [&[2], &[2, 0]], [&[], &[]] => [&[], &[1.]],

@@ -158,6 +158,6 @@ pub(super) fn permuted<T: Copy + Default>(x: &Ragged<T>, permutation: &[usize]) 
     })
 }
 
-fn exactly<T: Number>(values: &Ragged<T>) -> Expected {
+pub(super) fn exactly<T: Number>(values: &Ragged<T>) -> Expected {
     Expected::exact::<T>(widened(values))
 }

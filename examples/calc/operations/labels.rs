@@ -1,0 +1,68 @@
+//! Labels, under PyTorch's names.
+
+use vsla::{Ragged, f16};
+
+use super::{Grows, Operation, batch, floats, within};
+use crate::batch::{Args, written_size};
+use crate::failure::{Failure, Result};
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "one_hot",
+        args: 1,
+        options: &["dtype", "rank", "depth"],
+        grows: Grows::No,
+        about: "a row of zeros for each index, with 1 at that place; dtype is that of the rows",
+        run: |call| {
+            let (device, depth) = (call.device()?, call.options.size("depth")?);
+            let labels = labels(&call.args)?;
+            let rows = labels.layout().shapes();
+            let mut sizes = rows.map(|shape| written_size(&shape).saturating_mul(1 + depth as u64));
+            within(call.max_values, &mut sizes)?;
+            let x = device.upload(&labels)?;
+            match &call.args {
+                Args::F32(_) => batch(x.one_hot::<f32>(depth)?.download_blocking()?),
+                Args::F16(_) => batch(x.one_hot::<f16>(depth)?.download_blocking()?),
+                Args::I32(_) => batch(x.one_hot::<i32>(depth)?.download_blocking()?),
+                _ => batch(x.one_hot::<u32>(depth)?.download_blocking()?),
+            }
+        },
+    },
+    Operation {
+        name: "cross_entropy",
+        args: 1,
+        options: &["dtype", "rank", "targets"],
+        grows: Grows::No,
+        about: "-log softmax of each row of scores at its target (f32)",
+        run: |call| {
+            let rank = (call.layout(0).rank() - 1).max(1);
+            let missing = || Failure::request("targets is missing");
+            let targets = call
+                .options
+                .batch::<u32>("targets", rank)?
+                .ok_or_else(missing)?;
+            let (device, args) = floats(call)?;
+            let x = device.upload(&args[0])?;
+            batch(
+                x.cross_entropy(&device.upload(&targets)?)?
+                    .download_blocking()?,
+            )
+        },
+    },
+];
+
+/// Indices, of whatever type the answer has.
+fn labels(args: &Args) -> Result<Ragged<u32>> {
+    let whole = |x: f64| match x.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&x) {
+        true => x as u32,
+        // No row has such a place.
+        false => u32::MAX,
+    };
+    Ok(match args {
+        Args::F32(args) => args[0].cast(|x| whole(f64::from(x)))?,
+        Args::F16(args) => args[0].cast(|x| whole(f64::from(x)))?,
+        Args::I32(args) => args[0].cast(|x| whole(f64::from(x)))?,
+        Args::U32(args) => args[0].clone(),
+        Args::C32(_) => return Err(Failure::request("dtype: complex numbers are no indices")),
+    })
+}

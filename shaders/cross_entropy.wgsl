@@ -1,0 +1,50 @@
+// c = sums − x at the row's target: the negative logarithm of the target's probability, if `sums` are the logarithms of
+// the sums of exponentials of the rows of x. NaN if the target is not below the row's length.
+//
+// Tiles and tables as in ambient.wgsl.
+
+#params
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> x_meta: array<u32>;
+@group(0) @binding(3) var<storage, read> targets: array<u32>;
+@group(0) @binding(4) var<storage, read> sums: array<f32>;
+@group(0) @binding(5) var<storage, read_write> c: array<u32>;
+@group(0) @binding(6) var<storage, read> c_meta: array<u32>;
+
+const WG = 256u;
+// Elements that fit in the tables.
+const SPAN = 256u;
+
+// Where the element's values of x begin, and the length of its rows.
+struct Entry {
+    begin: u32,
+    width: u32,
+}
+
+#include "search"
+
+fn entry_of(e: u32) -> Entry {
+    let begin = x_meta[e];
+    if p.rank == 1u {
+        return Entry(p.x_base + begin, x_meta[e + 1u] - begin);
+    }
+    return Entry(p.x_base + begin, x_meta[p.elements + p.rank * (e + 1u)]);
+}
+
+#include "tables"
+
+#main {
+    let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+    for (var v = tile.start + lid; v < tile.end; v += WG) {
+        let e = place_in_tile(v, tile);
+        let entry = entry_in_tile(e, tile);
+        let target_index = targets[p.targets_base + v];
+        var bits = 0x7fc00000u;
+        if target_index < entry.width {
+            let row = v - start_in_tile(e, tile);
+            let logit = x[entry.begin + row * entry.width + target_index];
+            bits = bitcast<u32>(sums[p.sums_base + v] - logit);
+        }
+        c[v] = bits;
+    }
+}

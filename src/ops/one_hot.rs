@@ -1,0 +1,103 @@
+//! Rows with a single 1, where an index says.
+//!
+//! Cost: the rows written once, and the indices read once, in one dispatch. Nothing needs to find elements, because
+//! rows lie as their indices do.
+
+use rayon::prelude::*;
+
+use super::{STREAM, STREAM_TILE, stream_groups, strided};
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
+};
+use crate::ragged::{DType, Layout, MAX_RANK};
+use crate::{Error, Result};
+
+slots! {
+    struct Slots { c: Write, x: Read }
+}
+
+params! {
+    struct Params { total, x_base, depth, one }
+}
+
+/// Of the values only the bits matter.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "one_hot",
+    source: include_str!("../../shaders/one_hot.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
+    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
+};
+
+/// Rows of this many values, of this type. The call's scalar is the bits of 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct OneHot {
+    pub dtype: DType,
+    pub depth: usize,
+}
+
+impl OneHot {
+    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
+        let OneHot { dtype, depth } = self;
+        let (op, rank) = ("one_hot", x.rank());
+        if rank == MAX_RANK {
+            return Err(Error::rank(op, format!("at most {}", MAX_RANK - 1), rank));
+        }
+        let c = strided::layout(op, x.len(), rank + 1, |element, axis| match axis < rank {
+            true => strided::extent_of(x, element, axis),
+            false => depth as u64,
+        })?;
+        let total = c.total();
+        let kernel_type = match dtype {
+            DType::F16 => DType::F16,
+            _ => DType::U32,
+        };
+        Ok(Launch::new(
+            op,
+            dtype,
+            c,
+            Dispatch::new(
+                (&KERNEL, KERNEL.variant(kernel_type, &[])),
+                Slots {
+                    c: Slot::Output(0),
+                    x: Slot::Input(0),
+                },
+                Params {
+                    total: Param::U32(total as u32),
+                    x_base: Param::InputBase(0),
+                    depth: Param::U32(depth as u32),
+                    one: Param::Scalar(0),
+                },
+                stream_groups(total),
+                total as u64,
+            ),
+            CpuKernel::new(move |args| match dtype {
+                DType::F16 => twin(args, depth, |bits| bits as u16),
+                _ => twin(args, depth, |bits| bits),
+            }),
+        ))
+    }
+}
+
+fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, depth: usize, of: fn(u32) -> T) {
+    let (x, _) = args.input::<u32>(0);
+    let one = of(args.scalars[0]);
+    let output = &mut args.outputs[0];
+    let total = output.layout.total();
+    if total == 0 {
+        return;
+    }
+    // The last word may hold one extra half.
+    let c = &mut bytemuck::cast_slice_mut(output.words)[..total];
+    let rows = (STREAM_TILE / depth).max(1);
+    c.par_chunks_mut(rows * depth)
+        .zip(x.par_chunks(rows))
+        .for_each(|(c, x)| {
+            c.fill(T::zeroed());
+            for (row, &place) in c.chunks_exact_mut(depth).zip(x) {
+                if let Some(value) = row.get_mut(place as usize) {
+                    *value = one;
+                }
+            }
+        });
+}

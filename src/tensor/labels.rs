@@ -1,0 +1,83 @@
+//! Labels: one-hot rows, and the cross-entropy of scores.
+
+use super::Tensor;
+use super::create::one;
+use super::run::Call;
+use crate::Result;
+use crate::ops::Op;
+use crate::ops::cross_entropy::CrossEntropy;
+use crate::ops::one_hot::OneHot;
+use crate::ops::strided::View;
+use crate::ragged::Factor;
+
+impl Tensor<u32> {
+    /// A row for each index, with 1 at that place and zeros elsewhere: `c[.., k]` is 1 if x is k, for 0 ≤ k < `depth`.
+    ///
+    /// An element of shape s becomes one of shape (s, depth). An index of `depth` or more gives a row of zeros, as for
+    /// [`gather`](Tensor::gather): values are never read on the host. The result is f32, i32, u32 or f16. PyTorch calls
+    /// it `one_hot`. Does not respect equivalence: the index 0 has a row. An empty element has no rows. Cost: indices
+    /// read once, the result written once. A product with one-hot rows is slower than [`gather`](Tensor::gather).
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// let labels = Device::cpu().upload(&Ragged::from_rows([vec![2u32, 0, 7], vec![]])?)?;
+    /// let rows = labels.one_hot::<f32>(3)?.download_blocking()?;
+    /// assert_eq!((rows.shape(0), rows.shape(1)), (Shape::new(&[3, 3])?, Shape::new(&[0, 3])?));
+    /// assert_eq!(rows.row(0), [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank) for elements of rank 8; [`SizeOverflow`](crate::Error::SizeOverflow) with the
+    /// element whose result does not fit; [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn one_hot<T: Factor>(&self, depth: usize) -> Result<Tensor<T>> {
+        let dtype = T::DTYPE;
+        self.unary(Op::OneHot(OneHot { dtype, depth }), &[one(dtype)])
+    }
+}
+
+impl Tensor<f32> {
+    /// The cross-entropy of each row of scores (logits) and its target: `log Σ_k exp x_k − x_t` for the row's target t,
+    /// which is −log of the probability that [`softmax`](Tensor::softmax) gives it.
+    ///
+    /// Rows lie along the last axis. Elements of shape (s, k) have targets of shape s, and so is the result; a vector
+    /// is one row, with one target. Reduce it with [`mean`](Tensor::mean) or [`sum`](Tensor::sum). The gradient of a
+    /// loss with regard to its row is `softmax(x) − one_hot(t)`. PyTorch calls it `cross_entropy`, with
+    /// `reduction="none"`.
+    ///
+    /// Large scores do not overflow, because the largest one is subtracted first. A target that is not below the row's
+    /// length gives NaN: values are never read on the host. A NaN in a row is its result, and so is a NaN for ∞ in a
+    /// row; a target's score of −∞ gives ∞. Other rows are not affected. The error is that of
+    /// [`log_sum_exp`](Tensor::log_sum_exp), and half a unit in the last place of the result. Does not respect
+    /// equivalence: a score of 0 counts.
+    ///
+    /// Cost: that of [`log_sum_exp_axis`](Tensor::log_sum_exp_axis), which reads the scores once; then one score, the
+    /// target and the logarithm read for each row.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// # let device = Device::cpu();
+    /// let scores = Ragged::from_shapes(vec![2.0f32, 2.0, 1.0, 9.0, -80.0, 1.0], 2, [Shape::new(&[2, 3])?])?;
+    /// let targets = device.upload(&Ragged::from_rows([vec![0u32, 0]])?)?;
+    /// let loss = device.upload(&scores)?.cross_entropy(&targets)?.download_blocking()?;
+    /// assert!((loss.row(0)[0] - 0.861_995).abs() < 1e-6 && (loss.row(0)[1] - 0.000_335).abs() < 1e-6);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BatchSize`](crate::Error::BatchSize) and [`Rank`](crate::Error::Rank) unless the targets are a batch of as
+    /// many elements with one axis fewer; [`Shape`](crate::Error::Shape) with the first element that does not have a
+    /// target for each row; those of [`log_sum_exp_axis`](Tensor::log_sum_exp_axis).
+    pub fn cross_entropy(&self, targets: &Tensor<u32>) -> Result<Tensor<f32>> {
+        let op = "cross_entropy";
+        self.check_device(op, targets)?;
+        let targets: Tensor<u32> =
+            targets.run_with_layout(Op::View(View::Targets), &self.layout)?;
+        let sums = self
+            .log_sum_exp_axis(self.layout.rank() - 1)
+            .map_err(|error| error.named(op))?;
+        let operands = [self.operand(), targets.operand(), sums.operand()];
+        Call::new(&self.device, Op::CrossEntropy(CrossEntropy), &operands).one()
+    }
+}
