@@ -282,6 +282,17 @@ pub enum Error {
         got: String,
     },
 
+    /// A WGSL expression that is wrong, or that is more than one expression. Nothing was compiled.
+    #[error("{op}: line {line}: {message}")]
+    Wgsl {
+        /// The public operation.
+        op: &'static str,
+        /// The line of the expression, counted from 1.
+        line: usize,
+        /// What is wrong, in the words of the WGSL compiler (naga), with the line and a mark below the place.
+        message: String,
+    },
+
     /// A file that the operation cannot read.
     ///
     /// It holds something else, is truncated, damaged or too long, or is not a file of this format at all.

@@ -25,6 +25,7 @@ mod peaks_gpu;
 mod plan;
 mod pooling;
 mod shape_matrix;
+mod written;
 
 use crate::harness::{Bench, Outcome};
 
@@ -46,6 +47,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     layout::rows(bench)?;
     lines::rows(bench)?;
     maps::rows(bench)?;
+    written::rows(bench)?;
     matmul::rows(bench)?;
     plan::rows(bench)?;
     pooling::rows(bench)?;

@@ -2,8 +2,8 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, bsr, cast, conv, convert, correlate_max, eval, fft, gather, kron, lines, map, maps,
-    matmul, pooling, reduce, scatter, select, shape_matmul, strided,
+    ambient, bsr, cast, conv, convert, correlate_max, eval, fft, gather, kron, lines, map,
+    maps, matmul, pooling, reduce, scatter, select, shape_matmul, strided, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -20,6 +20,7 @@ pub(crate) enum Op {
     Full(map::Full),
     Apply(maps::Apply),
     Complex(maps::Complex),
+    Written(written::Apply),
     Cast(cast::Cast),
     Convert(convert::Convert),
     Combine(ambient::Combine),
@@ -87,6 +88,7 @@ impl Op {
             Op::Full(full) => full.launch().into(),
             Op::Apply(apply) => apply.launch(inputs[0])?.into(),
             Op::Complex(complex) => complex.launch(inputs[0]).into(),
+            Op::Written(apply) => apply.launch(inputs)?.into(),
             Op::Cast(cast) => cast.launch(inputs[0]).into(),
             Op::Convert(convert) => convert.launch(inputs[0]).into(),
             Op::Combine(combine) => combine.launch(request.both(), request.pairs())?.into(),

@@ -33,6 +33,7 @@ mod spread;
 mod stacking;
 mod transfer;
 mod transforms;
+mod written;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -50,6 +51,7 @@ pub use shape_matrix::ShapeMatrix;
 pub use sparse::BsrTensor;
 pub use spread::Spread;
 pub use stacking::Remainder;
+pub use written::{Map1, Map2};
 
 use crate::Result;
 use crate::cpu::CpuBuffer;

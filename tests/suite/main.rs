@@ -62,6 +62,7 @@ mod stacking;
 mod support;
 mod table;
 mod work;
+mod written;
 
 use std::process::ExitCode;
 
@@ -123,6 +124,7 @@ const MODULES: &[Module] = &[
     ("shapes", shapes::tests),
     ("stacking", stacking::tests),
     ("work", work::tests),
+    ("written", written::tests),
 ];
 
 fn main() -> ExitCode {
