@@ -8,6 +8,7 @@ mod convolution;
 mod convolutions;
 mod create;
 mod device;
+mod display;
 mod elements;
 mod functions;
 mod indexing;

@@ -272,10 +272,11 @@ counted! {
 }
 
 /// Operations that only inspect operands or report the choice of a method.
-const FREE: [&str; 8] = [
+const FREE: [&str; 9] = [
     "elements",
     "reshape",
     "split",
+    "to_device",
     "pair",
     "pooling",
     "product",
