@@ -13,6 +13,7 @@ mod correlate_max;
 mod cpu;
 mod eval;
 mod fft;
+mod frames;
 mod indexing;
 mod kron;
 mod layout;
@@ -42,6 +43,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     chain::rows(bench)?;
     complex::rows(bench)?;
     fft::rows(bench)?;
+    frames::rows(bench)?;
     kron::rows(bench)?;
     indexing::rows(bench)?;
     layout::rows(bench)?;

@@ -193,7 +193,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "window",
-        "[extent] or [rows, columns] of a window of the last axes",
+        "[extent] or [rows, columns] of a window of the last axes; for stft and istft the values of the window",
+    ),
+    (
+        "hop",
+        "the number of values from the start of one frame to the start of the next",
     ),
     (
         "indices",
@@ -420,6 +424,16 @@ impl Options {
     pub fn window(&self) -> Result<Vec<usize>> {
         let value = self.required("window")?;
         whole_numbers(value).ok_or_else(|| unexpected("window", "an array of extents", value))
+    }
+
+    /// The values of a window.
+    pub fn weights(&self) -> Result<Vec<f32>> {
+        let value = self.required("window")?;
+        let numbers = value
+            .as_array()
+            .map(|all| all.iter().map(|x| x.as_f64().map(|x| x as f32)));
+        let numbers: Option<Vec<f32>> = numbers.and_then(Iterator::collect);
+        numbers.ok_or_else(|| unexpected("window", "an array of numbers", value))
     }
 
     pub fn flush(&self) -> Result<Remainder> {

@@ -12,6 +12,7 @@ mod coop_tile;
 pub(crate) mod correlate_max;
 pub(crate) mod eval;
 pub(crate) mod fft;
+pub(crate) mod frames;
 pub(crate) mod gather;
 pub(crate) mod kron;
 pub(crate) mod lines;
@@ -62,6 +63,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &fft::SMOOTH,
     &fft::REAL,
     &fft::BLUESTEIN,
+    &frames::KERNEL,
     &multipass::KERNEL,
     &kron::KERNEL,
     &matmul::KERNEL,

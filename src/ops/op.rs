@@ -2,7 +2,7 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, bsr, cast, conv, convert, correlate_max, eval, fft, gather, kron, lines, map,
+    ambient, bsr, cast, conv, convert, correlate_max, eval, fft, frames, gather, kron, lines, map,
     maps, matmul, pooling, reduce, scatter, select, shape_matmul, strided, written,
 };
 use crate::Result;
@@ -40,6 +40,7 @@ pub(crate) enum Op {
     Sampled(bsr::Sampled),
     Fft(fft::Transform),
     Planes(fft::planes::Planes),
+    Frames(frames::Frames),
     Pool(pooling::Pool),
     Gather(gather::Gather),
     ScatterAdd(scatter::Add),
@@ -123,6 +124,7 @@ impl Op {
                 .into(),
             Op::Fft(transform) => transform.launch(inputs, device.room)?.into(),
             Op::Planes(planes) => planes.view(inputs)?,
+            Op::Frames(frames) => frames.launch(inputs)?.into(),
             Op::Pool(pool) => pool.launch(inputs[0])?.into(),
             Op::Gather(gather) => gather.launch(inputs[0], request.pairs())?.into(),
             Op::ScatterAdd(add) => add.launch(inputs[0], inputs[1], request.pairs())?.into(),

@@ -10,6 +10,7 @@ mod create;
 mod device;
 mod display;
 mod elements;
+mod frames;
 mod functions;
 mod indexing;
 mod kron;

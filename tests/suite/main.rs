@@ -59,6 +59,7 @@ mod shaders;
 mod shape_matrix;
 mod shapes;
 mod stacking;
+mod stft;
 mod support;
 mod table;
 mod work;
@@ -123,6 +124,7 @@ const MODULES: &[Module] = &[
     ("shaders", shaders::tests),
     ("shapes", shapes::tests),
     ("stacking", stacking::tests),
+    ("stft", stft::tests),
     ("work", work::tests),
     ("written", written::tests),
 ];

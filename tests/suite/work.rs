@@ -246,6 +246,14 @@ counted! {
         let spectra = Ragged::full(&Layout::from_lengths([2001, 1501])?, Complex32::ONE)?;
         d.upload(&spectra)?.irfft(&Layout::from_lengths([4000, 3000])?)
     };
+    "stft", 2. * 57. * transform(200., 7.6), |d| {
+        ones::<f32>(d, &[3000, 3000]).stft(&d.hann(200)?, 50)
+    };
+    "istft", 2. * 57. * transform(200., 7.6), |d| {
+        let layout = Layout::uniform(2, Shape::new(&[57, 101])?)?;
+        let spectra = d.upload(&Ragged::full(&layout, Complex32::ONE)?)?;
+        spectra.istft(&d.hann(200)?, 50, &Layout::from_lengths([3000, 3000])?)
+    };
     "fft2", 40. * 50. * 50., |d| planes(d)?.fft2();
     "ifft2", 40. * 50. * 50., |d| planes(d)?.ifft2();
     "rfft2", 26. * 40. * 40., |d| matrix::<f32>(d, [40, 50]).rfft2();

@@ -20,6 +20,7 @@ pub const KERNELS: &[&str] = &[
     "complex",
     "convert",
     "fill",
+    "frames",
     "gather",
     "join",
     "lines",
