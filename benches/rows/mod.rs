@@ -6,6 +6,7 @@ mod by_hand;
 mod causal;
 mod chain;
 mod complex;
+mod complex_matmul;
 mod conv;
 mod conv_boxes;
 mod copies;
@@ -42,6 +43,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     causal::rows(bench)?;
     chain::rows(bench)?;
     complex::rows(bench)?;
+    complex_matmul::rows(bench)?;
     fft::rows(bench)?;
     frames::rows(bench)?;
     kron::rows(bench)?;

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod complex;
+mod complex_products;
 mod conv_plan;
 mod convert;
 mod convolution;

@@ -17,6 +17,7 @@ mod choice;
 mod company;
 mod compare;
 mod complex;
+mod complex_matmul;
 mod concat;
 mod conv;
 mod conv_boxes;
@@ -83,6 +84,7 @@ const MODULES: &[Module] = &[
     ("compare", compare::tests),
     ("company", company::tests),
     ("complex", complex::tests),
+    ("complex_matmul", complex_matmul::tests),
     ("concat", concat::tests),
     ("conv", conv::tests),
     ("conv_boxes", conv_boxes::tests),

@@ -259,6 +259,10 @@ counted! {
     "rfft2", 26. * 40. * 40., |d| matrix::<f32>(d, [40, 50]).rfft2();
     "irfft2", 40. * 49. * 49., |d| planes(d)?.irfft2(&Layout::uniform(1, Shape::new(&[40, 98])?)?);
     "matmul", 60_000., |d| matrix::<f32>(d, [40, 50]).matmul(&matrix(d, [50, 30]));
+    "matmul of complex numbers", 240_000., |d| {
+        let factor = |extents| matrix::<f32>(d, extents).complex(&matrix(d, extents));
+        factor([40, 50])?.matmul(&factor([50, 30])?)
+    };
     "matmul of f16", 60_000., |d| {
         let (a, b) = (matrix::<f32>(d, [40, 50]), matrix::<f32>(d, [50, 30]));
         a.to::<vsla::f16>()?.matmul(&b.to::<vsla::f16>()?)
