@@ -5,20 +5,7 @@
 // matrix, which is c for CUT and x for ADD. Where the window's squares add up to no more than p.least, or there is no
 // frame, ADD gives 0. An invocation computes one result at a time.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    elements: u32,
-    tile: u32,
-    x_base: u32,
-    w_base: u32,
-    size: u32,
-    hop: u32,
-    least: f32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> w: array<f32>;
@@ -35,7 +22,6 @@ struct Entry {
     length: u32,
 }
 
-#include "grid"
 #include "search"
 
 fn entry_of(e: u32) -> Entry {
@@ -71,23 +57,14 @@ fn result(i: u32, entry: Entry) -> f32 {
         sum = fma(x[entry.begin + t * p.size + k], weight, sum);
         squares = fma(weight, weight, squares);
     }
-    if squares > p.least {
+    if squares > bitcast<f32>(p.least) {
         return sum / squares;
     }
     return 0.0;
 }
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
     for (var v = tile.start + lid; v < tile.end; v += WG) {
         let e = place_in_tile(v, tile);

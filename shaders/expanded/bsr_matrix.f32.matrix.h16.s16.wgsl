@@ -57,8 +57,8 @@ const B_FROM = 0u;
 // strides, and that an entry from p.panels on has the number of tiles after its column. Sums are chains of additions of
 // SIDE products, 16 or 8 (EIGHT), in the order of the blocks. With p.halves c is f16.
 //
-// The first p.long_count pieces are computed for all panels before the others, which are computed panel by panel. Blocks
-// of f have HIGH rows and p.block_wide columns, and f is p.high × p.wide.
+// The first p.long_count pieces are computed for all panels before the others, which are computed panel by panel.
+// Blocks of f have HIGH rows and p.block_wide columns, and f is p.high × p.wide.
 
 struct Params {
     first_group: u32,

@@ -211,8 +211,8 @@ fn store_result(s: Spot, t: Task, value: vec2<f32>, z: vec2<f32>) {
 
 var<workgroup> sh_exchange: array<vec2<f32>, WG * HELD>;
 
-// A stage of one radix. It reads the operand or workgroup memory, and writes workgroup memory or the result. Butterfly q
-// of an invocation is number b of element f; `live` tells whether it exists.
+// A stage of one radix. It reads the operand or workgroup memory, and writes workgroup memory or the result. Butterfly
+// q of an invocation is number b of element f; `live` tells whether it exists.
 fn stage_16(lid: u32, t: Task, s: Stage) {
     let part = 1.0 / f32(s.m);
     let i0 = lid + 0u;

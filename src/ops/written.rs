@@ -274,10 +274,6 @@ fn halves(args: &mut CpuArgs<'_>, twin: &Twin) {
 }
 
 /// A variant of a kernel, which it does not list.
-#[cfg_attr(
-    not(feature = "gpu"),
-    allow(dead_code, reason = "kernels are generated only for GPUs")
-)]
 #[derive(Debug)]
 pub(crate) struct Variant {
     text: Arc<str>,
@@ -294,7 +290,6 @@ impl Listed for Variant {
         (&["OWN"]).into()
     }
 
-    #[cfg(feature = "gpu")]
     fn texts(&self) -> Vec<(String, String)> {
         let float = matches!(self.dtype, DType::F32 | DType::F16);
         let value = match (self.names.len(), float) {
@@ -309,14 +304,12 @@ impl Listed for Variant {
         }
     }
 
-    #[cfg(feature = "gpu")]
     fn generate(&self, part: &str) -> Option<String> {
         (part == "own").then(|| function(&self.text, self.names, "V"))
     }
 }
 
 /// The text as a function; its first line is the third one.
-#[cfg(feature = "gpu")]
 fn function(text: &str, names: &[&str], computed: &str) -> String {
     let parameters: Vec<String> = names
         .iter()

@@ -18,7 +18,6 @@ pub(crate) use self::concat::{Along, Concat, check_concat};
 pub(crate) use self::functions::atan2;
 pub(crate) use self::spread::Mode;
 use self::table::{Row, THREE, TWO};
-#[cfg(feature = "gpu")]
 pub(crate) use self::text::own as own_texts;
 use super::maps::{MapInfo, same};
 use super::{PAIRING, STREAM, pair_params, stream_groups};

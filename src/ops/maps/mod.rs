@@ -57,7 +57,6 @@ impl Listed for Build {
 }
 
 /// The texts of a variant of [`KERNEL`]: the files that its expression needs, and the expression.
-#[cfg(feature = "gpu")]
 pub(crate) fn texts(files: &[&str], value: &str) -> Vec<(String, String)> {
     vec![
         ("FILES".to_owned(), files.join(", ")),
