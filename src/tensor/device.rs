@@ -483,10 +483,8 @@ impl Device {
 
     /// Whether tensors of both handles can be used together: both are of one GPU, as it was opened once, or of the CPU.
     pub(super) fn is_same(&self, other: &Device) -> bool {
-        match (&self.backend, &other.backend) {
-            (Backend::Cpu(_), Backend::Cpu(_)) => true,
-            _ => self.id() == other.id(),
-        }
+        let on_cpu = !self.is_gpu() && !other.is_gpu();
+        on_cpu || self.id() == other.id()
     }
 
     /// Checks that the operands of an operation, on these devices, can be used together.

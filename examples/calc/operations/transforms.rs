@@ -87,11 +87,21 @@ pub const ROWS: &[Operation] = &[
         about: "the inverse of stft: real values, with lengths giving their number (c32, rank 2)",
         run: |call| {
             let (weights, hop) = (call.options.weights()?, call.options.size("hop")?);
+            let size = weights.len();
             let layout = Layout::from_lengths(call.options.lengths()?)?;
             within(call.max_values, &mut [layout.total() as u64].into_iter())?;
             let (device, args) = complex(call)?;
             let window = device.upload(&Ragged::from_rows([weights])?)?;
-            let x = device.upload(&args[0])?;
+            // The JSON of an element without frames shows no columns.
+            let shapes = args[0]
+                .layout()
+                .shapes()
+                .map(|shape| match shape.extents() {
+                    [0, _] => Shape::new(&[0, size / 2 + 1]),
+                    _ => Ok(shape),
+                });
+            let shapes = Layout::from_shapes(2, shapes.collect::<vsla::Result<Vec<_>>>()?)?;
+            let x = device.upload(&Ragged::from_parts(shapes, args[0].values().to_vec())?)?;
             batch(x.istft(&window, hop, &layout)?.download_blocking()?)
         },
     },
