@@ -11,45 +11,43 @@ use vsla::{Device, Layout, Ragged, Result, Tensor};
 const WGSL: &str = "
 struct Params {
     rows: u32,
-    // Where the values and the layout begin in their buffers, in words.
+    // Where the values and the offsets begin in their buffers, in words.
     values_at: u32,
-    layout_at: u32,
+    shapes_at: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> values: array<f32>;
-@group(0) @binding(2) var<storage, read> layout: array<u32>;
+@group(0) @binding(2) var<storage, read> shapes: array<u32>;
 @group(0) @binding(3) var<storage, read_write> results: array<f32>;
 
 fn offset(row: u32) -> u32 {
-    return layout[p.layout_at + row];
+    return shapes[p.shapes_at + row];
 }
 
 @compute @workgroup_size(256)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let i = id.x + id.y * groups.x * 256u;
-    if i >= offset(p.rows) {
-        return;
-    }
-    // The last row that begins at or before i. Empty rows before it begin there, too.
-    var row = 0u;
-    var above = p.rows;
-    while above - row > 1u {
-        let middle = (row + above) / 2u;
-        if offset(middle) <= i {
-            row = middle;
-        } else {
-            above = middle;
+    if i < offset(p.rows) {
+        // The last row that begins at or before i. Empty rows before it begin there, too.
+        var row = 0u;
+        var above = p.rows;
+        while above - row > 1u {
+            let middle = (row + above) / 2u;
+            if offset(middle) <= i {
+                row = middle;
+            } else {
+                above = middle;
+            }
         }
+        var y = values[p.values_at + i];
+        if i > offset(row) && i + 1u < offset(row + 1u) {
+            let left = values[p.values_at + i - 1u];
+            let right = values[p.values_at + i + 1u];
+            y = max(min(left, right), min(max(left, right), y));
+        }
+        results[i] = y;
     }
-    let x = values[p.values_at + i];
-    if i == offset(row) || i + 1u == offset(row + 1u) {
-        results[i] = x;
-        return;
-    }
-    let left = values[p.values_at + i - 1u];
-    let right = values[p.values_at + i + 1u];
-    results[i] = max(min(left, right), min(max(left, right), x));
 }
 ";
 
@@ -61,6 +59,8 @@ struct Median {
 impl Median {
     fn new(device: &Device) -> Option<Median> {
         let (gpu, _) = device.wgpu()?;
+        // A device that the library opened logs the errors of an application that catches none.
+        let wrong = gpu.push_error_scope(wgpu::ErrorFilter::Validation);
         let module = gpu.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("median of three"),
             source: wgpu::ShaderSource::Wgsl(WGSL.into()),
@@ -73,6 +73,9 @@ impl Median {
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
+        if let Some(error) = pollster::block_on(wrong.pop()) {
+            panic!("{error}");
+        }
         Some(Median { pipeline })
     }
 

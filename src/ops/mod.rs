@@ -215,8 +215,8 @@ fn pair_params(
 /// Returns the name and the assembled WGSL of every kernel that the library can run.
 ///
 /// The list is closed: nothing else is ever compiled, except two of these kernels with the expressions that an
-/// application gives to [`Device::map1`](crate::Device::map1) and [`map2`](crate::Device::map2). Audits and tests use it
-/// to check shaders without a GPU.
+/// application gives to [`Device::map1`](crate::Device::map1) and [`map2`](crate::Device::map2). Audits and tests use
+/// it to check shaders without a GPU.
 ///
 /// ```
 /// for (name, source) in vsla::device::kernels() {

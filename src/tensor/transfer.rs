@@ -20,8 +20,9 @@ impl Device {
     /// An element-wise function is a [`map1`](Self::map1) or [`map2`](Self::map2). Everything else takes these steps,
     /// which the [example `custom_kernel`](https://docs.rs/crate/vsla/latest/source/examples/custom_kernel.rs) shows:
     ///
-    /// 1. Build a pipeline with [`wgpu`](Self::wgpu), once. `export` the operands and a batch made by this method, and
-    ///    bind the buffers as read-only storage. An exported tensor begins at an offset in its buffer, which may be no
+    /// 1. Build a pipeline with [`wgpu`](Self::wgpu), once, inside an error scope: a device that this library opened
+    ///    does not panic on errors that nobody catches. `export` the operands and a batch made by this method, and bind
+    ///    the buffers as read-only storage. An exported tensor begins at an offset in its buffer, which may be no
     ///    multiple of what a binding requires: bind the whole buffer, and pass the offset to the kernel.
     /// 2. Write to a buffer of your own, which [`import`](Self::import) makes a tensor.
     /// 3. Submit to the queue of [`wgpu`](Self::wgpu). That is in order with everything else: `export` has submitted
