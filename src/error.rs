@@ -282,6 +282,17 @@ pub enum Error {
         got: String,
     },
 
+    /// A WGSL expression that is wrong, or that is more than one expression. Nothing was compiled.
+    #[error("{op}: line {line}: {message}")]
+    Wgsl {
+        /// The public operation.
+        op: &'static str,
+        /// The line of the expression, counted from 1.
+        line: usize,
+        /// What is wrong, in the words of the WGSL compiler (naga), with the line and a mark below the place.
+        message: String,
+    },
+
     /// A file that the operation cannot read.
     ///
     /// It holds something else, is truncated, damaged or too long, or is not a file of this format at all.
@@ -347,11 +358,12 @@ pub enum Error {
 
     /// The operands live on different devices.
     ///
-    /// Every call that opens a device opens a new one, including [`Device::cpu`](crate::Device::cpu). Upload operands
-    /// that are used together through one handle or its clones.
+    /// Every call that opens a GPU opens a new device, with memory of its own. Upload operands that are used together
+    /// through one handle or its clones, or copy one to the other's device with
+    /// [`to_device`](crate::Tensor::to_device). All handles of the CPU are one device.
     #[error(
         "{op}: expected both operands on one device, got {left} and {right}: upload both through one Device or its \
-         clones"
+         clones, or copy one with to_device"
     )]
     DeviceMismatch {
         /// The public operation.

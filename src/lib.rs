@@ -143,9 +143,10 @@ pub mod product {
     pub use crate::tensor::{Product, RightFactor};
 }
 
-/// Types of values, and the functions of them.
+/// Types of values, and the functions of them, including those that applications write.
 pub mod scalar {
     pub use crate::ops::ambient::functions;
     pub use crate::ops::maps::{MapInfo, maps};
     pub use crate::ragged::{DType, Factor, Float, Integer, Number, Real, Scalar, f16_from_f64};
+    pub use crate::tensor::{Map1, Map2};
 }

@@ -224,7 +224,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "window",
-        "[extent] or [rows, columns] of a window of the last axes",
+        "[extent] or [rows, columns] of a window of the last axes; for stft and istft the values of the window",
+    ),
+    (
+        "hop",
+        "the number of values from the start of one frame to the start of the next",
     ),
     (
         "indices",
@@ -235,6 +239,9 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "[start, end]: the elements from start to before end",
     ),
 ];
+
+/// Start, end and step of a slice along one axis.
+pub type Cut = (Option<i64>, Option<i64>, i64);
 
 #[derive(Clone, Default, Debug)]
 pub struct Options(pub Map<String, Value>);
@@ -379,7 +386,7 @@ impl Options {
     }
 
     /// Start, end and step of a slice, for each axis.
-    pub fn ranges(&self) -> Result<Vec<(Option<i64>, Option<i64>, i64)>> {
+    pub fn ranges(&self) -> Result<Vec<Cut>> {
         let value = self.required("ranges")?;
         let place = |item: &Value| match item {
             Value::Null => Some(None),
@@ -483,6 +490,16 @@ impl Options {
     pub fn window(&self) -> Result<Vec<usize>> {
         let value = self.required("window")?;
         whole_numbers(value).ok_or_else(|| unexpected("window", "an array of extents", value))
+    }
+
+    /// The values of a window.
+    pub fn weights(&self) -> Result<Vec<f32>> {
+        let value = self.required("window")?;
+        let numbers = value
+            .as_array()
+            .map(|all| all.iter().map(|x| x.as_f64().map(|x| x as f32)));
+        let numbers: Option<Vec<f32>> = numbers.and_then(Iterator::collect);
+        numbers.ok_or_else(|| unexpected("window", "an array of numbers", value))
     }
 
     pub fn flush(&self) -> Result<Remainder> {

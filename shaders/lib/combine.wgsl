@@ -23,6 +23,10 @@ const OVERLAP = false;
 #endfor
 alias V = $(COMPUTED);
 alias R = $(RESULT);
+#if OWN
+// The application's expression.
+#generate "own"
+#endif
 #if THREE
 fn value(x: $(FIRST), y: V, z: V) -> R {
     return $(VALUE);

@@ -24,6 +24,7 @@ macro_rules! operation {
             | Error::InnerExtents { op, .. }
             | Error::BlockSide { op, .. }
             | Error::BlockOrder { op, .. }
+            | Error::Wgsl { op, .. }
             | Error::File { op, .. }
             | Error::Name { op, .. }
             | Error::Io { op, .. }
@@ -90,6 +91,7 @@ impl Error {
             Error::BlockSide { .. } => "block_side",
             Error::BlockOrder { .. } => "block_order",
             Error::CostTable { .. } => "cost_table",
+            Error::Wgsl { .. } => "wgsl",
             Error::File { .. } => "file",
             Error::Name { .. } => "name",
             Error::Io { .. } => "io",
@@ -142,6 +144,7 @@ impl Error {
             | Error::BlockOrder { .. }
             | Error::Pairing { .. }
             | Error::CostTable { .. }
+            | Error::Wgsl { .. }
             | Error::File { .. }
             | Error::Name { .. }
             | Error::Io { .. }

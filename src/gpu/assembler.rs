@@ -86,12 +86,17 @@ const LIBRARY: &[(&str, &str)] = library![
     "wide_product",
 ];
 
-/// The complete WGSL of a variant; the error says which directive is wrong.
+/// The complete WGSL of a listed variant; the error says which directive is wrong.
 pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String> {
-    let v = kernel
-        .variants
-        .get(variant)
-        .ok_or_else(|| format!("kernel {} has no such variant", kernel.stem))?;
+    let v = kernel.variants.get(variant);
+    assemble_as(
+        kernel,
+        v.ok_or_else(|| format!("kernel {} has no such variant", kernel.stem))?,
+    )
+}
+
+/// The same of any variant.
+pub(crate) fn assemble_as(kernel: &Kernel, v: &dyn Listed) -> Result<String, String> {
     let dtype_flag = v.dtype().name().to_uppercase();
     let mut flags: Vec<&str> = v.flags().into_owned();
     flags.push(&dtype_flag);
@@ -101,7 +106,7 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
     };
     let mut out = format!(
         "// {}\n{enabled}alias E = {};\n",
-        kernel.name(variant),
+        kernel.name_of(Some(v)),
         match v.dtype() {
             DType::C32 => "vec2<f32>",
             DType::F16 => "u32",

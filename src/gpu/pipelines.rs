@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::assembler::assemble;
+use super::assembler::assemble_as;
 use super::bounds::Watch;
 use super::errors::caught;
-use crate::plan::{Access, Kernel};
+use crate::plan::{Access, Kernel, Listed};
 use crate::{Error, Result};
 
 /// Bytes of a kernel's parameter block.
@@ -41,6 +41,9 @@ pub(crate) struct Pipeline {
 /// Bytes of the smallest buffer bound to a kernel: one quad of words.
 const SMALLEST_BINDING: u64 = 16;
 
+/// Compiled kernels that applications wrote, before all of them are forgotten. Plans keep those that they use.
+const WRITTEN: usize = 1024;
+
 type Key = (&'static str, usize);
 type Layouts = (wgpu::BindGroupLayout, wgpu::PipelineLayout);
 
@@ -50,6 +53,8 @@ pub(crate) struct Pipelines {
     /// Counts out-of-bounds accesses on an instrumented device.
     pub watch: Option<Watch>,
     made: RwLock<HashMap<Key, Arc<Pipeline>>>,
+    /// Kernels that contain an expression of the application, by their source.
+    written: Mutex<HashMap<String, Arc<Pipeline>>>,
     layouts: Mutex<HashMap<&'static [Access], Layouts>>,
 }
 
@@ -59,15 +64,15 @@ impl Pipelines {
             checked,
             watch,
             made: RwLock::default(),
+            written: Mutex::default(),
             layouts: Mutex::default(),
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.made
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len()
+        let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        made.len() + written.len()
     }
 
     pub(crate) fn get(
@@ -84,23 +89,56 @@ impl Pipelines {
             return Ok(hit.clone());
         }
         drop(made);
-        let pipeline = Arc::new(self.compile(device, limits, op, kernel, variant)?);
+        let listed = kernel.variants.get(variant);
+        let listed = listed
+            .ok_or_else(|| Error::gpu(op, format!("kernel {} has no such variant", kernel.stem)))?;
+        let source = assembled(op, kernel, listed)?;
+        let name = kernel.name(variant);
+        let compiled = self.compile(device, limits, op, kernel, name, source, self.checked)?;
+        let pipeline = Arc::new(compiled);
         let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have compiled the same kernel meanwhile; the first one stays.
         Ok(made.entry(key).or_insert(pipeline).clone())
     }
 
+    /// A kernel with an expression of the application: compiled once for each text, with all of wgpu's runtime checks.
+    pub(crate) fn written(
+        &self,
+        device: &wgpu::Device,
+        limits: &Limits,
+        op: &'static str,
+        kernel: &'static Kernel,
+        variant: &dyn Listed,
+    ) -> Result<Arc<Pipeline>> {
+        let source = assembled(op, kernel, variant)?;
+        let lock = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hit) = lock().get(&source) {
+            return Ok(hit.clone());
+        }
+        let (name, key) = (kernel.name_of(Some(variant)), source.clone());
+        let pipeline = Arc::new(self.compile(device, limits, op, kernel, name, source, true)?);
+        let mut written = lock();
+        if written.len() >= WRITTEN {
+            written.clear();
+        }
+        Ok(written.entry(key).or_insert(pipeline).clone())
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one call for each of two callers"
+    )]
     fn compile(
         &self,
         device: &wgpu::Device,
         limits: &Limits,
         op: &'static str,
         kernel: &'static Kernel,
-        variant: usize,
+        name: String,
+        mut source: String,
+        checked: bool,
     ) -> Result<Pipeline> {
-        let name = kernel.name(variant);
         let start = std::time::Instant::now();
-        let mut source = assemble(kernel, variant).map_err(|message| Error::gpu(op, message))?;
         #[cfg(vsla_mutant)]
         super::assembler::mutant::report(&source);
         check_needs(op, &name, &source, limits)?;
@@ -124,7 +162,7 @@ impl Pipelines {
                 label: Some(&name),
                 source: wgpu::ShaderSource::Wgsl(source.as_str().into()),
             };
-            let module = match self.checked {
+            let module = match checked {
                 true => device.create_shader_module(descriptor),
                 false => trusted(device, descriptor),
             };
@@ -205,6 +243,10 @@ impl Pipelines {
     }
 }
 
+fn assembled(op: &'static str, kernel: &Kernel, variant: &dyn Listed) -> Result<String> {
+    assemble_as(kernel, variant).map_err(|message| Error::gpu(op, message))
+}
+
 /// Creates a shader of the closed list without runtime checks.
 fn trusted(
     device: &wgpu::Device,
@@ -242,7 +284,7 @@ fn trusted(
     // - `DIGITS` of lib/trig.wgsl, 8 words: (e − 120) / 32 + 3 for the exponent bits e of a value above 4096, which are
     //   139 to 255; so at most 7.
     //
-    // `GpuOptions::checked` bypasses this function.
+    // `GpuOptions::checked` bypasses this function, and so do kernels with an expression of the application.
     unsafe {
         device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }

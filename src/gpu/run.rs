@@ -15,7 +15,9 @@ use super::grid::fold;
 use super::pipelines::PARAM_WORDS;
 use super::pipelines::Pipeline;
 use super::pool::GpuBuffer;
-use crate::plan::{Dispatch, Launch, Param, PlanBuffer, Prepared, Slot, Table, check_size};
+use crate::plan::{
+    Dispatch, Kernel, Launch, Listed, Param, PlanBuffer, Prepared, Slot, Table, check_size,
+};
 use crate::ragged::{DType, Identity, Layout};
 use crate::{Error, Result, host};
 
@@ -209,18 +211,33 @@ impl Gpu {
     }
 
     fn pipeline(&self, op: &'static str, dispatch: &Dispatch) -> Result<Arc<Pipeline>> {
+        let (device, limits, kernel) = (&self.device, &self.limits, dispatch.kernel);
+        if let Some(variant) = &dispatch.written {
+            return self.written(op, kernel, variant.as_ref());
+        }
         self.pipelines
-            .get(
-                &self.device,
-                &self.limits,
-                op,
-                dispatch.kernel,
-                dispatch.variant,
-            )
-            .map_err(|e| match e {
-                Error::Gpu { .. } | Error::DeviceLost { .. } => self.health.note(e),
-                other => other,
-            })
+            .get(device, limits, op, kernel, dispatch.variant)
+            .map_err(|e| self.noted(e))
+    }
+
+    /// The pipeline of a kernel with an expression of the application, compiled now if it is new.
+    pub(crate) fn written(
+        &self,
+        op: &'static str,
+        kernel: &'static Kernel,
+        variant: &dyn Listed,
+    ) -> Result<Arc<Pipeline>> {
+        self.health.check(op)?;
+        self.pipelines
+            .written(&self.device, &self.limits, op, kernel, variant)
+            .map_err(|e| self.noted(e))
+    }
+
+    fn noted(&self, error: Error) -> Error {
+        match error {
+            Error::Gpu { .. } | Error::DeviceLost { .. } => self.health.note(error),
+            other => other,
+        }
     }
 
     /// Checks that a tensor of this layout fits in one binding; the error names the element that makes it too large.

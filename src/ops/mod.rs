@@ -13,6 +13,7 @@ pub(crate) mod correlate_max;
 pub(crate) mod cross_entropy;
 pub(crate) mod eval;
 pub(crate) mod fft;
+pub(crate) mod frames;
 pub(crate) mod gather;
 pub(crate) mod kron;
 pub(crate) mod lines;
@@ -37,6 +38,7 @@ pub(crate) mod strided;
 mod traits;
 mod transpose;
 mod worklist;
+pub(crate) mod written;
 
 #[cfg(test)]
 mod extremes;
@@ -48,7 +50,8 @@ use crate::plan::{Constants, Kernel, Param, PlanBuffer, Slot, constants};
 use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
 
-/// Every kernel of the library. A kernel that is not listed here is never compiled.
+/// Every kernel of the library. A kernel that is not listed here is never compiled; two are also compiled with
+/// expressions of the application (`written`).
 pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::FLAT,
     &ambient::VECTORS,
@@ -65,6 +68,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &fft::SMOOTH,
     &fft::REAL,
     &fft::BLUESTEIN,
+    &frames::KERNEL,
     &multipass::KERNEL,
     &kron::KERNEL,
     &matmul::KERNEL,
@@ -227,7 +231,9 @@ fn pair_params(
 
 /// Returns the name and the assembled WGSL of every kernel that the library can run.
 ///
-/// The list is closed: nothing else is ever compiled. Audits and tests use it to check shaders without a GPU.
+/// The list is closed: nothing else is ever compiled, except two of these kernels with the expressions that an
+/// application gives to [`Device::map1`](crate::Device::map1) and [`map2`](crate::Device::map2). Audits and tests use
+/// it to check shaders without a GPU.
 ///
 /// ```
 /// for (name, source) in vsla::device::kernels() {

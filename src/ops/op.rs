@@ -2,9 +2,9 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, bsr, cast, conv, convert, correlate_max, cross_entropy, eval, fft, gather, kron,
-    lines, map, maps, matmul, one_hot, pooling, random, reduce, scatter, select, sequence,
-    shape_matmul, sort, strided,
+    ambient, bsr, cast, conv, convert, correlate_max, cross_entropy, eval, fft, frames, gather,
+    kron, lines, map, maps, matmul, one_hot, pooling, random, reduce, scatter, select, sequence,
+    shape_matmul, sort, strided, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -24,6 +24,7 @@ pub(crate) enum Op {
     Dropout(random::Dropout),
     Apply(maps::Apply),
     Complex(maps::Complex),
+    Written(written::Apply),
     Cast(cast::Cast),
     Convert(convert::Convert),
     Combine(ambient::Combine),
@@ -46,6 +47,7 @@ pub(crate) enum Op {
     Sampled(bsr::Sampled),
     Fft(fft::Transform),
     Planes(fft::planes::Planes),
+    Frames(frames::Frames),
     Pool(pooling::Pool),
     OneHot(one_hot::OneHot),
     CrossEntropy(cross_entropy::CrossEntropy),
@@ -102,6 +104,7 @@ impl Op {
             Op::Dropout(dropout) => dropout.launch(inputs[0]).into(),
             Op::Apply(apply) => apply.launch(inputs[0])?.into(),
             Op::Complex(complex) => complex.launch(inputs[0]).into(),
+            Op::Written(apply) => apply.launch(inputs)?.into(),
             Op::Cast(cast) => cast.launch(inputs[0]).into(),
             Op::Convert(convert) => convert.launch(inputs[0]).into(),
             Op::Combine(combine) => combine.launch(request.both(), request.pairs())?.into(),
@@ -136,6 +139,7 @@ impl Op {
                 .into(),
             Op::Fft(transform) => transform.launch(inputs, device.room)?.into(),
             Op::Planes(planes) => planes.view(inputs)?,
+            Op::Frames(frames) => frames.launch(inputs)?.into(),
             Op::OneHot(one_hot) => one_hot.launch(inputs[0])?.into(),
             Op::CrossEntropy(entropy) => entropy.launch(inputs).into(),
             Op::Pool(pool) => pool.launch(inputs[0])?.into(),

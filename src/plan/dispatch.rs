@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::kernel::{Access, Field, Interface, Kernel};
+use super::kernel::{Access, Field, Interface, Kernel, Listed};
 use crate::ragged::{Identity, Layout};
 
 /// A binding of a dispatch.
@@ -55,6 +55,8 @@ pub(crate) enum Param {
 pub(crate) struct Dispatch {
     pub kernel: &'static Kernel,
     pub variant: usize,
+    /// A variant that the kernel does not list, which runs instead: a function that the application wrote.
+    pub written: Option<Arc<dyn Listed + Send + Sync>>,
     pub slots: Vec<Slot>,
     /// The parameters that follow the two common ones (first workgroup, number of workgroups).
     pub params: Vec<Param>,
@@ -78,10 +80,19 @@ impl Dispatch {
         Dispatch {
             kernel,
             variant,
+            written: None,
             slots: slots.list(),
             params: words,
             groups,
             cost,
+        }
+    }
+
+    /// The same dispatch with a variant that the kernel does not list.
+    pub(crate) fn written(self, variant: Arc<dyn Listed + Send + Sync>) -> Dispatch {
+        Dispatch {
+            written: Some(variant),
+            ..self
         }
     }
 }

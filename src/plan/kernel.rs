@@ -154,7 +154,12 @@ impl Kernel {
 
     /// The name in profiles and errors: stem, element type and flags.
     pub(crate) fn name(&self, variant: usize) -> String {
-        match self.variants.get(variant) {
+        self.name_of(self.variants.get(variant))
+    }
+
+    /// The same for a variant, listed or not.
+    pub(crate) fn name_of(&self, variant: Option<&dyn Listed>) -> String {
+        match variant {
             Some(v) => {
                 let mut name = format!("{}.{}", self.stem, v.dtype().name());
                 for flag in v.flags().iter() {

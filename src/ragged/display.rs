@@ -2,10 +2,12 @@
 
 use core::any::{Any, type_name};
 use core::fmt::{self, Debug, Display, Formatter};
+use core::ops::Range;
 
 use num_complex::{Complex, Complex32, Complex64};
 
 use super::{Layout, Ragged};
+use crate::Result;
 use crate::error::Count;
 
 /// Longer lists are shortened; applies to the elements of a batch and the entries along an axis.
@@ -68,6 +70,59 @@ impl<T: Copy + Debug + 'static> Display for Ragged<T> {
 impl<T: Copy + Debug + 'static> Debug for Ragged<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(self, f)
+    }
+}
+
+/// Elements of up to this many values are read as a whole.
+const READ_WHOLE: usize = 4096;
+
+/// Reads values of a batch, by their positions in it.
+pub(crate) type Reader<'a, T> = &'a mut dyn FnMut(Range<usize>) -> Result<Vec<T>>;
+
+/// Writes the values of a batch that is not in memory, and reads little more than it writes.
+pub(crate) fn write_values<T: Debug + 'static>(
+    f: &mut Formatter<'_>,
+    layout: &Layout,
+    read: Reader<'_, T>,
+) -> fmt::Result {
+    list(f, layout.len(), 0, layout.rank(), &mut |f, element| {
+        let (shape, range) = (layout.shape(element), layout.offsets().range(element));
+        part(f, shape.extents(), range, 1, read)
+    })
+}
+
+/// Writes the array at these positions.
+fn part<T: Debug + 'static>(
+    f: &mut Formatter<'_>,
+    extents: &[u32],
+    at: Range<usize>,
+    depth: usize,
+    read: Reader<'_, T>,
+) -> fmt::Result {
+    let elided = !f.alternate() && at.len() > READ_WHOLE;
+    match extents {
+        [_] if elided => {
+            let ends = [at.start..at.start + END_ITEMS, at.end - END_ITEMS..at.end];
+            let [first, last] = match ends.map(&mut *read) {
+                [Ok(first), Ok(last)] => [first, last],
+                [Err(error), _] | [_, Err(error)] => return write!(f, "<{error}>"),
+            };
+            list(f, at.len(), depth, 0, &mut |f, i| match i < END_ITEMS {
+                true => number(f, &first[i]),
+                false => number(f, &last[i + END_ITEMS - at.len()]),
+            })
+        }
+        [extent, inner @ ..] if elided => {
+            let size = at.len() / *extent as usize;
+            list(f, *extent as usize, depth, inner.len(), &mut |f, i| {
+                let begin = at.start + i * size;
+                part(f, inner, begin..begin + size, depth + 1, read)
+            })
+        }
+        _ => match read(at) {
+            Ok(values) => array(f, extents, &values, depth),
+            Err(error) => write!(f, "<{error}>"),
+        },
     }
 }
 

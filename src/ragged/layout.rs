@@ -394,7 +394,7 @@ impl Layout {
     }
 
     /// The smallest and the largest extent along `axis`.
-    pub(super) fn extent_bounds(&self, axis: usize) -> (u32, u32) {
+    pub(crate) fn extent_bounds(&self, axis: usize) -> (u32, u32) {
         let bounds = self.bounds();
         (bounds.least[axis], bounds.most[axis])
     }

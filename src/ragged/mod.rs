@@ -41,6 +41,7 @@ pub use rows::Rows;
 pub use shape::{MAX_RANK, Shape};
 pub use topology::Topology;
 
+pub(crate) use display::write_values;
 pub(crate) use identity::{Identity, Keeper, hash_of, hasher};
 pub(crate) use offsets::{element_count, total_overflow};
 pub(crate) use pairing::Pairs;

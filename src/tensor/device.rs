@@ -81,6 +81,9 @@ impl Device {
     }
 
     /// The CPU, with all its cores.
+    ///
+    /// Tensors of several handles can be used together. Each handle has its own plans and memory figures; results
+    /// belong to the handle of the left operand.
     pub fn cpu() -> Device {
         Device::on_cpu("requested")
     }
@@ -478,9 +481,15 @@ impl Device {
         format!("{} ({})", info.name, info.backend)
     }
 
-    /// Checks that the operands of an operation, on these devices, are on one.
+    /// Whether tensors of both handles can be used together: both are of one GPU, as it was opened once, or of the CPU.
+    pub(super) fn is_same(&self, other: &Device) -> bool {
+        let on_cpu = !self.is_gpu() && !other.is_gpu();
+        on_cpu || self.id() == other.id()
+    }
+
+    /// Checks that the operands of an operation, on these devices, can be used together.
     pub(super) fn check_same(&self, op: &'static str, other: &Device) -> Result<()> {
-        if self.id() == other.id() {
+        if self.is_same(other) {
             return Ok(());
         }
         let [left, right] = [self, other].map(Device::name);

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod complex;
+mod complex_products;
 mod conv_plan;
 mod convert;
 mod convolution;
@@ -9,7 +10,9 @@ mod convolutions;
 mod create;
 mod cumulations;
 mod device;
+mod display;
 mod elements;
+mod frames;
 mod functions;
 mod indexing;
 mod kron;
@@ -38,6 +41,7 @@ mod stacking;
 mod sums;
 mod transfer;
 mod transforms;
+mod written;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -56,6 +60,7 @@ pub use shape_matrix::ShapeMatrix;
 pub use sparse::BsrTensor;
 pub use spread::Spread;
 pub use stacking::Remainder;
+pub use written::{Map1, Map2};
 
 use crate::Result;
 use crate::cpu::CpuBuffer;

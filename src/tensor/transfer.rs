@@ -8,6 +8,51 @@ use crate::ragged::{Layout, Ragged, Scalar};
 use crate::{Error, Result, host};
 
 impl Device {
+    /// Copies a layout to the device as data, for the kernels of an application: a batch of two elements, the offsets
+    /// (one more than there are elements, beginning with 0), and the extents (`rank` of each element; for rank 1 its
+    /// length).
+    ///
+    /// With [`export`](Tensor::export), an application's own WGSL reads it as a storage buffer, beside the values of a
+    /// tensor of that layout. The batch is a copy: writing to it changes nothing for the library. Keep it with the
+    /// layout instead of making it for each dispatch.
+    ///
+    /// # Kernels of one's own
+    /// An element-wise function is a [`map1`](Self::map1) or [`map2`](Self::map2). Everything else takes these steps,
+    /// which the [example `custom_kernel`](https://docs.rs/crate/vsla/latest/source/examples/custom_kernel.rs) shows:
+    ///
+    /// 1. Build a pipeline with [`wgpu`](Self::wgpu), once, inside an error scope: a device that this library opened
+    ///    does not panic on errors that nobody catches. `export` the operands and a batch made by this method, and bind
+    ///    the buffers as read-only storage. An exported tensor begins at an offset in its buffer, which may be no
+    ///    multiple of what a binding requires: bind the whole buffer, and pass the offset to the kernel.
+    /// 2. Write to a buffer of your own, which [`import`](Self::import) makes a tensor.
+    /// 3. Submit to the queue of [`wgpu`](Self::wgpu). That is in order with everything else: `export` has submitted
+    ///    all work that writes the operands, and work on the imported tensor is submitted later than yours. Before you
+    ///    write to that buffer again, call [`flush`](Self::flush).
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout, Shape};
+    /// let layout = Layout::from_shapes(2, [Shape::new(&[2, 3])?, Shape::new(&[1, 1])?])?;
+    /// let meta = Device::cpu().upload_layout(&layout)?.download_blocking()?;
+    /// assert_eq!(meta.to_vecs()?, [vec![0, 6, 7], vec![2, 3, 1, 1]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload).
+    pub fn upload_layout(&self, layout: &Layout) -> Result<Tensor<u32>> {
+        const OP: &str = "upload_layout";
+        let (n, rank) = (layout.len(), layout.rank());
+        let mut words = host::room(OP, n + 1 + n * rank)?;
+        words.extend_from_slice(layout.offsets().as_slice());
+        match rank {
+            1 => words.extend((0..n).map(|element| layout.length(element) as u32)),
+            _ => words.extend_from_slice(layout.extents()),
+        }
+        let parts = Layout::from_lengths([n + 1, n * rank])?;
+        let there = self.upload_parts(&parts, &words);
+        there.map_err(|error| error.named(OP))
+    }
+
     pub(super) fn upload_parts<T: Scalar>(
         &self,
         layout: &Layout,
@@ -122,6 +167,11 @@ impl Device {
     }
 }
 
+/// An error of a step of `to_device`.
+fn moved(error: Error) -> Error {
+    error.named("to_device")
+}
+
 impl<T: Scalar> Tensor<T> {
     /// The buffer that holds the values, and the byte offset at which they begin; `None` on the CPU.
     ///
@@ -162,6 +212,74 @@ impl<T: Scalar> Tensor<T> {
         let mut values = self.host_values()?;
         self.download_into_blocking(&mut values)?;
         Ragged::from_parts(self.layout.clone(), values)
+    }
+
+    /// Copies the batch to another device, after all work recorded on it. On the same device, returns a handle to the
+    /// same values: there is nothing to copy between handles of the CPU, or of one open GPU.
+    ///
+    /// Values take their way through the host's memory, also between two GPUs. The layout is shared. Bit patterns are
+    /// preserved. Cost: the values once over each device's bus; nothing waits if they come from the CPU.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// # async fn example() -> vsla::Result<()> {
+    /// let (cpu, best) = (Device::cpu(), Device::auto());
+    /// let x = cpu.upload(&Ragged::from_rows([vec![1.0f32, 2.0], vec![]])?)?;
+    /// let y = x.to_device(&best).await?.scale(2.0)?;
+    /// let sum = x.add(&y.to_device(&cpu).await?)?;
+    /// assert_eq!(sum.download().await?.to_vecs()?, [vec![3.0, 6.0], vec![]]);
+    /// # Ok(())
+    /// # }
+    /// # pollster::block_on(example())?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TooLarge`](Error::TooLarge) above the binding limit of the other device; [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
+    pub async fn to_device(&self, device: &Device) -> Result<Tensor<T>> {
+        if let Some(there) = self.there_already(device) {
+            return there;
+        }
+        let mut values = self.host_values()?;
+        self.download_into(&mut values).await.map_err(moved)?;
+        device.upload_parts(&self.layout, &values).map_err(moved)
+    }
+
+    /// [`to_device`](Self::to_device), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`to_device`](Self::to_device).
+    pub fn to_device_blocking(&self, device: &Device) -> Result<Tensor<T>> {
+        if let Some(there) = self.there_already(device) {
+            return there;
+        }
+        let mut values = self.host_values()?;
+        self.download_into_blocking(&mut values).map_err(moved)?;
+        device.upload_parts(&self.layout, &values).map_err(moved)
+    }
+
+    /// The batch on another device, if that takes no download.
+    fn there_already(&self, device: &Device) -> Option<Result<Tensor<T>>> {
+        if self.device.is_same(device) {
+            return Some(Ok(Tensor {
+                device: device.clone(),
+                ..self.clone()
+            }));
+        }
+        #[cfg_attr(
+            not(feature = "gpu"),
+            allow(
+                irrefutable_let_patterns,
+                reason = "the CPU is the only storage in this build"
+            )
+        )]
+        let Storage::Cpu(buffer) = &self.storage else {
+            return None;
+        };
+        let values = &buffer.bytes()[self.begin()..][..self.layout.total() * T::DTYPE.size()];
+        let there = device.upload_parts(&self.layout, bytemuck::cast_slice(values));
+        Some(there.map_err(moved))
     }
 
     fn host_values(&self) -> Result<Vec<T>> {

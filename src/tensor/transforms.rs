@@ -15,12 +15,12 @@ impl<T: Scalar> Tensor<T> {
     }
 
     /// Views matrices as batches of their rows.
-    fn rows(&self, op: &'static str) -> Result<Tensor<T>> {
+    pub(super) fn rows(&self, op: &'static str) -> Result<Tensor<T>> {
         self.planes(op, PlaneView::Rows, &self.layout)
     }
 
     /// Views matrices as their rows, or rows as matrices.
-    fn planes<U: Scalar>(
+    pub(super) fn planes<U: Scalar>(
         &self,
         op: &'static str,
         view: PlaneView,

@@ -266,7 +266,8 @@ fn every_class<T: Sample>(device: &Device) {
         &[2, 40, 50],
         &[300, 2, 1],
     ];
-    let batches: [(&str, Vec<&[usize]>, std::ops::Range<usize>); 4] = [
+    type Case<'a> = (&'a str, Vec<&'a [usize]>, std::ops::Range<usize>);
+    let batches: [Case<'_>; 4] = [
         ("vectors", slices(&vectors), 0..1),
         ("beside", slices(&beside), 0..2),
         ("apart", slices(&apart), 1..2),

@@ -344,7 +344,7 @@ fn uniform_integers(device: &Device) {
         let span = (i64::from(high) - i64::from(low)) as u64;
         let of = |e: usize, i| {
             let word = u64::from(word(9, 0, e as u32, i));
-            (i64::from(low) + (word * span >> 32) as i64) as i32
+            (i64::from(low) + ((word * span) >> 32) as i64) as i32
         };
         let got = download(&device.uniform(&layout, low, high, 9).unwrap());
         assert_exact("i32", &got, &expected(&layout, of));
@@ -364,7 +364,8 @@ fn uniform_distribution(device: &Device) {
     let values = got.values();
     let class = |place: usize| values[place] as usize;
     let last = values.len() - 2048;
-    let classes: [(&str, Box<dyn Fn(usize) -> usize>); 4] = [
+    type Class = (&'static str, Box<dyn Fn(usize) -> usize>);
+    let classes: [Class; 4] = [
         ("high bits", Box::new(|i| class(i) >> 8)),
         ("low bits", Box::new(|i| class(i) & 0xff)),
         (

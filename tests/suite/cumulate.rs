@@ -93,10 +93,13 @@ fn summed<S: Arithmetic>(x: &Ragged<S>, axis: usize) -> Sums<S> {
     }
 }
 
+/// Computes what is expected of both operands and the pairs.
+type Reference<T> = fn(&Ragged<T>, &Ragged<T>, &[(usize, usize)]) -> Expected;
+
 fn operation<T: Number>(
     name: &'static str,
     run: fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<T>>,
-    expected: fn(&Ragged<T>, &Ragged<T>, &[(usize, usize)]) -> Expected,
+    expected: Reference<T>,
 ) -> Binary<T, T> {
     Binary {
         name,

@@ -14,6 +14,7 @@ mod limits;
 mod lost;
 #[cfg(feature = "gpu")]
 mod memory;
+mod moving;
 mod plans;
 #[cfg(feature = "gpu")]
 mod pressure;
@@ -46,6 +47,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.extend(bench.on_each_device("info", info));
     trials.extend(bad_input::tests(bench));
     trials.extend(empty::tests(bench));
+    trials.extend(moving::tests(bench));
     trials.extend(plans::tests(bench));
     trials.extend(reading::tests(bench));
     trials.extend(recording::tests(bench));

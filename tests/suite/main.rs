@@ -18,6 +18,7 @@ mod choice;
 mod company;
 mod compare;
 mod complex;
+mod complex_matmul;
 mod concat;
 mod conv;
 mod conv_boxes;
@@ -66,10 +67,12 @@ mod shape_matrix;
 mod shapes;
 mod sort;
 mod stacking;
+mod stft;
 mod sums;
 mod support;
 mod table;
 mod work;
+mod written;
 
 use std::process::ExitCode;
 
@@ -90,6 +93,7 @@ const MODULES: &[Module] = &[
     ("compare", compare::tests),
     ("company", company::tests),
     ("complex", complex::tests),
+    ("complex_matmul", complex_matmul::tests),
     ("concat", concat::tests),
     ("conv", conv::tests),
     ("conv_boxes", conv_boxes::tests),
@@ -137,8 +141,10 @@ const MODULES: &[Module] = &[
     ("shapes", shapes::tests),
     ("sort", sort::tests),
     ("stacking", stacking::tests),
+    ("stft", stft::tests),
     ("sums", sums::tests),
     ("work", work::tests),
+    ("written", written::tests),
 ];
 
 fn main() -> ExitCode {

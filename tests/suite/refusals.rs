@@ -7,16 +7,20 @@ use vsla::{
     Shape, ShapeMatrix, Tensor, Topology, batch::Remainder,
 };
 
+#[cfg(feature = "gpu")]
+use crate::support::bench;
 use crate::support::bench::Bench;
-use crate::support::operation::{pair_list, upload};
+use crate::support::operation::{download, pair_list, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = bench.all_on_each_device(&[("texts", texts)]);
     trials.push(bench.host("two_cpus", two_cpus));
+    #[cfg(feature = "gpu")]
+    trials.push(bench.on_gpu("two_gpus", bench::gpu, two_gpus));
     trials
 }
 
-/// Operands that do not match, on one device; `other` is on another device.
+/// Operands that do not match, on one device; `other` is on the CPU.
 struct Operands {
     two: Tensor<f32>,
     three: Tensor<f32>,
@@ -86,7 +90,8 @@ macro_rules! calls {
 fn texts(device: &Device) {
     let operands = Operands::new(device);
     let mut wrong = String::new();
-    for (call, expected) in TEXTS {
+    let of_devices = if device.is_gpu() { OF_TWO_DEVICES } else { &[] };
+    for (call, expected) in TEXTS.iter().chain(of_devices) {
         let got = match call(&operands) {
             Ok(()) => "no error".to_owned(),
             Err(error) => {
@@ -237,26 +242,6 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.sparse.matmul(&x.two) => "matmul: expected a rank of 2, got 1",
     |x: &Operands| ShapeMatrix::new(&x.matrices, &shapes(&[[1, 2]])) => "shape_matrix: expected a rank of 1, got 2",
     |x: &Operands| x.matrices.degree_blocking() => "degree: expected a rank of 1, got 2",
-    // Devices.
-    |x: &Operands| x.two.add(&x.other) =>
-        "add: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.conv(&x.other) =>
-        "conv: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.concat_all(&[&x.other], 0) =>
-        "concat_all: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.join(&[&x.other]) =>
-        "join: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.pair(&x.other, Pairing::AllToAll).map(drop) =>
-        "pair: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.other) =>
-        "ConvPlan::causal: expected both operands on one device, got A and B: upload both through one Device or its \
-         clones",
-    |x: &Operands| x.sparse.matmul(&x.other) =>
-        "matmul: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| square(x).bias(&x.other).run() =>
-        "bias: expected both operands on one device, got A and B: upload both through one Device or its clones",
-    |x: &Operands| square(x).residual(&x.other).run() =>
-        "residual: expected both operands on one device, got A and B: upload both through one Device or its clones",
     // Inner extents, and the transpose that would make them fit.
     |x: &Operands| x.matrices.matmul(&x.wide) =>
         "matmul: pair 1: expected equal inner extents, got 4 and 8: the pair fits with product().transpose_right()",
@@ -312,6 +297,37 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.download_into_blocking(&mut [0.0; 3]) => "download: expected 6 values, got 3",
 };
 
+/// The other operands are on the CPU.
+const OF_TWO_DEVICES: &[(Call, &str)] = calls! {
+    |x: &Operands| x.two.add(&x.other) =>
+        "add: expected both operands on one device, got A and B: upload both through one Device or its clones, or copy \
+         one with to_device",
+    |x: &Operands| x.two.conv(&x.other) =>
+        "conv: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+         copy one with to_device",
+    |x: &Operands| x.two.concat_all(&[&x.other], 0) =>
+        "concat_all: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+         copy one with to_device",
+    |x: &Operands| x.two.join(&[&x.other]) =>
+        "join: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+         copy one with to_device",
+    |x: &Operands| x.two.pair(&x.other, Pairing::AllToAll).map(drop) =>
+        "pair: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+         copy one with to_device",
+    |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.other) =>
+        "ConvPlan::causal: expected both operands on one device, got A and B: upload both through one Device or its \
+         clones, or copy one with to_device",
+    |x: &Operands| x.sparse.matmul(&x.other) =>
+        "matmul: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+         copy one with to_device",
+    |x: &Operands| square(x).bias(&x.other).run() =>
+        "bias: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+         copy one with to_device",
+    |x: &Operands| square(x).residual(&x.other).run() =>
+        "residual: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+         copy one with to_device",
+};
+
 fn lists(rows: &[&[u32]]) -> Indices {
     Indices::new(Ragged::from_rows(rows).unwrap()).unwrap()
 }
@@ -329,11 +345,33 @@ fn tall(x: &Operands) -> Tensor<f32> {
     x.wide.device().full(&shapes(&[[24, 3]]), 1.0).unwrap()
 }
 
-/// Separately opened handles are different devices, and clones are the same device.
+/// All handles of the CPU are one device.
 fn two_cpus() {
-    let batch = Ragged::from_rows([vec![1.0f32]]).unwrap();
+    let batch = Ragged::from_rows([vec![1.0f32, 2.0]]).unwrap();
     let [a, b] = [Device::cpu(), Device::cpu()];
     let (x, y) = (upload(&a, &batch), upload(&b, &batch));
+    let total = |sum: Result<Tensor<f32>>| download(&sum.unwrap()).values().to_vec();
+    assert_eq!(total(x.add(&y)), [2.0, 4.0]);
+    let two = upload(&b, &Ragged::from_rows([[2.0f32]]).unwrap());
+    assert_eq!(total(x.div(two.each())), [0.5, 1.0]);
+    assert_eq!(total(x.mul_add(&y, &x)), [2.0, 6.0]);
+    assert_eq!(x.join(&[&y, &x]).unwrap().len(), 3);
+    assert_eq!(total(x.concat_all(&[&y], 0)), [1.0, 2.0, 1.0, 2.0]);
+    assert_eq!(total(x.conv(&y)), [1.0, 4.0, 4.0]);
+    // The values outlive the handle that holds their memory.
+    let sum = x.add(&y).unwrap();
+    drop((a, x));
+    assert_eq!(total(y.add(&sum)), [3.0, 6.0]);
+    drop((b, y));
+    assert_eq!(download(&sum).values(), [2.0, 4.0]);
+}
+
+/// Separately opened GPUs are different devices, and clones are the same device.
+#[cfg(feature = "gpu")]
+fn two_gpus(device: &Device) {
+    let batch = Ragged::from_rows([vec![1.0f32]]).unwrap();
+    let other = bench::opened_for_one(|_| ());
+    let (x, y) = (upload(device, &batch), upload(&other, &batch));
     for (op, refused) in [
         ("add", x.add(&y)),
         ("add", x.add(y.each())),
@@ -348,8 +386,11 @@ fn two_cpus() {
         let (op_and_more, devices) = text.split_once("got ").unwrap();
         assert!(op_and_more.starts_with(&format!("{op}: ")), "{text}");
         let (left, right) = devices.split_once(" and ").unwrap();
-        let right = right.strip_suffix(": upload both through one Device or its clones");
+        let help = ": upload both through one Device or its clones, or copy one with to_device";
+        let right = right.strip_suffix(help);
         assert!(right.is_some_and(|right| right != left), "{text}");
     }
-    assert!(x.add(&upload(&a.clone(), &batch)).is_ok());
+    assert!(x.add(&upload(&device.clone(), &batch)).is_ok());
+    let there = y.to_device_blocking(device).unwrap();
+    assert_eq!(download(&x.add(&there).unwrap()).values(), [2.0]);
 }

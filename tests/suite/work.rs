@@ -289,11 +289,23 @@ counted! {
         let spectra = Ragged::full(&Layout::from_lengths([2001, 1501])?, Complex32::ONE)?;
         d.upload(&spectra)?.irfft(&Layout::from_lengths([4000, 3000])?)
     };
+    "stft", 2. * 57. * transform(200., 7.6), |d| {
+        ones::<f32>(d, &[3000, 3000]).stft(&d.hann(200)?, 50)
+    };
+    "istft", 2. * 57. * transform(200., 7.6), |d| {
+        let layout = Layout::uniform(2, Shape::new(&[57, 101])?)?;
+        let spectra = d.upload(&Ragged::full(&layout, Complex32::ONE)?)?;
+        spectra.istft(&d.hann(200)?, 50, &Layout::from_lengths([3000, 3000])?)
+    };
     "fft2", 40. * 50. * 50., |d| planes(d)?.fft2();
     "ifft2", 40. * 50. * 50., |d| planes(d)?.ifft2();
     "rfft2", 26. * 40. * 40., |d| matrix::<f32>(d, [40, 50]).rfft2();
     "irfft2", 40. * 49. * 49., |d| planes(d)?.irfft2(&Layout::uniform(1, Shape::new(&[40, 98])?)?);
     "matmul", 60_000., |d| matrix::<f32>(d, [40, 50]).matmul(&matrix(d, [50, 30]));
+    "matmul of complex numbers", 240_000., |d| {
+        let factor = |extents| matrix::<f32>(d, extents).complex(&matrix(d, extents));
+        factor([40, 50])?.matmul(&factor([50, 30])?)
+    };
     "matmul of f16", 60_000., |d| {
         let (a, b) = (matrix::<f32>(d, [40, 50]), matrix::<f32>(d, [50, 30]));
         a.to::<vsla::f16>()?.matmul(&b.to::<vsla::f16>()?)
@@ -315,10 +327,11 @@ counted! {
 }
 
 /// Operations that only inspect operands or report the choice of a method.
-const FREE: [&str; 8] = [
+const FREE: [&str; 9] = [
     "elements",
     "reshape",
     "split",
+    "to_device",
     "pair",
     "pooling",
     "product",

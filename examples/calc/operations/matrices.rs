@@ -87,6 +87,14 @@ fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
     {
         return Err(Failure::request(format!("{name}: only for f32 and f16")));
     }
+    if let Args::C32(args) = &call.args {
+        if ambient || options.transposed()? != [false; 2] {
+            let what = "dtype: complex factors must have equal inner extents, and no transposes";
+            return Err(Failure::request(what));
+        }
+        let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+        return batch(a.pair(&b, pairing)?.matmul()?.download_blocking()?);
+    }
     real!(call, |device, args| {
         let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
         let pair = a.pair(&b, pairing)?;

@@ -250,7 +250,7 @@ pub fn answer(
     }
     request.options.check(name, operation.options)?;
     let default = match name {
-        "fft" | "ifft" | "irfft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
+        "fft" | "ifft" | "irfft" | "istft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
         "conj" | "angle" | "real" | "imag" | "abs_squared" | "view_as_real" => DType::C32,
         "to_f32" => DType::F16,
         _ if name.starts_with("bitwise_") || name.ends_with("_shift") => DType::I32,
@@ -259,7 +259,7 @@ pub fn answer(
     // The JSON of an empty batch does not show its rank.
     let planes = (name.ends_with("fft2")
         || name.starts_with("matmul")
-        || ["sampled", "view_as_complex"].contains(&name))
+        || ["sampled", "view_as_complex", "istft"].contains(&name))
     .then_some(2);
     let dtype = request.options.dtype(default)?;
     let rank = request.options.rank()?.or(planes);

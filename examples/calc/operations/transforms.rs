@@ -1,8 +1,8 @@
 //! Fourier transforms.
 
-use vsla::{Layout, Shape};
+use vsla::{Layout, Ragged, Shape};
 
-use super::{Grows, Operation, UNARY, batch, complex, floats};
+use super::{Grows, Operation, UNARY, batch, complex, floats, within};
 
 pub const ROWS: &[Operation] = &[
     Operation {
@@ -49,6 +49,60 @@ pub const ROWS: &[Operation] = &[
             let (device, args) = complex(call)?;
             let x = device.upload(&args[0])?;
             batch(x.irfft(&layout)?.download_blocking()?)
+        },
+    },
+    Operation {
+        name: "stft",
+        args: 1,
+        options: &["dtype", "rank", "window", "hop"],
+        grows: Grows::No,
+        about: "the rffts of frames of each element, one every hop values, times the window: frames as rows (f32, rank 1)",
+        run: |call| {
+            let (weights, hop) = (call.options.weights()?, call.options.size("hop")?);
+            let (layout, size) = (call.layout(0), weights.len());
+            if layout.rank() == 1 && hop > 0 {
+                let frames =
+                    |length: usize| length.checked_sub(size).map_or(0, |rest| rest / hop + 1);
+                let frames = layout.lengths().map(|length| frames(length) as u64);
+                within(
+                    call.max_values,
+                    &mut frames.map(|frames| frames * (size as u64 + 2)),
+                )?;
+            }
+            let (device, args) = floats(call)?;
+            let window = device.upload(&Ragged::from_rows([weights])?)?;
+            batch(
+                device
+                    .upload(&args[0])?
+                    .stft(&window, hop)?
+                    .download_blocking()?,
+            )
+        },
+    },
+    Operation {
+        name: "istft",
+        args: 1,
+        options: &["dtype", "rank", "window", "hop", "lengths"],
+        grows: Grows::No,
+        about: "the inverse of stft: real values, with lengths giving their number (c32, rank 2)",
+        run: |call| {
+            let (weights, hop) = (call.options.weights()?, call.options.size("hop")?);
+            let size = weights.len();
+            let layout = Layout::from_lengths(call.options.lengths()?)?;
+            within(call.max_values, &mut [layout.total() as u64].into_iter())?;
+            let (device, args) = complex(call)?;
+            let window = device.upload(&Ragged::from_rows([weights])?)?;
+            // The JSON of an element without frames shows no columns.
+            let shapes = args[0]
+                .layout()
+                .shapes()
+                .map(|shape| match shape.extents() {
+                    [0, _] => Shape::new(&[0, size / 2 + 1]),
+                    _ => Ok(shape),
+                });
+            let shapes = Layout::from_shapes(2, shapes.collect::<vsla::Result<Vec<_>>>()?)?;
+            let x = device.upload(&Ragged::from_parts(shapes, args[0].values().to_vec())?)?;
+            batch(x.istft(&window, hop, &layout)?.download_blocking()?)
         },
     },
     Operation {

@@ -18,6 +18,7 @@ pub(crate) use self::concat::{Along, Concat, check_concat};
 pub(crate) use self::functions::atan2;
 pub(crate) use self::spread::Mode;
 use self::table::{Row, THREE, TWO};
+pub(crate) use self::text::own as own_texts;
 use super::maps::{MapInfo, same};
 use super::{PAIRING, STREAM, pair_params, stream_groups};
 use crate::plan::{
@@ -260,20 +261,7 @@ impl Combine {
         let twin = CpuKernel::new(move |args| twin::combine(args, row, kernel_type));
         let (layout, dispatch) = match boxes {
             Boxes::Same => {
-                let slots = FlatSlots {
-                    a: Slot::Input(0),
-                    b: Slot::Input(1),
-                    c: Slot::Output(0),
-                };
-                let params = FlatParams {
-                    total: Param::U32(a.total() as u32),
-                    ones: ONES,
-                    a_base: base(dtype, 0),
-                    b_base: base(dtype, 1),
-                };
-                let variant = (&FLAT, place_of(&ONE_LAYOUT, &build));
-                let (groups, cost) = (stream_groups(a.total()), a.total() as u64);
-                let dispatch = Dispatch::new(variant, slots, params, groups, cost);
+                let dispatch = flat(a, dtype, place_of(&ONE_LAYOUT, &build));
                 (OutputLayout::Input(0), dispatch)
             }
             Boxes::Nested(Nested {
@@ -293,6 +281,26 @@ impl Combine {
         };
         Ok(Launch::new(op, result_type, layout, dispatch, twin).with_pairs(pairs))
     }
+}
+
+/// The dispatch of a variant of [`FLAT`] over two batches of layout `x`.
+pub(crate) fn flat(x: &Layout, dtype: DType, variant: usize) -> Dispatch {
+    Dispatch::new(
+        (&FLAT, variant),
+        FlatSlots {
+            a: Slot::Input(0),
+            b: Slot::Input(1),
+            c: Slot::Output(0),
+        },
+        FlatParams {
+            total: Param::U32(x.total() as u32),
+            ones: ONES,
+            a_base: base(dtype, 0),
+            b_base: base(dtype, 1),
+        },
+        stream_groups(x.total()),
+        x.total() as u64,
+    )
 }
 
 /// A dispatch that locates the values of each pair by its shapes.

@@ -3,6 +3,25 @@
 use super::table::Row;
 use crate::ragged::DType;
 
+/// The texts of a variant of the kernel for one layout that is no row: its value is an expression of x and y.
+pub(crate) fn own(dtype: DType, value: &str) -> Vec<(String, String)> {
+    let half = dtype == DType::F16;
+    let stored = if half { "halves V V" } else { "words E V" };
+    let operands = format!("a A {stored}, b B {stored}");
+    let texts = [
+        ("OPERANDS", operands.as_str()),
+        ("PACKED", if half { "halves" } else { "words" }),
+        ("FILES", ""),
+        ("COMPUTED", if half { "f32" } else { "E" }),
+        ("RESULT", "V"),
+        ("VALUE", value),
+        ("MISSING", "Zero"),
+    ];
+    texts
+        .map(|(name, text)| (name.to_owned(), text.to_owned()))
+        .to_vec()
+}
+
 /// The texts of a kernel of a row, or of copies.
 pub(super) fn of(row: Option<&Row>, dtype: DType) -> Vec<(String, String)> {
     let half = dtype == DType::F16;

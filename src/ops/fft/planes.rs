@@ -2,6 +2,7 @@
 
 use super::plan::reaches;
 use super::{Transform, spectrum};
+use crate::ops::frames;
 use crate::plan::{Offset, OutputLayout, Plan};
 use crate::ragged::{DType, Layout, element_count};
 use crate::{Error, Result, host};
@@ -24,6 +25,8 @@ pub(crate) enum PlaneView {
     /// Keeps the matrices, after checking that they have the shapes of spectra of real matrices, whose layout is
     /// operand 1.
     SpectraOf,
+    /// Views values of any shape as the frames of the vectors of operand 1.
+    Frames { size: u32, hop: u32 },
 }
 
 impl Planes {
@@ -36,6 +39,9 @@ impl Planes {
             PlaneView::SpectraOf => {
                 check_spectra(op, inputs[0], inputs[1])?;
                 OutputLayout::Input(0)
+            }
+            PlaneView::Frames { size, hop } => {
+                OutputLayout::New(frames::layout(op, inputs[1], size, hop)?)
             }
         };
         Ok(Plan::view(layout, 0))

@@ -52,11 +52,16 @@ impl Listed for Build {
             }
             _ => map.wgsl.to_owned(),
         };
-        vec![
-            ("FILES".to_owned(), map.uses.join(", ")),
-            ("VALUE".to_owned(), value),
-        ]
+        texts(map.uses, &value)
     }
+}
+
+/// The texts of a variant of [`KERNEL`]: the files that its expression needs, and the expression.
+pub(crate) fn texts(files: &[&str], value: &str) -> Vec<(String, String)> {
+    vec![
+        ("FILES".to_owned(), files.join(", ")),
+        ("VALUE".to_owned(), value.to_owned()),
+    ]
 }
 
 slots! {
@@ -198,7 +203,7 @@ impl Apply {
 }
 
 /// The dispatch over all values of input 0, which are `words` words of results.
-fn dispatch(
+pub(crate) fn dispatch(
     variant: (&'static Kernel, usize),
     x: &Layout,
     x_base: Param,

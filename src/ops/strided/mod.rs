@@ -23,7 +23,7 @@ use crate::ragged::{DType, Layout, MAX_RANK};
 pub(crate) use rules::{Cut, How, Strided, check_axes, check_flip, check_transpose};
 pub(crate) use rules::{extent_of, layout};
 pub(crate) use stacks::Groups;
-pub(crate) use views::View;
+pub(crate) use views::{Fold, View};
 
 slots! {
     struct Slots { x: Read, x_meta: Read, c: Write, c_meta: Read }

@@ -22,6 +22,21 @@ pub(crate) enum View {
     AsReal,
     /// The reverse.
     AsComplex,
+    /// Matrices in another form, for steps of products of complex ones.
+    Fold(Fold),
+}
+
+/// Forms of complex matrices.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Fold {
+    /// Complex (m, k) as real (m, 2 k).
+    Parts,
+    /// Real (m, 2 n) as complex (m, n).
+    Values,
+    /// Complex (k, n) as (k, 1, n).
+    Apart,
+    /// Complex (k, 2, n) as real (2 k, 2 n).
+    Turned,
 }
 
 impl View {
@@ -44,6 +59,7 @@ impl View {
             }
             View::AsReal => Plan::view(OutputLayout::New(as_real(x)?), 0),
             View::AsComplex => Plan::view(OutputLayout::New(as_complex(x)?), 0),
+            View::Fold(fold) => Plan::view(OutputLayout::New(folded(fold, x)?), 0),
             View::Slices(op) => Plan::view(OutputLayout::New(slices(op, x)?), 0),
         })
     }
@@ -102,6 +118,35 @@ fn check_targets(x: &Layout, targets: &Layout) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The shapes of matrices in another form.
+fn folded(fold: Fold, x: &Layout) -> Result<Layout> {
+    let op = "matmul";
+    let rank = if fold == Fold::Apart { 3 } else { 2 };
+    let mut offsets = Offset::new(op, x.len())?;
+    let mut all = host::room(op, x.len() * rank)?;
+    for (element, of) in x.extents().chunks_exact(x.rank()).enumerate() {
+        let [first, last] = [of[0], of[of.len() - 1]].map(u64::from);
+        let extents = match fold {
+            Fold::Parts => [first, 2 * last, 1],
+            Fold::Values => [first, last / 2, 1],
+            Fold::Apart => [first, 1, last],
+            Fold::Turned => [2 * first, 2 * last, 1],
+        };
+        for &extent in &extents[..rank] {
+            let narrow = u32::try_from(extent).map_err(|_| {
+                Error::size_overflow(op, format!("an extent of {extent}")).at(element)
+            });
+            all.push(narrow?);
+        }
+        offsets.push(
+            extents
+                .iter()
+                .fold(1, |all, &extent| all.saturating_mul(extent)),
+        )?;
+    }
+    Ok(Layout::unchecked(offsets.finish(), rank, all))
 }
 
 /// The shapes of complex values as pairs of floats: with a last axis of 2.

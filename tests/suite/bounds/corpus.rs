@@ -129,6 +129,13 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("resize of halves", half.resize(&right));
     d.ran("resize of complex ones", complex.resize(&right));
     d.ran("abs of complex ones", complex.abs());
+    if left.rank() == 1 {
+        let window = Layout::from_lengths([3]).unwrap();
+        let window = d.tensor::<f32>(&window);
+        if let Some(spectra) = d.ran("stft", x.stft(&window, 2)) {
+            d.ran("istft", spectra.istft(&window, 2, &left));
+        }
+    }
     d.ran("max_pool", x.max_pool(&[2, 2][..left.rank().min(2)]));
     d.ran("flip", x.flip(&[last]));
     d.ran("transpose", x.transpose(&transposed));

@@ -23,6 +23,7 @@ pub const KERNELS: &[&str] = &[
     "cumulate",
     "dropout",
     "fill",
+    "frames",
     "gather",
     "join",
     "lines",

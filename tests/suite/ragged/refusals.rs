@@ -340,7 +340,7 @@ fn every_error_has_its_text() {
             "device_mismatch",
             None,
             "conv: expected both operands on one device, got cpu and llvmpipe: upload both through one Device or its \
-             clones",
+             clones, or copy one with to_device",
         ),
         (
             Error::TooLarge {

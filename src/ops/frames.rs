@@ -1,0 +1,158 @@
+//! Frames of vectors, times a window, and vectors from frames: the steps of a short-time Fourier transform around the
+//! transforms themselves.
+//!
+//! Cost: one dispatch. Memory must move the vectors once and the frames once, since the frames that share values are
+//! made, or added, at the same time. A value of a vector takes one multiply-add for each frame that it is in.
+
+use super::par_tiles;
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, params,
+    slots, stream_tile,
+};
+use crate::ragged::{DType, Layout};
+use crate::{Result, host};
+
+slots! {
+    struct Slots { x: Read, x_meta: Read, w: Read, c: Write, c_meta: Read }
+}
+
+params! {
+    struct Params { total, elements, tile, x_base, w_base, size, hop, least }
+}
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "frames",
+    source: include_str!("../../shaders/frames.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
+    variants: &[
+        Variant {
+            dtype: DType::F32,
+            flags: &["CUT"],
+        },
+        Variant {
+            dtype: DType::F32,
+            flags: &["ADD"],
+        },
+    ],
+};
+
+/// Where the window's squares add up to no more than this, a vector cannot be recovered from its frames: SciPy's limit.
+const LEAST: f32 = 1e-10;
+
+/// A step of a transform of operand 0, frame by frame. Operand 1 is the window, one vector.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Frames {
+    /// The frames of vectors, times the window.
+    Cut { hop: u32 },
+    /// Vectors, of the layout of operand 2, from their frames.
+    Add { hop: u32 },
+}
+
+/// The layout of the frames of vectors: a matrix for each, with frames as rows.
+pub(crate) fn layout(op: &'static str, x: &Layout, size: u32, hop: u32) -> Result<Layout> {
+    x.check_rank(op, 1)?;
+    let mut offsets = Offset::new(op, x.len())?;
+    let mut extents = host::room(op, 2 * x.len())?;
+    for element in 0..x.len() {
+        let rest = (x.length(element) as u32).checked_sub(size);
+        let frames = rest.map_or(0, |rest| rest / hop + 1);
+        offsets.push(u64::from(frames) * u64::from(size))?;
+        extents.extend([frames, size]);
+    }
+    Ok(Layout::unchecked(offsets.finish(), 2, extents))
+}
+
+impl Frames {
+    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+        // An empty window was refused before.
+        let size = inputs[1].total().max(1) as u32;
+        let (op, flag, hop, times) = match self {
+            Frames::Cut { hop } => ("stft", "CUT", hop, 1),
+            Frames::Add { hop } => ("istft", "ADD", hop, size.div_ceil(hop)),
+        };
+        let c = match self {
+            Frames::Cut { .. } => layout(op, inputs[0], size, hop)?,
+            Frames::Add { .. } => inputs[2].clone(),
+        };
+        let (total, elements) = (c.total(), c.len());
+        let tile = stream_tile(total, elements);
+        let cost = total as u64 * u64::from(times);
+        let dispatch = Dispatch::new(
+            (&KERNEL, KERNEL.variant(DType::F32, &[flag])),
+            Slots {
+                x: Slot::Input(0),
+                x_meta: Slot::InputMeta(0),
+                w: Slot::Input(1),
+                c: Slot::Output(0),
+                c_meta: Slot::Meta(c.clone()),
+            },
+            Params {
+                total: Param::U32(total as u32),
+                elements: Param::U32(elements as u32),
+                tile: Param::U32(tile as u32),
+                x_base: Param::InputBase(0),
+                w_base: Param::InputBase(1),
+                size: Param::U32(size),
+                hop: Param::U32(hop),
+                least: Param::U32(LEAST.to_bits()),
+            },
+            total.div_ceil(tile) as u32,
+            cost,
+        );
+        let (size, hop) = (size as usize, hop as usize);
+        let twin = CpuKernel::new(move |args| match self {
+            Frames::Cut { .. } => cut(args, size, hop),
+            Frames::Add { .. } => add(args, size, hop),
+        });
+        Ok(Launch::new(op, DType::F32, c, dispatch, twin))
+    }
+}
+
+fn cut(args: &mut CpuArgs<'_>, size: usize, hop: usize) {
+    let (x, x_layout) = args.input::<f32>(0);
+    let (window, _) = args.input::<f32>(1);
+    let output = &mut args.outputs[0];
+    let c: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+    par_tiles(
+        output.layout.offsets(),
+        c,
+        |element, within, mut out: &mut [f32]| {
+            let x = &x[x_layout.offsets().range(element)];
+            let (mut t, mut first) = (within.start / size, within.start % size);
+            while !out.is_empty() {
+                let (frame, rest) = out.split_at_mut((size - first).min(out.len()));
+                let values = x[t * hop + first..].iter().zip(&window[first..]);
+                for (y, (x, w)) in frame.iter_mut().zip(values) {
+                    *y = x * w;
+                }
+                (out, t, first) = (rest, t + 1, 0);
+            }
+        },
+    );
+}
+
+fn add(args: &mut CpuArgs<'_>, size: usize, hop: usize) {
+    let (x, x_layout) = args.input::<f32>(0);
+    let (window, _) = args.input::<f32>(1);
+    let output = &mut args.outputs[0];
+    let c: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+    par_tiles(
+        output.layout.offsets(),
+        c,
+        |element, within, out: &mut [f32]| {
+            let frames = &x[x_layout.offsets().range(element)];
+            let count = frames.len() / size;
+            for (y, i) in out.iter_mut().zip(within) {
+                let first = i.checked_sub(size).map_or(0, |before| before / hop + 1);
+                let (mut sum, mut squares) = (0.0f32, 0.0f32);
+                for t in first..count.min(i / hop + 1) {
+                    let k = i - t * hop;
+                    sum += frames[t * size + k] * window[k];
+                    squares += window[k] * window[k];
+                }
+                *y = if squares > LEAST { sum / squares } else { 0.0 };
+            }
+        },
+    );
+}
