@@ -34,7 +34,7 @@ constructors! {
     gpu = Gpu { op: Op, message: Text }
 }
 
-#[cfg(feature = "gpu")]
+#[cfg(any(feature = "gpu", test))]
 constructors! {
     no_device = NoDevice { reason: Text }
     device_lost = DeviceLost { op: Op, reason: Text }

@@ -9,7 +9,7 @@ use super::{Device, Tensor};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::written::Written;
-use crate::ragged::{Float, Integer, Real, Scalar};
+use crate::ragged::{DType, Float, Integer, Real, Scalar};
 
 /// A function of one value that the application has written, to apply to tensors: see [`Device::map1`].
 ///
@@ -69,7 +69,7 @@ impl Device {
         f: impl Fn(T) -> T + Send + Sync + 'static,
     ) -> Result<Map1<T>> {
         let written = Written::one(wgsl, f);
-        self.compile::<T>(&written)?;
+        self.compile(&written, T::DTYPE)?;
         Ok(Map1 {
             written,
             value: PhantomData,
@@ -97,7 +97,7 @@ impl Device {
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> Result<Map2<T>> {
         let written = Written::two(wgsl, f);
-        self.compile::<T>(&written)?;
+        self.compile(&written, T::DTYPE)?;
         Ok(Map2 {
             written,
             value: PhantomData,
@@ -112,12 +112,12 @@ impl Device {
             reason = "only GPUs read the text"
         )
     )]
-    fn compile<T: Real>(&self, written: &Written) -> Result<()> {
+    fn compile(&self, written: &Written, dtype: DType) -> Result<()> {
         #[cfg(feature = "gpu")]
         {
             written.check()?;
             if let Backend::Gpu(gpu) = self.backend() {
-                let (kernel, variant) = written.variant(T::DTYPE);
+                let (kernel, variant) = written.variant(dtype);
                 gpu.written(written.op(), kernel, &variant)?;
             }
         }

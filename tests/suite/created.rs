@@ -364,8 +364,8 @@ fn uniform_distribution(device: &Device) {
     let values = got.values();
     let class = |place: usize| values[place] as usize;
     let last = values.len() - 2048;
-    type Class = (&'static str, Box<dyn Fn(usize) -> usize>);
-    let classes: [Class; 4] = [
+    type Class<'a> = (&'a str, Box<dyn Fn(usize) -> usize + 'a>);
+    let classes: [Class<'_>; 4] = [
         ("high bits", Box::new(|i| class(i) >> 8)),
         ("low bits", Box::new(|i| class(i) & 0xff)),
         (
