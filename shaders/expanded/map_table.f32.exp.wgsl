@@ -95,6 +95,24 @@ fn exp_times(c: f32, x: f32) -> f32 {
     return scaled(c * (1.0 + (e.r + e.p)), e.n);
 }
 
+// eˣ for x ≤ 0; 0 below −87.3.
+fn exp_below(x: f32) -> f32 {
+    // Rounds to an integer, which the lowest bits of t hold.
+    let t = opaque(fma(x, 1.44269504, 12582912.0));
+    let k = t - 12582912.0;
+    let r = fma(k, 2.12194440e-4, opaque(fma(k, -0.693359375, x)));
+    var p = 1.98756915e-4;
+    p = fma(p, r, 1.39819995e-3);
+    p = fma(p, r, 8.33345191e-3);
+    p = fma(p, r, 4.16657959e-2);
+    p = fma(p, r, 0.166666655);
+    p = fma(p, r, 0.5);
+    p = fma(p, r, 1.0);
+    let e = fma(p, r, 1.0) * bitcast<f32>((bitcast<u32>(t) << 23u) + 0x3f800000u);
+    // Compares bits, and keeps NaN.
+    return select(e, 0.0, bitcast<u32>(x) - 0xc2ae9999u <= 0xff800000u - 0xc2ae9999u);
+}
+
 // 2ʳ for |r| ≤ ½.
 fn exp2_near(r: f32) -> f32 {
     var p = 1.53533619e-4;

@@ -7,7 +7,7 @@ use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
-    let mut trials = bench.all_on_each_device(&[
+    let trials = bench.all_on_each_device(&[
         ("moving::every_type", every_type),
         ("moving::views", views),
         ("moving::same_device", same_device),
@@ -15,14 +15,22 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("moving::prints_long_elements", prints_long_elements),
         ("moving::layouts", layouts),
     ]);
-    #[cfg(feature = "gpu")]
-    {
-        use crate::support::bench::gpu;
-        trials.push(bench.on_gpu("moving::between_gpus", gpu, between_gpus));
-        trials.push(bench.on_gpu("moving::refuses", gpu, refuses));
-        trials.push(bench.on_gpu("moving::prints_a_lost_device", gpu, prints_a_lost_device));
-    }
-    trials
+    [trials, on_gpus(bench)].into_iter().flatten().collect()
+}
+
+#[cfg(feature = "gpu")]
+fn on_gpus(bench: &Bench) -> Vec<Trial> {
+    use crate::support::bench::gpu;
+    vec![
+        bench.on_gpu("moving::between_gpus", gpu, between_gpus),
+        bench.on_gpu("moving::refuses", gpu, refuses),
+        bench.on_gpu("moving::prints_a_lost_device", gpu, prints_a_lost_device),
+    ]
+}
+
+#[cfg(not(feature = "gpu"))]
+fn on_gpus(_: &Bench) -> Vec<Trial> {
+    Vec::new()
 }
 
 const LENGTHS: [usize; 6] = [3, 0, 1, 4097, 0, 5];
