@@ -103,9 +103,8 @@ fn newton(device: &Device) {
     };
     let p = rows(&[&[-6.0, 11.0, -6.0, 1.0], &[-2.0, 0.0, 1.0]]);
     let q = rows(&[&[4.5, -1.0], &[1.0]]);
-    let powers = rows(&[&[0.0, 1.0, 2.0, 3.0, 4.0], &[0.0, 1.0, 2.0]]);
     let guesses = rows(&[&[0.8, 2.1, 3.2, 4.4], &[1.0, -1.5]]);
-    let (roots, values) = polynomials::roots((&p, &q), &powers, &guesses).unwrap();
+    let (roots, values) = polynomials::roots((&p, &q), &guesses).unwrap();
     check("polynomials", &roots, 2e-6, |&t| f64::from(t));
     let largest = download(&values)
         .values()

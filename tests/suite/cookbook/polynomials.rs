@@ -1,15 +1,14 @@
 use vsla::{Result, Tensor};
 
 /// Roots of the products of polynomials p and q, by Newton's method from each guess; also the products' values there.
-///
-/// `powers` holds 0, 1, 2, … for each coefficient of a product: k c_k are the coefficients of t times the derivative.
 pub fn roots(
     (p, q): (&Tensor<f32>, &Tensor<f32>),
-    powers: &Tensor<f32>,
     guesses: &Tensor<f32>,
 ) -> Result<(Tensor<f32>, Tensor<f32>)> {
     let product = p.conv(q)?;
-    let derivative = product.hadamard(powers)?;
+    // The coefficients of t times the derivative are k c_k.
+    let powers = p.device().arange(product.layout(), 0.0, 1.0)?;
+    let derivative = product.hadamard(&powers)?;
     let mut t = guesses.copy()?;
     for _ in 0..8 {
         let step = product.eval(&t)?.div(&derivative.eval(&t)?)?;
