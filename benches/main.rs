@@ -118,7 +118,7 @@ fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     }
     let rows = || reports.iter().flat_map(|report| &report.rows);
     let well = rows().all(|row| row.check.is_ok());
-    let fast = rows().all(|row| row.steady && row.aims.iter().all(|aim| aim.met()));
+    let fast = rows().all(|row| row.steady && row.targets.iter().all(|target| target.met()));
     Ok(well && (fast || !args.check))
 }
 

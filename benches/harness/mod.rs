@@ -374,7 +374,7 @@ impl Bench {
             reference,
             reference_best: self.reference,
             steady: self.steady(reference),
-            aims: Vec::new(),
+            targets: Vec::new(),
             check: spec.check,
             notes: Vec::new(),
         }
@@ -386,7 +386,7 @@ impl Bench {
         row.steady = self.steady(row.reference);
         row.reference_best = self.reference;
         if self.size.quick {
-            row.aims.clear();
+            row.targets.clear();
         } else if row.check.is_ok() && self.device.is_gpu() {
             let best = self.size.reference as f64 / self.reference.as_secs_f64();
             let rate = row.bytes as f64 / row.times.best_known().as_secs_f64();

@@ -32,14 +32,14 @@ pub struct Row {
     pub reference_best: Duration,
     /// Whether the reference copy ran at its best speed.
     pub steady: bool,
-    pub aims: Vec<Aim>,
+    pub targets: Vec<Target>,
     pub check: Check,
     /// Further numbers, whose names include the units.
     pub notes: Vec<(&'static str, f64)>,
 }
 
-/// A target for a row.
-pub struct Aim {
+/// A target of a row.
+pub struct Target {
     pub what: &'static str,
     pub got: f64,
     bound: Bound,
@@ -50,7 +50,7 @@ enum Bound {
     AtMost(f64),
 }
 
-impl Aim {
+impl Target {
     pub fn met(&self) -> bool {
         match self.bound {
             Bound::AtLeast(bound) => self.got >= bound,
@@ -75,22 +75,22 @@ impl Aim {
 impl Row {
     pub fn at_least(mut self, what: &'static str, bound: f64, got: f64) -> Row {
         let bound = Bound::AtLeast(bound);
-        self.aims.push(Aim { what, got, bound });
+        self.targets.push(Target { what, got, bound });
         self
     }
 
     /// Adds a target in percent of a copy, if the device has timestamps, which means a GPU.
-    pub fn of_copy(self, aim: f64) -> Row {
+    pub fn of_copy(self, target: f64) -> Row {
         let got = self.percent_of_copy.unwrap_or_default();
         match self.times.device {
-            Some(_) => self.at_least("% of copy", aim, got),
+            Some(_) => self.at_least("% of copy", target, got),
             None => self,
         }
     }
 
     pub fn at_most(mut self, what: &'static str, bound: f64, got: f64) -> Row {
         let bound = Bound::AtMost(bound);
-        self.aims.push(Aim { what, got, bound });
+        self.targets.push(Target { what, got, bound });
         self
     }
 
@@ -128,8 +128,8 @@ impl Row {
         if !self.steady {
             verdict = format!("REFERENCE SLOW, {verdict}");
         }
-        for aim in &self.aims {
-            verdict = format!("{}; {verdict}", aim.text());
+        for target in &self.targets {
+            verdict = format!("{}; {verdict}", target.text());
         }
         [
             format!("{} {}", self.device, self.name),
@@ -172,12 +172,12 @@ impl Row {
             "reference_after_us": micros(self.reference[1]),
             "reference_best_us": micros(self.reference_best),
             "steady": self.steady,
-            "aims": self.aims.iter().map(|aim| json!({
-                "what": aim.what,
-                "at_least": match aim.bound { Bound::AtLeast(bound) => Some(bound), Bound::AtMost(_) => None },
-                "at_most": match aim.bound { Bound::AtMost(bound) => Some(bound), Bound::AtLeast(_) => None },
-                "got": aim.got,
-                "met": aim.met(),
+            "targets": self.targets.iter().map(|target| json!({
+                "what": target.what,
+                "at_least": match target.bound { Bound::AtLeast(bound) => Some(bound), Bound::AtMost(_) => None },
+                "at_most": match target.bound { Bound::AtMost(bound) => Some(bound), Bound::AtLeast(_) => None },
+                "got": target.got,
+                "met": target.met(),
             })).collect::<Vec<_>>(),
             "right": self.check.is_ok(),
             "check": match &self.check { Ok(text) | Err(text) => text },
@@ -216,7 +216,7 @@ pub fn print(reports: &[Report]) {
         "of peak",
         "copy µs",
         "ref %",
-        "aims and check",
+        "targets and check",
     ];
     for report in reports {
         println!("\n{} {}", report.device, report.device.driver);

@@ -12,7 +12,7 @@ pub fn markdown(run: &Value, filter: &str, accepts: impl Fn(&str) -> bool) -> St
         let driver = report["driver"].as_str().unwrap_or_default();
         let name = format!("{} {driver}", report["device"].as_str().unwrap_or("?"));
         text += &format!(
-            "{}\n\n| row | device µs | wall µs | rate | of peak | aim |\n\
+            "{}\n\n| row | device µs | wall µs | rate | of peak | target |\n\
              | --- | ---: | ---: | ---: | ---: | --- |\n",
             name.trim_end()
         );
@@ -121,7 +121,7 @@ fn line(name: &str, row: &Value) -> String {
     let of_peak = percent("percent_of_multiply_add_peak", "fma")
         .or_else(|| percent("percent_of_copy", "copy"))
         .unwrap_or_default();
-    let aims: Vec<String> = list(&row["aims"]).iter().map(aim).collect();
+    let targets: Vec<String> = list(&row["targets"]).iter().map(target).collect();
     let wrong = match row["right"].as_bool() {
         Some(true) => "",
         _ => " WRONG",
@@ -130,25 +130,25 @@ fn line(name: &str, row: &Value) -> String {
         "| `{name}` | {} | {} | {rate} | {of_peak} | {}{wrong} |\n",
         shown(device),
         shown(wall),
-        aims.join("; "),
+        targets.join("; "),
     )
 }
 
-fn aim(aim: &Value) -> String {
-    let bound = match (aim["at_least"].as_f64(), aim["at_most"].as_f64()) {
+fn target(target: &Value) -> String {
+    let bound = match (target["at_least"].as_f64(), target["at_most"].as_f64()) {
         (Some(bound), _) => format!("≥ {bound}"),
         (_, Some(bound)) => format!("≤ {bound}"),
         _ => String::new(),
     };
-    let verdict = match aim["met"].as_bool() {
+    let verdict = match target["met"].as_bool() {
         Some(true) => "met".to_owned(),
         _ => format!(
             "missed: {}",
-            super::report::number(aim["got"].as_f64().unwrap_or(f64::NAN))
+            super::report::number(target["got"].as_f64().unwrap_or(f64::NAN))
         ),
     };
     format!(
         "{} {bound}, {verdict}",
-        aim["what"].as_str().unwrap_or_default()
+        target["what"].as_str().unwrap_or_default()
     )
 }

@@ -145,7 +145,7 @@ fn row(
     op: &Op,
     name: &'static str,
     lengths: &str,
-    aim: f64,
+    target: f64,
     layouts: fn(&Size) -> Result<[Layout; 2]>,
 ) -> Outcome<()> {
     if !bench.wants(name) {
@@ -181,6 +181,6 @@ fn row(
     };
     drop(c);
     let row = bench.measure(spec, || (op.run)(&a, &b))?;
-    bench.push(row.of_copy(aim));
+    bench.push(row.of_copy(target));
     Ok(())
 }

@@ -55,7 +55,7 @@ struct Case {
     rows: Rows,
     product: Product,
     /// Target for a GPU in TFLOP/s, or 0.
-    aim: f64,
+    target: f64,
 }
 
 const fn case(
@@ -64,7 +64,7 @@ const fn case(
     (side, block, density): (usize, [usize; 2], f64),
     rows: Rows,
     product: Product,
-    aim: f64,
+    target: f64,
 ) -> Case {
     Case {
         name,
@@ -74,7 +74,7 @@ const fn case(
         density,
         rows,
         product,
-        aim,
+        target,
     }
 }
 
@@ -268,7 +268,7 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
         density,
         rows,
         product,
-        aim,
+        target,
         ..
     } = case;
     let gpu = bench.device.is_gpu();
@@ -376,8 +376,8 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
             row = row.note("% of the instructions' 640 TFLOP/s", 100.0 * rate / CEILING);
         }
     }
-    if gpu && aim > 0.0 {
-        row = row.at_least("TFLOP/s", aim, rate);
+    if gpu && target > 0.0 {
+        row = row.at_least("TFLOP/s", target, rate);
     }
     if !gpu && name == "bsr/64x64" {
         let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);

@@ -12,7 +12,7 @@ use vsla::{Complex32, Layout, Pairing, Ragged, Result};
 use super::cpu::{Job, check_conv, compare, cut};
 use crate::harness::{Bench, Check, Outcome};
 
-const AIM: (&str, f64) = ("x by hand", 1.2);
+const TARGET: (&str, f64) = ("x by hand", 1.2);
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     if bench.device.is_gpu() {
@@ -108,7 +108,7 @@ fn fft(bench: &mut Bench) -> Outcome<()> {
         check,
         ours: &mut || x.fft().map(drop),
         plain: &mut || by_hand(&mut slices),
-        aim: AIM,
+        target: TARGET,
     };
     compare(bench, job)
 }
@@ -146,7 +146,7 @@ fn rfft(bench: &mut Bench) -> Outcome<()> {
         check: near(&got, &slices),
         ours: &mut || x.rfft().map(drop),
         plain: &mut || by_hand(&mut slices),
-        aim: AIM,
+        target: TARGET,
     };
     compare(bench, job)
 }
@@ -228,7 +228,7 @@ fn conv(bench: &mut Bench) -> Outcome<()> {
         check,
         ours: &mut || a.conv(&b).map(drop),
         plain: &mut || by_hand(&mut slices),
-        aim: AIM,
+        target: TARGET,
     };
     compare(bench, job)
 }

@@ -16,15 +16,15 @@ const SHARED: [usize; 2] = [64, 768];
 const BATCH: usize = 1 << 28;
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
-    for &(name, length, aim) in ROWS {
+    for &(name, length, target) in ROWS {
         if bench.wants(name) {
-            row(bench, name, length, aim)?;
+            row(bench, name, length, target)?;
         }
     }
     Ok(())
 }
 
-fn row(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Outcome<()> {
+fn row(bench: &mut Bench, name: &'static str, length: usize, target: f64) -> Outcome<()> {
     let small = bench.size.quick || !bench.device.is_gpu();
     let [signals, kernels] = if small { [4, 3] } else { SHARED };
     let together = (BATCH / (kernels * length)).min(signals);
@@ -68,7 +68,7 @@ fn row(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Outcom
     })?;
     if bench.device.is_gpu() {
         let took = row.times.best_known().as_secs_f64() * 1e6;
-        row = row.at_most("µs device", aim, took);
+        row = row.at_most("µs device", target, took);
     }
     bench.push(row);
     Ok(())

@@ -27,7 +27,7 @@ const SETS: &[Sets] = &[
 const OF_GROUPS: f64 = 1.15;
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
-    for &(name, set, rounds, aim) in SETS {
+    for &(name, set, rounds, target) in SETS {
         if bench.wants(name) {
             let rounds = if bench.size.quick { 10 } else { rounds };
             let lengths: Vec<usize> = set
@@ -39,7 +39,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
             let data = format!("{set:?} x {rounds}");
             // Small batches cost about one dispatch, so the cost of their lengths on their own says nothing.
             let groups = if rounds >= 50_000 { set } else { &[] };
-            row(bench, name, data, lengths, groups, aim)?;
+            row(bench, name, data, lengths, groups, target)?;
         }
     }
     let name = "conv/log-uniform";
@@ -174,7 +174,7 @@ fn row(
     data: String,
     lengths: Vec<usize>,
     groups: &[usize],
-    aim: f64,
+    target: f64,
 ) -> Outcome<()> {
     let [(x, a), (y, b)] = operands(bench, &lengths)?;
     let (c, first) = bench.first(|| a.conv(&b))?;
@@ -197,7 +197,7 @@ fn row(
     if bench.device.is_gpu() {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         let took = micros(row.times.best_known());
-        row = row.at_most("µs device", aim, took);
+        row = row.at_most("µs device", target, took);
         if !groups.is_empty() && !bench.size.quick {
             let mut alone = 0.0;
             for &length in groups {

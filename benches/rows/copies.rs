@@ -13,7 +13,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         Copy {
             names: ["copies/slice", "cpu/slice"],
             data: "values 5 to 1765 of Zipf s = 1.2 on 1..=65536, seed 1",
-            aim: 80.0,
+            target: 80.0,
             layout: |size| zipf(size.values),
             run: |x| x.slice(&[5], &[1765]),
             plain: |x, i, y| {
@@ -30,7 +30,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         Copy {
             names: ["copies/pad", "cpu/pad"],
             data: "3 zeros before and 5 after Zipf s = 1.2 on 1..=65536, seed 1",
-            aim: 80.0,
+            target: 80.0,
             layout: |size| zipf(size.values),
             run: |x| x.pad(&[(3, 5)]),
             plain: |x, i, y| {
@@ -47,7 +47,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         Copy {
             names: ["copies/flip", "cpu/flip"],
             data: "Zipf s = 1.2 on 1..=65536, seed 1",
-            aim: 80.0,
+            target: 80.0,
             layout: |size| zipf(size.values),
             run: |x| x.flip(&[0]),
             plain: |x, i, y| {
@@ -63,7 +63,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         Copy {
             names: ["copies/transpose", "cpu/transpose"],
             data: "matrices, uniform 8..=64 by 8..=64, seed 7",
-            aim: 50.0,
+            target: 50.0,
             layout: matrices,
             run: |x| x.transpose(&[1, 0]),
             plain: |x, i, y| {
@@ -82,7 +82,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         Copy {
             names: ["copies/stack", "cpu/stack"],
             data: "one stack of lengths uniform 500..=1000, seed 8",
-            aim: 75.0,
+            target: 75.0,
             layout: |size| {
                 let mut rng = fastrand::Rng::with_seed(8);
                 let lengths = (0..size.values / 1000).map(|_| rng.usize(500..=1000));
@@ -107,7 +107,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         Copy {
             names: ["copies/window", "cpu/window"],
             data: "windows of 4 every 2 of Zipf s = 1.2 on 1..=65536, seed 1",
-            aim: 80.0,
+            target: 80.0,
             layout: |size| zipf(size.values / 8),
             run: |x| x.window(4, 2, u64::MAX),
             plain: |x, i, y| {
@@ -151,7 +151,7 @@ struct Copy {
     names: [&'static str; 2],
     data: &'static str,
     /// Target: least percentage of our own copy's rate.
-    aim: f64,
+    target: f64,
     layout: fn(&Size) -> Result<Layout>,
     run: fn(&Tensor<f32>) -> Result<Tensor<f32>>,
     /// Writes element i of the result, and returns how many values it read.
@@ -209,7 +209,7 @@ fn row(bench: &mut Bench, copy: Copy) -> Outcome<()> {
             check,
             ours: &mut || (copy.run)(&a).map(drop),
             plain: &mut plain,
-            aim: ("x a plain loop", 1.5),
+            target: ("x a plain loop", 1.5),
         };
         return compare(bench, job);
     }
@@ -222,6 +222,6 @@ fn row(bench: &mut Bench, copy: Copy) -> Outcome<()> {
         check,
     };
     let row = bench.measure(spec, || (copy.run)(&a))?;
-    bench.push(row.of_copy(copy.aim));
+    bench.push(row.of_copy(copy.target));
     Ok(())
 }

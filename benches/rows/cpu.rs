@@ -57,7 +57,7 @@ pub(super) struct Job<'a> {
     pub ours: &'a mut dyn FnMut() -> Result<()>,
     pub plain: &'a mut dyn FnMut(),
     /// The name of the other implementation, and the largest allowed ratio of our time to its time.
-    pub aim: (&'static str, f64),
+    pub target: (&'static str, f64),
 }
 
 pub(super) const PLAIN: (&str, f64) = ("x a plain loop", 1.3);
@@ -102,7 +102,7 @@ pub(super) fn compare(bench: &mut Bench, job: Job<'_>) -> Outcome<()> {
     };
     let row = bench
         .row(spec, times, reference)
-        .at_most(job.aim.0, job.aim.1, ratio)
+        .at_most(job.target.0, job.target.1, ratio)
         .note("µs for the other loop", plain.as_secs_f64() * 1e6);
     bench.push(row);
     Ok(())
@@ -158,7 +158,7 @@ fn add(
         check,
         ours: &mut || a.add(&b).map(drop),
         plain: &mut plain,
-        aim: PLAIN,
+        target: PLAIN,
     };
     compare(bench, job)
 }
@@ -214,7 +214,7 @@ fn conv(
         check: check_conv(&a, &b, &product)?,
         ours: &mut || a.conv(&b).map(drop),
         plain: &mut plain,
-        aim: PLAIN,
+        target: PLAIN,
     };
     compare(bench, job)
 }
@@ -315,7 +315,7 @@ fn gestures(bench: &mut Bench) -> Outcome<()> {
             pair.correlate_max().map(drop)
         },
         plain: &mut plain,
-        aim: PLAIN,
+        target: PLAIN,
     };
     compare(bench, job)
 }

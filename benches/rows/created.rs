@@ -85,7 +85,7 @@ fn labels(bench: &mut Bench) -> Outcome<()> {
 /// element and place.
 fn row<T: Scalar>(
     bench: &mut Bench,
-    (name, bytes, aim): (&'static str, u64, f64),
+    (name, bytes, target): (&'static str, u64, f64),
     layout: &Layout,
     run: impl Fn() -> Result<Tensor<T>>,
     right: impl Fn(usize, usize, T) -> bool,
@@ -105,7 +105,7 @@ fn row<T: Scalar>(
     };
     drop(y);
     let row = bench.measure(spec, &run)?;
-    bench.push(row.of_copy(aim));
+    bench.push(row.of_copy(target));
     Ok(())
 }
 

@@ -29,14 +29,14 @@ const REAL: &[(&str, usize, f64)] = &[
 ];
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
-    for &(name, length, aim) in COMPLEX {
+    for &(name, length, target) in COMPLEX {
         if bench.wants(name) {
-            complex(bench, name, length, aim)?;
+            complex(bench, name, length, target)?;
         }
     }
-    for &(name, length, aim) in REAL {
+    for &(name, length, target) in REAL {
         if bench.wants(name) {
-            real(bench, name, length, aim)?;
+            real(bench, name, length, target)?;
         }
     }
     Ok(())
@@ -47,7 +47,7 @@ fn uniform(bench: &Bench, length: usize) -> vsla::Result<Layout> {
     Layout::uniform(bench.size.values / length, Shape::new(&[length])?)
 }
 
-fn complex(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Outcome<()> {
+fn complex(bench: &mut Bench, name: &'static str, length: usize, target: f64) -> Outcome<()> {
     // Small sizes reduce the longest lengths to a single element.
     let length = length.min(bench.size.values);
     let layout = uniform(bench, length)?;
@@ -64,19 +64,19 @@ fn complex(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Ou
     let check = check(&x, &y, |z| Complex64::new(z.re.into(), z.im.into()))?;
     let bytes = 16 * x.values().len() as u64;
     drop((x, y));
-    measure(bench, name, length, bytes, aim, first, check, || {
+    measure(bench, name, length, bytes, target, first, check, || {
         tensor.fft()
     })
 }
 
-fn real(bench: &mut Bench, name: &'static str, length: usize, aim: f64) -> Outcome<()> {
+fn real(bench: &mut Bench, name: &'static str, length: usize, target: f64) -> Outcome<()> {
     let x = Ragged::random(&uniform(bench, length)?, 22)?;
     let tensor = bench.device.upload(&x)?;
     let (y, first) = bench.first(|| tensor.rfft())?;
     let check = check(&x, &y, |x| f64::from(x).into())?;
     let bytes = 4 * x.values().len() as u64 + 8 * y.layout().total() as u64;
     drop((x, y));
-    measure(bench, name, length, bytes, aim, first, check, || {
+    measure(bench, name, length, bytes, target, first, check, || {
         tensor.rfft()
     })
 }
@@ -87,7 +87,7 @@ fn measure(
     name: &'static str,
     length: usize,
     bytes: u64,
-    aim: f64,
+    target: f64,
     first: std::time::Duration,
     check: Check,
     run: impl FnMut() -> vsla::Result<Tensor<Complex32>>,
@@ -104,7 +104,7 @@ fn measure(
     let row = bench.measure(spec, run)?;
     let rate = bytes as f64 / row.times.best_known().as_secs_f64() / 1e12;
     let row = match bench.device.is_gpu() {
-        true => row.at_least("TB/s", aim, rate),
+        true => row.at_least("TB/s", target, rate),
         false => row,
     };
     bench.push(row);

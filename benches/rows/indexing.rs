@@ -43,8 +43,8 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let names = ["select/small", "cpu/select-small"];
     select(bench, names, lengths, "uniform 8..=24", 0.0)?;
     join(bench)?;
-    for (width, names, aims) in WIDTHS {
-        by_width(bench, width, names, aims)?;
+    for (width, names, targets) in WIDTHS {
+        by_width(bench, width, names, targets)?;
     }
     if bench.device.is_gpu() && bench.wants("gather/embedding") {
         embedding(bench)?;
@@ -61,7 +61,7 @@ fn select(
     names: [&'static str; 2],
     lengths: Vec<usize>,
     data: &str,
-    aim: f64,
+    target: f64,
 ) -> Outcome<()> {
     if !names.iter().any(|name| bench.wants(name)) {
         return Ok(());
@@ -93,7 +93,7 @@ fn select(
         check: Ok(String::new()),
     };
     let ours = || tensor.reorder(&order);
-    row(bench, names, spec, aim, &ours, &mut out, &mut by_hand)
+    row(bench, names, spec, target, &ours, &mut out, &mut by_hand)
 }
 
 /// Joins two halves of a batch.
@@ -140,7 +140,7 @@ fn by_width(
     bench: &mut Bench,
     width: usize,
     names: [&'static str; 4],
-    aims: [f64; 2],
+    targets: [f64; 2],
 ) -> Outcome<()> {
     if !names.iter().any(|name| bench.wants(name)) {
         return Ok(());
@@ -188,7 +188,7 @@ fn by_width(
         bench,
         [names[0], names[2]],
         spec(names[0], words + places),
-        aims[0],
+        targets[0],
         &gather,
         &mut out,
         &mut by_hand,
@@ -213,7 +213,7 @@ fn by_width(
         bench,
         [names[1], names[3]],
         spec(names[1], words + places),
-        aims[1],
+        targets[1],
         &scatter,
         &mut out,
         &mut by_hand,
@@ -225,7 +225,7 @@ fn row(
     bench: &mut Bench,
     names: [&'static str; 2],
     mut spec: Spec,
-    aim: f64,
+    target: f64,
     ours: &dyn Fn() -> Result<Tensor<f32>>,
     right: &mut Vec<f32>,
     by_hand: &mut dyn FnMut(&mut Vec<f32>),
@@ -240,7 +240,7 @@ fn row(
     drop(result);
     if gpu {
         let row = bench.measure(spec, ours)?;
-        bench.push(row.of_copy(aim));
+        bench.push(row.of_copy(target));
         return Ok(());
     }
     compare(
@@ -253,7 +253,7 @@ fn row(
             check: spec.check,
             ours: &mut || ours().map(drop),
             plain: &mut || by_hand(right),
-            aim: ("x a plain loop", 1.5),
+            target: ("x a plain loop", 1.5),
         },
     )
 }

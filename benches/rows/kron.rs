@@ -66,7 +66,7 @@ fn beside_a_loop(
         check,
         ours: &mut || a.kron(&b).map(drop),
         plain: &mut plain,
-        aim: PLAIN,
+        target: PLAIN,
     };
     compare(bench, job)
 }
@@ -108,7 +108,7 @@ fn row(
     bench: &mut Bench,
     name: &'static str,
     lengths: &str,
-    aim: f64,
+    target: f64,
     layouts: Layouts,
     op: Op,
 ) -> Outcome<()> {
@@ -144,7 +144,7 @@ fn row(
     };
     drop(c);
     let row = bench.measure(spec, || op(&pair))?;
-    bench.push(row.of_copy(aim));
+    bench.push(row.of_copy(target));
     Ok(())
 }
 

@@ -15,7 +15,7 @@ struct Job {
     name: &'static str,
     data: &'static str,
     /// Target: least percentage of our own copy's rate.
-    aim: f64,
+    target: f64,
     layout: fn(&Size) -> Result<Layout>,
     run: Run,
     exact: fn(&[f64]) -> Vec<f64>,
@@ -32,7 +32,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/softmax-384",
         data: "rows of 384, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 384),
         run: Run::Floats(|x| x.softmax(1)),
         exact: softmax,
@@ -40,7 +40,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/softmax-1024",
         data: "rows of 1024, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 1024),
         run: Run::Floats(|x| x.softmax(1)),
         exact: softmax,
@@ -48,7 +48,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/layer-norm-384",
         data: "rows of 384, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 384),
         run: Run::Floats(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
@@ -56,7 +56,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/layer-norm-1024",
         data: "rows of 1024, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 1024),
         run: Run::Floats(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
@@ -64,7 +64,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/softmax-ragged",
         data: "elements of 1 to 2048, uniform, seed 12",
-        aim: 85.0,
+        target: 85.0,
         layout: ragged,
         run: Run::Floats(|x| x.softmax(0)),
         exact: softmax,
@@ -72,7 +72,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/mean-ragged",
         data: "elements of 1 to 2048, uniform, seed 12",
-        aim: 85.0,
+        target: 85.0,
         layout: ragged,
         run: Run::Floats(Tensor::mean),
         exact: |x| vec![mean(x)],
@@ -80,7 +80,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/max-384",
         data: "rows of 384, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 384),
         run: Run::Floats(|x| x.max_axis(1)),
         exact: |x| vec![x.iter().copied().fold(f64::NEG_INFINITY, f64::max)],
@@ -88,7 +88,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/var-ragged",
         data: "elements of 1 to 2048, uniform, seed 12",
-        aim: 85.0,
+        target: 85.0,
         layout: ragged,
         run: Run::Floats(Tensor::var),
         exact: |x| vec![var(x)],
@@ -96,7 +96,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/softmax-small",
         data: "elements of 8 to 24, uniform, seed 12",
-        aim: 50.0,
+        target: 50.0,
         layout: small,
         run: Run::Floats(|x| x.softmax(0)),
         exact: softmax,
@@ -104,7 +104,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/softmax-one",
         data: "one element, seed 12",
-        aim: 85.0,
+        target: 85.0,
         layout: |size| Layout::from_lengths([size.values]),
         run: Run::Floats(|x| x.softmax(0)),
         exact: softmax,
@@ -112,7 +112,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/cumsum-ragged",
         data: "elements of 1 to 2048, uniform, seed 12",
-        aim: 85.0,
+        target: 85.0,
         layout: ragged,
         run: Run::Floats(|x| x.cumsum(0)),
         exact: cumsum,
@@ -120,7 +120,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/cumsum-one",
         data: "one element, seed 12",
-        aim: 85.0,
+        target: 85.0,
         layout: |size| Layout::from_lengths([size.values]),
         run: Run::Floats(|x| x.cumsum(0)),
         exact: cumsum,
@@ -128,7 +128,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/sort-ragged",
         data: "elements of 1 to 4096, uniform, seed 12",
-        aim: 10.0,
+        target: 10.0,
         layout: |size| {
             let mut random = fastrand::Rng::with_seed(12);
             Layout::from_lengths(until(size.values / 4, || random.usize(1..=4096)))
@@ -143,7 +143,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/mean-columns",
         data: "means of the columns of matrices of 1024 columns, seed 12",
-        aim: 80.0,
+        target: 80.0,
         layout: |size| Layout::uniform((size.values >> 19).max(1), Shape::new(&[512, 1024])?),
         run: Run::Floats(|x| x.mean_axis(0)),
         exact: |_| Vec::new(),
@@ -151,7 +151,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/softmax-384-f16",
         data: "f16, rows of 384, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 384),
         run: Run::Halves(|x| x.softmax(1)),
         exact: softmax,
@@ -159,7 +159,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/softmax-1024-f16",
         data: "f16, rows of 1024, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 1024),
         run: Run::Halves(|x| x.softmax(1)),
         exact: softmax,
@@ -167,7 +167,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/layer-norm-384-f16",
         data: "f16, rows of 384, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 384),
         run: Run::Halves(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
@@ -175,7 +175,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/layer-norm-1024-f16",
         data: "f16, rows of 1024, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 1024),
         run: Run::Halves(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
@@ -183,7 +183,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/softmax-ragged-f16",
         data: "f16, elements of 1 to 2048, uniform, seed 12",
-        aim: 85.0,
+        target: 85.0,
         layout: ragged,
         run: Run::Halves(|x| x.softmax(0)),
         exact: softmax,
@@ -191,7 +191,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/argmax-384",
         data: "rows of 384, seed 12",
-        aim: 90.0,
+        target: 90.0,
         layout: |size| matrix(size, 384),
         run: Run::Places(|x| x.argmax_axis(1)),
         exact: argmax,
@@ -199,7 +199,7 @@ const ROWS: &[Job] = &[
     Job {
         name: "lines/norm1-ragged",
         data: "elements of 1 to 2048, uniform, seed 12",
-        aim: 85.0,
+        target: 85.0,
         layout: ragged,
         run: Run::Floats(|x| x.norm1_axis(0)),
         exact: |x| vec![x.iter().map(|x| x.abs()).sum()],
@@ -361,6 +361,6 @@ fn measured<T: Scalar, R: Scalar>(
     };
     drop((x, y));
     let row = bench.measure(spec, || run(&a))?;
-    bench.push(row.of_copy(job.aim));
+    bench.push(row.of_copy(job.target));
     Ok(())
 }

@@ -26,7 +26,7 @@ struct Map {
     /// The row's names: f32 on a GPU, f32 on the CPU, f16 on a GPU.
     names: [&'static str; 3],
     /// Target: least percentage of our own copy's rate.
-    aim: f64,
+    target: f64,
     single: fn(&Tensor<f32>) -> Result<Tensor<f32>>,
     half: fn(&Tensor<f16>) -> Result<Tensor<f16>>,
     plain: fn(f32) -> f32,
@@ -36,7 +36,7 @@ struct Map {
 const MAPS: &[Map] = &[
     Map {
         names: ["map/relu", "cpu/map-relu", "map/relu-f16"],
-        aim: 95.0,
+        target: 95.0,
         single: |x| x.relu(),
         half: |x| x.relu(),
         plain: |x| x.max(0.0),
@@ -44,7 +44,7 @@ const MAPS: &[Map] = &[
     },
     Map {
         names: ["map/exp", "cpu/map-exp", "map/exp-f16"],
-        aim: 95.0,
+        target: 95.0,
         single: |x| x.exp(),
         half: |x| x.exp(),
         plain: f32::exp,
@@ -52,7 +52,7 @@ const MAPS: &[Map] = &[
     },
     Map {
         names: ["map/gelu", "cpu/map-gelu", "map/gelu-f16"],
-        aim: 85.0,
+        target: 85.0,
         single: |x| x.gelu(),
         half: |x| x.gelu(),
         plain: |x| 0.5 * x * (1.0 + libm::erff(x * std::f32::consts::FRAC_1_SQRT_2)),
@@ -60,7 +60,7 @@ const MAPS: &[Map] = &[
     },
     Map {
         names: ["map/powf", "cpu/map-powf", "map/powf-f16"],
-        aim: 85.0,
+        target: 85.0,
         single: |x| x.powf(1.7),
         half: |x| x.powf(1.7),
         plain: |x| x.powf(1.7),
@@ -68,7 +68,7 @@ const MAPS: &[Map] = &[
     },
     Map {
         names: ["map/sin", "cpu/map-sin", "map/sin-f16"],
-        aim: 85.0,
+        target: 85.0,
         single: |x| x.sin(),
         half: |x| x.sin(),
         plain: f32::sin,
@@ -150,7 +150,7 @@ fn row<T: Value>(
             check,
             ours: &mut || run(&a).map(drop),
             plain: &mut by_hand,
-            aim: ("x a plain loop", 1.1),
+            target: ("x a plain loop", 1.1),
         };
         return compare(bench, job);
     }
@@ -163,6 +163,6 @@ fn row<T: Value>(
         check,
     };
     let row = bench.measure(spec, || run(&a))?;
-    bench.push(row.of_copy(map.aim));
+    bench.push(row.of_copy(map.target));
     Ok(())
 }

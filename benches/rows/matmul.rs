@@ -27,18 +27,18 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         false => extents,
     };
     // The target is a minimum in TFLOP/s.
-    for (name, extents, aim) in [
+    for (name, extents, target) in [
         ("matmul/4096", [4096; 3], Some(50.0)),
         ("matmul/4001x3999x4003", [4001, 3999, 4003], None),
         ("matmul/8191x1000x777", [8191, 1000, 777], None),
         ("matmul/512", [512; 3], None),
     ] {
-        let aim = aim.map(Aim::Rate);
+        let target = target.map(Target::Rate);
         let extents = &[size(extents)];
         product(
             bench,
             Case {
-                aim,
+                target,
                 ..case(name, extents)
             },
         )?;
@@ -124,22 +124,22 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     product(bench, grouped("matmul/groups"))?;
     let small = drawn(if quick { 100 } else { 10_000 }, 8..=64);
     let small = |name| Case {
-        aim: Some(Aim::Roofline),
+        target: Some(Target::Roofline),
         ..case(name, &small)
     };
     product(bench, small("matmul/small"))?;
-    for (name, side, aim) in [
-        ("matmul/f16-8192", 8192, Some(Aim::Rate(350.0))),
-        ("matmul/f16-4096", 4096, Some(Aim::Rate(320.0))),
+    for (name, side, target) in [
+        ("matmul/f16-8192", 8192, Some(Target::Rate(350.0))),
+        ("matmul/f16-4096", 4096, Some(Target::Rate(320.0))),
         ("matmul/f16-2048", 2048, None),
         ("matmul/f16-1024", 1024, None),
-        ("matmul/f16-512", 512, Some(Aim::Micros(5.0))),
+        ("matmul/f16-512", 512, Some(Target::Micros(5.0))),
     ] {
         let extents = &[size([side; 3])];
         half_product(
             bench,
             Case {
-                aim,
+                target,
                 ..case(name, extents)
             },
         )?;
@@ -147,19 +147,19 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     half_product(bench, layer("matmul/f16-4096-bias-relu"))?;
     let odd = [size([4001, 3999, 4003])];
     half_product(bench, case("matmul/f16-4001x3999x4003", &odd))?;
-    let aim = Some(Aim::Micros(13.0));
+    let target = Some(Target::Micros(13.0));
     half_product(
         bench,
         Case {
-            aim,
+            target,
             ..shared("matmul/f16-ragged-rows")
         },
     )?;
-    let aim = Some(Aim::Micros(25.0));
+    let target = Some(Target::Micros(25.0));
     half_product(
         bench,
         Case {
-            aim,
+            target,
             ..grouped("matmul/f16-groups")
         },
     )?;
@@ -168,7 +168,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
 
 /// The target of a row.
 #[derive(Clone, Copy)]
-enum Aim {
+enum Target {
     /// At least this many TFLOP/s.
     Rate(f64),
     /// At most this many microseconds.
@@ -218,7 +218,7 @@ struct Case<'a> {
     /// Whether it is a layer, with a bias and relu as the products' epilogue.
     layer: bool,
     tier: Tier,
-    aim: Option<Aim>,
+    target: Option<Target>,
 }
 
 fn case<'a>(name: &'static str, extents: &'a [Extents]) -> Case<'a> {
@@ -283,7 +283,7 @@ fn products<T: Float + Into<f32>>(
         bytes: size_of::<T>() as u64,
         depth,
     };
-    row.measure(bench, || run(&product), peak, case.aim)
+    row.measure(bench, || run(&product), peak, case.target)
 }
 
 /// The guaranteed summation depth of f32 products.
@@ -335,7 +335,7 @@ impl Measured<'_> {
         bench: &mut Bench,
         run: impl Fn() -> Result<Tensor<f32>>,
         peak: Option<f64>,
-        aim: Option<Aim>,
+        target: Option<Target>,
     ) -> Outcome<()> {
         let (c, first) = bench.first(&run)?;
         let got = c.download_blocking()?;
@@ -363,11 +363,11 @@ impl Measured<'_> {
             row = row.note("% of the instructions' 640 TFLOP/s", reached);
         }
         let copy = row.copy.map_or(0.0, |copy| copy.as_secs_f64());
-        row = match aim {
+        row = match target {
             None => row,
-            Some(Aim::Rate(least)) => row.at_least("TFLOP/s", least, 2e-12 * work / seconds),
-            Some(Aim::Micros(most)) => row.at_most("µs", most, 1e6 * seconds),
-            Some(Aim::Roofline) => {
+            Some(Target::Rate(least)) => row.at_least("TFLOP/s", least, 2e-12 * work / seconds),
+            Some(Target::Micros(most)) => row.at_most("µs", most, 1e6 * seconds),
+            Some(Target::Roofline) => {
                 let floor = peak.map_or(copy, |peak| copy.max(work / peak));
                 let call = row.times.in_row.unwrap_or(row.times.wall).as_secs_f64();
                 row.at_least("% of the roofline", 60.0, 100.0 * floor / call)
@@ -454,7 +454,7 @@ fn beside_gemm(bench: &mut Bench, name: &'static str, extents: &[Extents]) -> Ou
         check: check([&a, &b], None, &own, &got, depth),
         ours: &mut || x.matmul(&y).map(drop),
         plain: &mut plain,
-        aim: ("x the gemm crate", 1.0 / 0.9),
+        target: ("x the gemm crate", 1.0 / 0.9),
     };
     compare(bench, job)
 }

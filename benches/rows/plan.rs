@@ -71,7 +71,7 @@ fn push(
     name: &'static str,
     data: String,
     (first, times, reference): (Duration, Times, [Duration; 2]),
-    aim: (&'static str, f64),
+    target: (&'static str, f64),
     check: Result<String, String>,
 ) {
     let spec = Spec {
@@ -85,7 +85,7 @@ fn push(
     let took = millis(times.wall);
     let row = bench
         .row(spec, times, reference)
-        .at_most(aim.0, aim.1, took);
+        .at_most(target.0, target.1, took);
     bench.push(row);
 }
 

@@ -21,7 +21,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
 
 fn row(
     bench: &mut Bench,
-    (name, window, stride, aim): (&'static str, usize, usize, f64),
+    (name, window, stride, target): (&'static str, usize, usize, f64),
 ) -> Outcome<()> {
     let mut random = fastrand::Rng::with_seed(71);
     let mut widths = Vec::new();
@@ -51,7 +51,7 @@ fn row(
     };
     drop((x, y));
     let row = bench.measure(spec, run)?;
-    bench.push(row.of_copy(aim));
+    bench.push(row.of_copy(target));
     Ok(())
 }
 

@@ -54,8 +54,8 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     };
     let (times, _) = bench.beside(|bench| bench.times(one_by_one))?;
     let ratio = times.best_known().as_secs_f64() / row.times.best_known().as_secs_f64();
-    let aim = if bench.device.is_gpu() { 5.0 } else { 1.0 };
-    row = row.at_least("× the terms one by one", aim, ratio);
+    let target = if bench.device.is_gpu() { 5.0 } else { 1.0 };
+    row = row.at_least("× the terms one by one", target, ratio);
     row.notes
         .push(("µs one by one", times.best_known().as_secs_f64() * 1e6));
     bench.push(row);
