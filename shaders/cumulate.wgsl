@@ -2,24 +2,13 @@
 //
 // The functions are SUM, PRODUCT and MAX; with LEAST, the last is the minimum.
 //
-// HELD and APART: several invocations share a line, see lib/line.wgsl, and each has a run of neighbouring values.
+// HELD and APART: several invocations share a line, see lib/line_groups.wgsl, and each has a run of neighbouring values.
 // HELD: the values of a line are consecutive, and pass through workgroup memory. APART: neighbouring invocations
 // process neighbouring lines. Longer lines are cut into tiles, one workgroup each, listed in `items` as [element, line,
 // tile, number of the line among the long lines]. PART combines each tile. FINISH cumulates the tiles of each line,
 // listed as [-, first tile, tiles]. APPLY cumulates the values of each tile, starting from the tiles before it.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    elements: u32,
-    // 0 if each element is one line.
-    rank: u32,
-    axis: u32,
-    entries: u32, // offset of the entries in items
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
 @group(0) @binding(2) var<storage, read> items: array<u32>;
 #if FINISH
@@ -35,8 +24,7 @@ struct Params {
 // Values of an invocation in workgroup memory.
 const RUN = 16u;
 
-#include "grid"
-#include "line"
+#include "line_groups"
 
 // Accumulators: keys of the order, or values. nothing() changes none of them.
 #if MAX
@@ -185,16 +173,7 @@ fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u
 #endif
 #endif
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
 #if FINISH
     let first = items[3u * group + 1u];
     let tiles = items[3u * group + 2u];

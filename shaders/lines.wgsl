@@ -1,7 +1,7 @@
 // Reduces each line of the elements of x (the values along an axis) to one value, or maps every value by the statistics
 // of its line. The functions are in lib/lines.wgsl.
 //
-// HELD and APART: several invocations share a line, see lib/line.wgsl. HELD: the values of a line are
+// HELD and APART: several invocations share a line, see lib/line_groups.wgsl. HELD: the values of a line are
 // consecutive, and each invocation keeps up to 16 of them in registers. APART: neighbouring invocations process
 // neighbouring lines. PART and APPLY: longer lines are cut into tiles, one workgroup each, listed in `items` as
 // [element, line, tile, number of the line among the long lines]. PART writes the statistics of each tile to `out`;
@@ -11,21 +11,10 @@
 // Results for each value (HALVES) are written by words, too. A word may belong to two lines that other workgroups
 // process: each then writes its half by bit operations that leave the other half as it is. Results for each line are
 // written as f32.
+//
+// p.ones: see ends.wgsl.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    elements: u32,
-    // 0 if each element is one line.
-    rank: u32,
-    axis: u32,
-    eps: f32,
-    ones: u32, // all bits set, unknown to the compiler: see ends.wgsl
-    entries: u32, // offset of the entries in items
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params eps: f32
 #if PART
 @group(0) @binding(1) var<storage, read_write> out: array<vec4<f32>>;
 #else
@@ -61,8 +50,7 @@ const SIZE = NARROW;
 const SIZE = WG;
 #endif
 
-#include "grid"
-#include "line"
+#include "line_groups"
 #include "lines"
 
 #if F16
@@ -500,16 +488,7 @@ fn are_neighbours(i: u32) -> bool {
 #endif
 #endif
 
-@compute @workgroup_size(SIZE)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main SIZE {
 #if PART
     let line = line_of(items[4u * group], items[4u * group + 1u]);
     let begin = items[4u * group + 2u] * TILE;

@@ -1,14 +1,7 @@
 // Merges the statistics of the tiles of each long line into its result, or into the constants that its values need:
 // [index of the result, first tile, tiles] in `items`, one workgroup each.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    eps: f32,
-    ones: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params eps: f32
 #if REDUCED
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
 #else
@@ -21,21 +14,11 @@ const WG = 256u;
 // Tiles that an invocation merges in one chain: keeps chains short however long the line is.
 const CHAIN = 32u;
 
-#include "grid"
 #include "lines"
 
 var<workgroup> sh_parts: array<vec4<f32>, WG>;
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let first = items[3u * group + 1u];
     let tiles = items[3u * group + 2u];
     var all = nothing();

@@ -3,20 +3,10 @@
 //
 // `places` has the index of the lower neighbour and the weight of the upper one, for each element. An invocation
 // computes one result.
+//
+// p.ones: see ends.wgsl.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    x_base: u32,
-    elements: u32,
-    // 0 if each element is one line.
-    rank: u32,
-    axis: u32,
-    ones: u32, // all bits set, unknown to the compiler: see ends.wgsl
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> c: array<f32>;
 @group(0) @binding(2) var<storage, read> c_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> places: array<u32>;

@@ -7,22 +7,10 @@
 // How depends on the element's own size alone. THREAD: elements of up to SHORT values, one an invocation. LANES: the
 // elements listed in items (all, when nothing is listed), LANES_EACH invocations each. TILES: [element, first value,
 // slot] in items, a workgroup each; a tile that is not its element's only one leaves its part in partials[slot].
+//
+// p.count elements are in the dispatch; p.listed: items lists them.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    // Number of elements in this dispatch, and whether items lists them.
-    count: u32,
-    listed: u32,
-    a_base: u32,
-    b_base: u32,
-    rank: u32,
-    pair_kind: u32,
-    a_elements: u32,
-    pair_right: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
 @group(0) @binding(2) var<storage, read> items: array<u32>;
 @group(0) @binding(3) var<storage, read> a: array<E>;
@@ -42,7 +30,6 @@ struct Params {
 
 // SHORT, LANES_EACH and TILE are also in src/ops/reduce/plan.rs.
 
-#include "grid"
 #include "reduce"
 
 // The element or pair being reduced.
@@ -274,16 +261,7 @@ fn reduce_run(item: Item, begin: u32, end: u32, step: u32) -> Acc {
 #endif
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
 #if THREAD
     let e = group * WG + lid;
     if e < p.count {

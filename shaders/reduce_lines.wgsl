@@ -1,24 +1,12 @@
 // Reduces each line of the elements of x (the values along an axis) to one value: the reductions are in
 // lib/reduce.wgsl. Results of f16 are written as f32.
 //
-// Several invocations share a line: see lib/line.wgsl. If the values of a line are consecutive, so are its invocations;
-// otherwise (p.strided) neighbouring invocations process neighbouring lines. PART: longer lines are cut into tiles, one
-// workgroup each, listed in `items` as [element, line, tile, number of the line among the long lines]; the part of each
-// is written to `out`.
+// Several invocations share a line: see lib/line_groups.wgsl. If the values of a line are consecutive, so are its
+// invocations; otherwise (p.strided) neighbouring invocations process neighbouring lines. PART: longer lines are cut
+// into tiles, one workgroup each, listed in `items` as [element, line, tile, number of the line among the long lines];
+// the part of each is written to `out`.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    elements: u32,
-    // 0 if each element is one line.
-    rank: u32,
-    axis: u32,
-    strided: u32,
-    entries: u32, // offset of the entries in items
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 #if PART
 @group(0) @binding(1) var<storage, read_write> out: array<Part>;
 #else
@@ -33,8 +21,7 @@ struct Params {
 
 // TILE is also in src/ops/lines/plan.rs.
 
-#include "grid"
-#include "line"
+#include "line_groups"
 #include "reduce"
 
 #if F16
@@ -94,16 +81,7 @@ fn reduce_run(line: Line, begin: u32, end: u32, lanes: u32) -> Acc {
 #endif
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
 #if PART
     let line = line_of(items[4u * group], items[4u * group + 1u]);
     let begin = items[4u * group + 2u] * TILE;

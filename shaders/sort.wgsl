@@ -5,23 +5,10 @@
 // TILED: longer lines are cut into blocks, one workgroup each, listed in `items` as [element, line, block, -]; the
 // sorted keys of those whose number of merges is even or odd, as p.odd says, are left for sort_merge.
 // PAIRS: the places of the values in their line go with them, and order equal values.
+//
+// p.flip has all bits set for an order from the largest to the smallest value.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    x_base: u32,
-    elements: u32,
-    // 0 if each element is one line.
-    rank: u32,
-    axis: u32,
-    flip: u32, // all bits set: from the largest to the smallest
-    capacity: u32,
-    units: u32,
-    entries: u32, // offset of the entries in items
-    odd: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> values: array<u32>;
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;
 @group(0) @binding(3) var<storage, read> items: array<u32>;
@@ -36,7 +23,6 @@ const EACH = BLOCK / WG;
 // Of keys and places that belong to no value. They come last.
 const NONE = 0xffffffffu;
 
-#include "grid"
 #include "entries"
 #include "line"
 #include "merges"
@@ -67,16 +53,7 @@ fn exchange(low: u32, high: u32) {
 #endif
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     // Invocations of a line, which begins at `slot` of the memory.
     let lanes = p.capacity / EACH;
     let lane = lid & (lanes - 1u);

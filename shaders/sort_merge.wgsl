@@ -3,19 +3,10 @@
 // A workgroup writes BLOCK values, listed in `items` as [element, line, block, -]. Where its values begin and end in both
 // runs is found by binary search along diagonals (merge path: Green, McColl and Bader, 2012), and so is where those of
 // each invocation do. p.left merges follow; the last one turns keys into values.
+//
+// p.flip has all bits set for an order from the largest to the smallest value.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    elements: u32,
-    // 0 if each element is one line.
-    rank: u32,
-    axis: u32,
-    flip: u32, // all bits set: from the largest to the smallest
-    left: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params
 @group(0) @binding(1) var<storage, read_write> values: array<u32>;
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;
 @group(0) @binding(3) var<storage, read> items: array<u32>;
@@ -29,7 +20,6 @@ const WG = 256u;
 // Values of an invocation.
 const EACH = 8u;
 
-#include "grid"
 #include "line"
 #include "merges"
 #include "order"
@@ -57,16 +47,7 @@ fn of_left(line: Line, start: u32, lefts: u32, rights: u32, d: u32) -> u32 {
     return low;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, count);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let line = line_of(items[4u * group], items[4u * group + 1u]);
     let first = items[4u * group + 2u] * BLOCK;
     // Both runs, and the range of values among theirs.

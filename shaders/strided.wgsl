@@ -7,23 +7,7 @@
 // An invocation makes four words at a time: four values, two complex ones, or eight halves. Indices count units: a unit
 // is a word, or a half for f16; p.words is the number of units per value. Tiles and tables as in ambient.wgsl.
 
-struct Params {
-    first_group: u32,
-    groups: u32,
-    total: u32,
-    elements: u32,
-    tile: u32,
-    x_base: u32,
-    x_elements: u32,
-    rank: u32,
-    size: u32,
-    stride: u32,
-    shift: i32,
-    backwards: u32,
-    words: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
+#params shift: i32
 @group(0) @binding(1) var<storage, read> x: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4<u32>>;
@@ -45,7 +29,6 @@ struct Entry {
     at: vec4<u32>,
 }
 
-#include "grid"
 #include "search"
 #include "shifted"
 
@@ -163,16 +146,7 @@ fn quad(u: u32, tile: Tile) -> vec4<u32> {
     return values;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
     let begin = p.words * tile.start / UNITS + lid;
     let end = (p.words * tile.end + UNITS - 1u) / UNITS;

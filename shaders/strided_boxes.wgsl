@@ -54,7 +54,6 @@ struct Entry {
     axes: array<vec4<u32>, AXES>,
 }
 
-#include "grid"
 #include "search"
 #include "rows"
 
@@ -174,16 +173,7 @@ fn value_of(v: u32, tile: Tile) -> Value {
     return value_at(at + rest * down.w, there);
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let group = group_index(wid, groups);
-    if group >= p.groups {
-        return;
-    }
+#main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
 #if F16
     for (var w = tile.start / 2u + lid; 2u * w < tile.end; w += WG) {

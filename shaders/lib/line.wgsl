@@ -1,9 +1,7 @@
-// The lines of an element: its values along axis p.axis, or all of them if p.rank is 0.
+// The lines of an element: its values along axis p.axis, or all of them if p.rank is 0. Line `number` of element `e` is
+// in row-major order of the other axes.
 //
-// The lines that share a workgroup have the same number of invocations each. `items` has four words for each workgroup,
-// and from p.entries on, for each element with lines in a class, their first number and the element.
-//
-// Uses: items, x_meta, and p.elements, p.rank, p.axis and p.entries.
+// Uses: x_meta, and p.elements, p.rank and p.axis.
 struct Line {
     // Offset of the first value from the first value of the batch.
     begin: u32,
@@ -29,43 +27,4 @@ fn line_of(e: u32, number: u32) -> Line {
     let count = x_meta[extents + p.axis];
     let before = number / step;
     return Line(start + before * count * step + (number - before * step), count, step);
-}
-
-// What a workgroup does.
-struct Group {
-    // The entries of its elements.
-    first: u32,
-    last: u32,
-    // The number of its first line.
-    line: u32,
-    // The logarithm of the invocations per line.
-    log: u32,
-    lines: u32,
-}
-
-fn group_of(group: u32) -> Group {
-    let at = 4u * group;
-    let both = items[at + 3u];
-    return Group(items[at], items[at + 1u], items[at + 2u], both & 0xffu, both >> 8u);
-}
-
-// The element of a line of the workgroup, and the number of the line in it.
-fn place_of(g: Group, own: u32) -> vec2<u32> {
-    let line = g.line + own;
-    var entry = g.first + own;
-    // With fewer elements than lines, it is the last one that begins at or before the line.
-    if g.last - g.first + 1u != g.lines {
-        entry = g.first;
-        var last = g.last;
-        while entry < last {
-            let middle = (entry + last + 1u) / 2u;
-            if items[p.entries + 2u * middle] <= line {
-                entry = middle;
-            } else {
-                last = middle - 1u;
-            }
-        }
-    }
-    let at = p.entries + 2u * entry;
-    return vec2(items[at + 1u], line - items[at]);
 }

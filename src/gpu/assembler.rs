@@ -52,6 +52,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "half_bits",
     "half_of",
     "line",
+    "line_groups",
     "lines",
     "loads",
     "log",

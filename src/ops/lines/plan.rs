@@ -102,7 +102,7 @@ pub(crate) struct Work {
     pub groups: u32,
     /// Where the entries begin in `words`.
     pub entries: u32,
-    /// What `shaders/lib/line.wgsl` reads.
+    /// What `shaders/lib/line_groups.wgsl` reads.
     pub words: Arc<PlanBuffer>,
     pub values: u64,
 }
