@@ -2,7 +2,7 @@
 //
 // The functions are SUM, PRODUCT and MAX; with LEAST, the last is the minimum.
 //
-// HELD and APART: several invocations share a line, see lib/line_groups.wgsl, and each has a run of neighbouring values.
+// HELD and APART: several invocations share a line, see lib/line_groups.wgsl; each has a run of neighbouring values.
 // HELD: the values of a line are consecutive, and pass through workgroup memory. APART: neighbouring invocations
 // process neighbouring lines. Longer lines are cut into tiles, one workgroup each, listed in `items` as [element, line,
 // tile, number of the line among the long lines]. PART combines each tile. FINISH cumulates the tiles of each line,
@@ -104,7 +104,8 @@ fn four(base: u32, k: u32, end: u32, step: u32, apart: u32) -> vec4<Acc> {
 
 var<workgroup> sh: array<Acc, TILE>;
 
-// What the earlier ones of `lanes` invocations that share a line have, combined; their indices are `apart` apart.
+// The combined values of the invocations before this one among the `lanes` that share its line, whose indices are
+// `apart` apart.
 // Must be called in uniform control flow; leaves its own data in workgroup memory.
 fn earlier(total: Acc, lid: u32, lane: u32, lanes: u32, apart: u32) -> Acc {
     // Alternates between two parts of the memory.

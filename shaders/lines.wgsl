@@ -425,8 +425,8 @@ fn pair_at(i: u32) -> vec2<f32> {
 }
 #endif
 
-// The values at places4, and 0 (EXP: negative infinity) beyond the end. A value of the line is read in place of each that is not there, so that
-// the loads of a quad need only one branch.
+// The values at places4, and 0 (EXP: negative infinity) beyond the end. In place of each of those, the last value
+// before the end is read, so that the loads of a quad need only one branch.
 fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
     var v = vec4(0.0);
     if k < end {

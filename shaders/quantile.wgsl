@@ -1,5 +1,5 @@
-// A quantile of each line of the elements of x, whose values are sorted: it lies between two neighbours, whose place and
-// weight are the same for all lines of an element.
+// A quantile of each line of the elements of x, whose values are sorted: it lies between two neighbours, whose place
+// and weight are the same for all lines of an element.
 //
 // `places` has the index of the lower neighbour and the weight of the upper one, for each element. An invocation
 // computes one result.

@@ -1,5 +1,5 @@
-// Random values, four from each counter of Philox: UNIFORM in a range, NORMAL, or DROPOUT, which keeps values of x or
-// makes them zero.
+// Random values, four from each counter of Philox: UNIFORM in a range, NORMAL, or DROPOUT, which keeps each value of x
+// or makes it zero.
 //
 // Value i of element e uses word i mod 4 of the counter (i / 4, p.element + e, 0, STREAM), wherever the element lies.
 // Elements begin anywhere, so that the words of a tile are made counter by counter, each once, in workgroup memory,
@@ -7,7 +7,7 @@
 // packed two to a word. Tiles and tables as in ambient.wgsl.
 //
 // p.seed_low and p.seed_high are the key. UNIFORM: floats have keys from p.least to p.most (see `key_of`). DROPOUT:
-// values stay, multiplied by p.scale, if their word is at least p.least.
+// values are kept, multiplied by p.scale, if their word is at least p.least.
 
 #params
 
@@ -35,7 +35,7 @@ const PART = 4u * WG;
 
 var<workgroup> sh_words: array<u32, PART>;
 
-// The kernel needs nothing of an element but where it lies.
+// Of an element, the kernel needs only its place.
 struct Entry {
     unused: u32,
 }

@@ -1,9 +1,9 @@
-// Sorts each line of the elements of x (the values along an axis), by keys of the order; a workgroup sorts BLOCK keys in
-// workgroup memory, in a bitonic network.
+// Sorts each line of the elements of x (the values along an axis), by keys of the order; a workgroup sorts BLOCK keys
+// in workgroup memory, with a bitonic network.
 //
 // The units of `items` are lines of up to p.capacity values, a power of two: BLOCK / p.capacity lines a workgroup.
-// TILED: longer lines are cut into blocks, one workgroup each, listed in `items` as [element, line, block, -]; the
-// sorted keys of those whose number of merges is even or odd, as p.odd says, are left for sort_merge.
+// TILED: longer lines are cut into blocks, one workgroup each, listed in `items` as [element, line, block, -]. Their
+// sorted keys are left for sort_merge; a dispatch sorts the lines whose number of merges is even, or odd if p.odd.
 // PAIRS: the places of the values in their line go with them, and order equal values.
 //
 // p.flip has all bits set for an order from the largest to the smallest value.
@@ -20,7 +20,7 @@
 const WG = 256u;
 // Values of an invocation.
 const EACH = BLOCK / WG;
-// Of keys and places that belong to no value. They come last.
+// Stand for the key and the place of no value. They come last.
 const NONE = 0xffffffffu;
 
 #include "entries"

@@ -1,8 +1,8 @@
 // Merges the sorted runs of each long line in pairs; of equal keys, that of the left run comes first.
 //
-// A workgroup writes BLOCK values, listed in `items` as [element, line, block, -]. Where its values begin and end in both
-// runs is found by binary search along diagonals (merge path: Green, McColl and Bader, 2012), and so is where those of
-// each invocation do. p.left merges follow; the last one turns keys into values.
+// A workgroup writes BLOCK values, listed in `items` as [element, line, block, -]. A binary search along diagonals
+// finds where its values begin and end in both runs, and another where those of each invocation do (merge path: Green,
+// McColl and Bader, 2012). p.left merges follow; the last one turns keys into values.
 //
 // p.flip has all bits set for an order from the largest to the smallest value.
 

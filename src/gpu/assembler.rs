@@ -6,8 +6,8 @@
 //! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
 //!
 //! `#params` writes the parameter block and its binding, with the fields that the kernel's `params!` declares, all of
-//! them u32; `#params scale: f32` gives one of them another type. `#main {` begins the entry point: `group` is the index
-//! of the workgroup, of WG invocations, and `lid` that of the invocation.
+//! them u32; `#params scale: f32` gives one of them another type. `#main {` begins the entry point of workgroups of WG
+//! invocations, `#main COUNT {` of COUNT: `group` is the index of the workgroup, and `lid` of the invocation in it.
 //!
 //! `#for s COUNT` .. `#endfor` writes lines once for each s below COUNT, and `$(s * STEP + 1)` in a line is a number:
 //! names are the variable, the constants, and the numbers and texts of the variant. `#for x at in a row, b column`

@@ -41,7 +41,8 @@ pub(crate) struct Pipeline {
 /// Bytes of the smallest buffer bound to a kernel: one quad of words.
 const SMALLEST_BINDING: u64 = 16;
 
-/// Compiled kernels that applications wrote, before all of them are forgotten. Plans keep those that they use.
+/// The most compiled kernels with expressions of applications; one more drops all of them. Plans keep those that they
+/// use.
 const WRITTEN: usize = 1024;
 
 type Key = (&'static str, usize);

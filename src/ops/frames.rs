@@ -1,8 +1,8 @@
 //! Frames of vectors, times a window, and vectors from frames: the steps of a short-time Fourier transform around the
 //! transforms themselves.
 //!
-//! Cost: one dispatch. Memory must move the vectors once and the frames once, since the frames that share values are
-//! made, or added, at the same time. A value of a vector takes one multiply-add for each frame that it is in.
+//! Cost: one dispatch. Vectors and frames each move through memory once, because frames that share values are made, or
+//! added, at the same time. A value of a vector takes one multiply-add for each frame that it is in.
 
 use super::par_tiles;
 use crate::plan::{

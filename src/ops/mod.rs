@@ -207,8 +207,8 @@ fn stream_groups(values: usize) -> u32 {
     values.div_ceil(STREAM_TILE) as u32
 }
 
-/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list of pairs to bind, or `unused` if
-/// there is no list.
+/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list of pairs to bind, or `unused`
+/// if there is no list.
 fn pair_params(
     op: &'static str,
     pairs: &Pairs,

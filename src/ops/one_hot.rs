@@ -1,7 +1,7 @@
 //! Rows with a single 1, where an index says.
 //!
-//! Cost: the rows written once, and the indices read once, in one dispatch. Nothing needs to find elements, because
-//! rows lie as their indices do.
+//! Cost: the rows written once, and the indices read once, in one dispatch. No invocation needs to find its element,
+//! because rows have the order of their indices.
 
 use rayon::prelude::*;
 

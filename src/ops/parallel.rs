@@ -74,8 +74,8 @@ pub(crate) fn par_runs<T: Send>(
     run(offsets.as_slice(), 0..offsets.len(), values, body)
 }
 
-/// Calls `body(x, y)` for pieces of both slices, in parallel. `y` may be longer: the last word of f16 values may hold one
-/// extra half.
+/// Calls `body(x, y)` for pieces of both slices, in parallel. `y` may be longer: the last word of f16 values may hold
+/// one extra half.
 pub(crate) fn par_pieces<T: Sync, R: Send>(
     x: &[T],
     y: &mut [R],

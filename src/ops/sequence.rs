@@ -81,7 +81,7 @@ impl Sequence {
         if kind == Kind::Eye {
             layout.check_rank(op, 2)?;
         }
-        // The integers of two's complement have the same sums and products, and of a diagonal only bits matter.
+        // Signed and unsigned integers have the same sums and products, and a diagonal needs only bits.
         let kernel_type = match (kind, dtype) {
             (_, DType::F16) => DType::F16,
             (Kind::Eye, _) | (_, DType::I32) => DType::U32,

@@ -1,8 +1,8 @@
 //! Functions of one and two values that an application writes: a WGSL expression, and the same in Rust.
 //!
-//! They run as variants of the kernels of maps and of functions of two operands that those kernels do not list. The
-//! text is one expression of the operands and WGSL's own functions: it is compiled alone first, where it sees nothing
-//! else. Its kernel has all of wgpu's runtime checks.
+//! They run as variants that the kernels of maps and of functions of two operands do not list. The text is one
+//! expression of the operands and WGSL's own functions: it is first compiled alone, where nothing else is in scope. Its
+//! kernel has all of wgpu's runtime checks.
 //!
 //! Cost: the operands read once, the result written once, in one dispatch.
 
@@ -24,7 +24,7 @@ use crate::ragged::{DType, Layout, Real};
 #[cfg(feature = "gpu")]
 const LONGEST: usize = 4096;
 /// The most operators, brackets and components. naga recurses into what is left of an operator and what is in brackets;
-/// its own limit, of brackets alone, keeps the stack of a thread from overflowing, also without optimization.
+/// its own limit counts brackets alone. This one keeps a thread's stack from overflowing, even without optimization.
 #[cfg(feature = "gpu")]
 const DEEPEST: usize = 200;
 

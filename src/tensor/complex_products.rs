@@ -1,8 +1,9 @@
 //! Matrix products of complex numbers.
 //!
-//! With B' = B and iB row by row in turn, the floats of A B are those of A times those of B': for each row of A, the
-//! parts of its values in turn are multiplied with rows (Re B, Im B in turn) and (−Im B, Re B in turn). So A and the
-//! result are views, and one real product does all of the work.
+//! Let B' have the rows of B and of iB alternately. Then the floats of A B, as stored, are the real product of the
+//! floats of A and those of B': the real part of a value of A multiplies a row of B (re, im, re, im, …), and its
+//! imaginary part the same row of iB (−im, re, −im, re, …). So A and the result are views, and one real product does
+//! all of the work.
 
 use num_complex::Complex32;
 
@@ -32,15 +33,15 @@ impl Tensor<Complex32> {
     /// The matrix product of complex matrices, `(A B)_ij = Σ_l A_il B_lj`, element by element: (m, k) times (k, n)
     /// gives (m, n), with extents that may differ from element to element.
     ///
-    /// Rank 2. An extent of 0 reads nothing, and k = 0 gives zeros. Nothing is conjugated: see
-    /// [`conj`](Tensor::conj) and [`transpose`](Tensor::transpose). A NaN or an infinity in A reaches only its row of
+    /// Rank 2. If m or n is 0, the result is empty; if only k is 0, it is zero. Nothing is conjugated: see
+    /// [`conj`](Tensor::conj) and [`transpose`](Tensor::transpose). A NaN or an infinity in A affects only its row of
     /// the result, and one in B only its column; there, infinities mostly give NaN. Respects equivalence for finite
     /// values, but inner extents must be equal. [`Paired::matmul`] multiplies one matrix with all, or listed pairs.
     ///
-    /// Error: in each part at most γ_h Σ|A_il| |B_lj| with h = min(2k, 512) + ⌈2k / 512⌉; exact for integers below 2²⁴.
-    /// The bits of an element depend only on its own factors. Cost: 8·m·k·n operations, in the dispatches of one
-    /// product of (m, 2k) and (2k, 2n) floats, and two dispatches that write the right factor three times in all; A and
-    /// the result are not copied.
+    /// Error bound of each part: γ_h Σ|A_il| |B_lj| with h = min(2k, 512) + ⌈2k / 512⌉; sums of integers are exact
+    /// below 2²⁴. The bits of an element depend only on its own factors. Cost: 8·m·k·n operations, in the dispatches of
+    /// one product of (m, 2k) and (2k, 2n) floats, and two dispatches that write the right factor three times in all; A
+    /// and the result are not copied.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged, Shape};

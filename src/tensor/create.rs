@@ -37,13 +37,12 @@ impl Device {
         .one()
     }
 
-    /// Counts in steps along the values of each element: `x_i = start + i · step`, for i from 0 to the element's number
-    /// of values.
+    /// Arithmetic sequences: `x_i = start + i · step` for value i of each element, counted from 0.
     ///
     /// `arange(&layout, 0, 1)` numbers the values of each element in row-major order. NumPy calls it `arange`; the
     /// lengths come from the layout. f32, i32, u32 and f16, which is computed in f32 and rounded once. Integers wrap.
-    /// Floats are exact where every term is, as for whole numbers up to 2²⁴; otherwise the error is at most
-    /// (2 |i · step| + |x_i|) 2⁻²⁴, for f16 and half a unit in the last place. An empty element stays empty. Cost: the
+    /// Floats are exact where i, i · step and x_i are, as for whole numbers up to 2²⁴. Error bound otherwise:
+    /// (2 |i · step| + |x_i|) 2⁻²⁴; for f16, add half a unit in the last place. An empty element stays empty. Cost: the
     /// values written once.
     ///
     /// ```
@@ -63,13 +62,13 @@ impl Device {
         self.sequence(Kind::Arange, layout, scalars)
     }
 
-    /// Equal steps from one end of each element to the other: `x_i = from + i (to − from) / (n − 1)` for an element of
-    /// n values.
+    /// Evenly spaced values from `from` to `to` in each element: `x_i = from + i (to − from) / (n − 1)` for an element
+    /// of n values.
     ///
     /// The first value is `from` and the last one `to`, exactly; a single value is `from`. Each element has steps of
-    /// its own size. NumPy calls it `linspace`. f32, and f16, which is computed in f32 and rounded once. The error of
-    /// other values is at most 2⁻¹⁹ times the larger of |from| and |to|, for f16 and half a unit in the last place. An
-    /// empty element stays empty. Cost: the values written once.
+    /// its own size. NumPy calls it `linspace`. f32, and f16, which is computed in f32 and rounded once. Error bound of
+    /// the other values: 2⁻¹⁹ times the larger of |from| and |to|; for f16, add half a unit in the last place. An empty
+    /// element stays empty. Cost: the values written once.
     ///
     /// ```
     /// # use vsla::{Device, Layout};
@@ -90,8 +89,8 @@ impl Device {
 
     /// Identity matrices: 1 where row and column are equal, and 0 elsewhere.
     ///
-    /// Each matrix has its own shape, and may have more rows than columns or fewer. NumPy calls it `eye`. f32, i32, u32
-    /// and f16. Cost: the values written once.
+    /// Each matrix has its own shape, and need not be square; an empty one stays empty. NumPy calls it `eye`. f32, i32,
+    /// u32 and f16. Exact. Cost: the values written once.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Shape};

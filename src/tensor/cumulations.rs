@@ -1,4 +1,4 @@
-//! Cumulations along an axis: sums, products, maxima and minima of the values up to each; and differences.
+//! Cumulations along an axis (running sums, products, maxima and minima) and differences of neighbours.
 
 use super::Tensor;
 use crate::Result;
@@ -13,12 +13,12 @@ impl<T: Real> Tensor<T> {
     ///
     /// The shapes do not change; each line has its own length.
     ///
-    /// Integers wrap. NaN and infinity reach only later values of their line. Error bound: |error| ≤ γ_h Σ_{j ≤ i}|x_j|
-    /// with h ≤ 264 + n / 2²⁴ for lines of n values, and a GPU may flush subnormal values to 0; sums of integers are
-    /// exact while Σ|x_j| is below 2²⁴. The CPU sums in f64. On a GPU, results are infinite or NaN from where a partial
-    /// sum of consecutive values does not fit in an `f32`. Does not respect equivalence: the last sum is repeated
-    /// at trailing zeros. Cost: values read once and written once; lines longer than 4,096 values are
-    /// read twice.
+    /// An empty line stays empty. Integers wrap. A NaN or an infinity affects only the results at its own place and
+    /// later ones of its line. Error bound for f32: |error| ≤ γ_h Σ_{j ≤ i}|x_j| with h ≤ 264 + n / 2²⁴ for lines of n
+    /// values; sums of whole numbers are exact while Σ|x_j| is below 2²⁴. The CPU sums in f64. A GPU may flush
+    /// subnormal values to 0, and if the sum of a run of consecutive values overflows `f32`, results from there on are
+    /// infinite or NaN. Does not respect equivalence: the last sum is repeated at trailing zeros. Cost: values read
+    /// once and written once; lines of more than 4,096 values are read twice.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -40,12 +40,13 @@ impl<T: Real> Tensor<T> {
 
     /// Cumulative products along an axis: `y_i = x_0 · … · x_i`.
     ///
-    /// The shapes do not change.
+    /// The shapes do not change; an empty line stays empty.
     ///
-    /// Integers wrap. NaN, infinity and zero reach only later values of their line. Error bound: |error| ≤ γ_h |y_i| +
-    /// 2⁻¹²⁶ with h ≤ 264 + n / 2²⁴ for lines of n values, while the products of all runs of consecutive values up to i
-    /// are between 2⁻¹²⁶ and 2¹²⁸ in magnitude. Where one is not, on a GPU y_i may be 0, infinite or NaN. The CPU
-    /// multiplies in f64. Respects equivalence: results at trailing zeros are 0. Cost: that of [`cumsum`](Self::cumsum).
+    /// Integers wrap. A NaN, an infinity or a zero affects only the results at its own place and later ones of its
+    /// line. Error bound for f32: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ with h ≤ 264 + n / 2²⁴ for lines of n values, as long as
+    /// the product of every run of consecutive values up to i is between 2⁻¹²⁶ and 2¹²⁸ in magnitude. Otherwise, y_i
+    /// may be 0, infinite or NaN on a GPU; the CPU multiplies in f64. Respects equivalence: results at trailing zeros
+    /// are 0. Cost: that of [`cumsum`](Self::cumsum).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -62,7 +63,7 @@ impl<T: Real> Tensor<T> {
 
     /// The largest value so far along an axis: `y_i = max(x_0, …, x_i)`.
     ///
-    /// The shapes do not change.
+    /// The shapes do not change; an empty line stays empty.
     ///
     /// Exact. From the first NaN of a line on, results are NaN (without its payload), as in NumPy's
     /// `maximum.accumulate` and PyTorch's `cummax`; −0 is smaller than 0. Does not respect equivalence: the largest
@@ -115,8 +116,8 @@ impl<T: Factor> Tensor<T> {
     /// Shapes: an extent n along the axis becomes n − 1, and 0 if it is 0. NumPy calls it `diff`.
     ///
     /// Real types and f16, which is computed in f32. Integers wrap; floats are rounded once, and a GPU may flush
-    /// subnormal values to 0. NaN and infinity reach only the two differences that they are part of. Does not respect
-    /// equivalence: a trailing zero adds a difference. Cost: values read once and differences written once.
+    /// subnormal values to 0. A NaN or an infinity affects only the two differences that it is part of. Does not
+    /// respect equivalence: a trailing zero adds a difference. Cost: values read once and differences written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -127,7 +128,7 @@ impl<T: Factor> Tensor<T> {
     ///
     /// # Errors
     /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank;
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose merged axes do not fit;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the first element whose merged axes do not fit;
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn diff(&self, axis: usize) -> Result<Tensor<T>> {

@@ -481,7 +481,7 @@ impl Device {
         format!("{} ({})", info.name, info.backend)
     }
 
-    /// Whether tensors of both handles can be used together: both are of one GPU, as it was opened once, or of the CPU.
+    /// Whether tensors of both handles can be used together: both handles are of one opened GPU, or of the CPU.
     pub(super) fn is_same(&self, other: &Device) -> bool {
         let on_cpu = !self.is_gpu() && !other.is_gpu();
         on_cpu || self.id() == other.id()

@@ -10,9 +10,9 @@ use crate::{Result, host};
 /// Writes the type, the device and the shapes in one line, then the values as [`Ragged`](crate::Ragged) does: long
 /// lists are shortened, unless the alternate form `{:#}` asks for everything.
 ///
-/// Reads the values that it writes, and no others. On a GPU, it therefore submits recorded work and blocks the thread
-/// until that is done; `{:?}` and [`layout`](Tensor::layout) do not. If the values cannot be read, the reason stands in
-/// their place. In browsers, which cannot block, the values of a GPU's tensors are left out.
+/// Only the values that are written are read. On a GPU, reading submits recorded work and blocks the thread until it is
+/// done; `{:?}` and [`layout`](Tensor::layout) do neither. If the values cannot be read, the error is written in their
+/// place. In browsers, where a thread cannot block, the values of a GPU's tensors are left out.
 ///
 /// ```
 /// # use vsla::{Device, Ragged};

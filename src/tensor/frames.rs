@@ -14,8 +14,9 @@ impl Device {
     /// The Hann window of `size` values, `w_j = sin²(πj / size)`, as a batch of one vector: the window of
     /// [`stft`](Tensor::stft) that most programs use.
     ///
-    /// It is the periodic one, as PyTorch's `hann_window`: shifted by a half, a third, … of its size, its squares add
-    /// up to the same value everywhere.
+    /// It is the periodic one, like PyTorch's `hann_window`: copies shifted by a half, a third, … of its size add up to
+    /// a constant, and so do their squares from a third on. A size of 0 gives an empty vector. Each value is rounded
+    /// once from f64.
     ///
     /// ```
     /// # use vsla::Device;
@@ -25,7 +26,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`SizeOverflow`](Error::SizeOverflow); those of [`upload`](Self::upload).
+    /// [`SizeOverflow`](Error::SizeOverflow) for a size of 2³² or more; those of [`upload`](Self::upload).
     pub fn hann(&self, size: usize) -> Result<Tensor<f32>> {
         let layout = Layout::from_lengths([size])?;
         let step = std::f64::consts::PI / size as f64;
@@ -61,18 +62,19 @@ impl Tensor<f32> {
     /// The short-time Fourier transform of each vector: the spectra of its frames, times a window.
     ///
     /// `S_tk = Σ_j w_j x_(t·hop + j) e^(−2πi jk/W)` for a window w of W values, 0 ≤ t ≤ (n − W) / hop and k ≤ W/2. A
-    /// frame lies fully inside of its element: an element of n values has ⌊(n − W) / hop⌋ + 1 of them, and none if n <
-    /// W. The result is a matrix for each element, with frames as rows and ⌊W/2⌋ + 1 frequencies as columns. This is
-    /// PyTorch's `stft` with `center=False`, transposed. For frames that are centred on the multiples of `hop`, as with
-    /// `center=True`, [`pad`](Tensor::pad) each element by W/2 values at both ends first.
+    /// frame lies fully inside its element: an element of n values has ⌊(n − W) / hop⌋ + 1 frames, and one that is
+    /// shorter than W has none. The result is a matrix for each element, with frames as rows and ⌊W/2⌋ + 1 frequencies
+    /// as columns. This is PyTorch's `stft` with `center=False`, transposed. For frames that are centred on multiples
+    /// of `hop`, [`pad`](Tensor::pad) each element by W/2 zeros at both ends first: `center=True` with
+    /// `pad_mode="constant"`.
     ///
     /// `window` is a batch of one vector on the same device, such as [`Device::hann`]; for a spectrogram, take
     /// [`abs_squared`](Tensor::abs_squared) of the result. [`istft`](Tensor::istft) is the inverse.
     ///
-    /// A NaN or an infinity reaches only the frames that contain it; where the window is 0, they become NaN. Does not
-    /// respect equivalence: trailing zeros add frames. Error: each frame's is that of [`rfft`](Tensor::rfft) for W
-    /// values, plus 2⁻²⁴ of the norm of its spectrum. Cost: three dispatches or more, as many as for `rfft`; the frames
-    /// are written and read once before they are transformed: 4 bytes for each of their values, twice.
+    /// A NaN or an infinity affects only the frames that contain it, even where the window is 0. Does not respect
+    /// equivalence: trailing zeros add frames. Error bound for each frame: that of [`rfft`](Tensor::rfft) for W values,
+    /// plus 2⁻²⁴ of the norm of its spectrum. Cost: that of `rfft` of all frames, and one dispatch before it, which
+    /// reads the vectors once and writes the frames.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged, Shape};
@@ -89,7 +91,7 @@ impl Tensor<f32> {
     /// # Errors
     /// [`Argument`](Error::Argument) for a window that is not one element, or empty, and for a hop of 0;
     /// [`DeviceMismatch`](Error::DeviceMismatch); [`Rank`](Error::Rank);
-    /// [`SizeOverflow`](Error::SizeOverflow) with the element at which the frames are too many;
+    /// [`SizeOverflow`](Error::SizeOverflow) with the first element whose frames do not fit;
     /// [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn stft(&self, window: &Tensor<f32>, hop: usize) -> Result<Tensor<Complex32>> {
         let op = "stft";
@@ -117,14 +119,14 @@ impl Tensor<Complex32> {
     /// `x.layout()`.
     ///
     /// A value is recovered where the squares of the window add up to more than 10⁻¹⁰. Elsewhere, the result is 0:
-    /// after the last frame, and, for a Hann window, the first value of an element. Pad elements before `stft`, and cut
-    /// with [`slice`](Tensor::slice) afterwards, to recover all of it. The imaginary parts of the first value of a row,
-    /// and of the last one if W is even, are ignored.
+    /// after the last frame and, for a Hann window, at the first value of an element. To recover all values, pad
+    /// elements before `stft`, and cut the result with [`slice`](Tensor::slice). The imaginary parts of the first value
+    /// of a row, and of the last one if W is even, are ignored. An element without frames gives zeros.
     ///
-    /// A NaN or an infinity reaches only the values of its frame. Does not respect equivalence. Error: with B the bound
-    /// of [`irfft`](Tensor::irfft) for values of a frame, and k = ⌈W / hop⌉, at most
-    /// `Σ |w| (B + (k + 2) 2⁻²⁴ |y|) / Σ w²` + (k + 3) 2⁻²⁴ |x_i|. Cost: that of `irfft` of all rows, whose results are
-    /// written once and read once from memory, and k multiply-adds for each value.
+    /// A NaN or an infinity affects only the values of its frame. Does not respect equivalence. Error bound:
+    /// `Σ |w| (B + (k + 2) 2⁻²⁴ |y|) / Σ w² + (k + 3) 2⁻²⁴ |x_i|`, where B is the bound of [`irfft`](Tensor::irfft) for
+    /// the values of a frame and k = ⌈W / hop⌉. Cost: that of `irfft` of all rows; then one dispatch, which reads its
+    /// results once from memory and computes k multiply-adds for each value.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -11,12 +11,13 @@ use crate::ops::strided::View;
 use crate::ragged::Factor;
 
 impl Tensor<u32> {
-    /// A row for each index, with 1 at that place and zeros elsewhere: `c[.., k]` is 1 if x is k, for 0 ≤ k < `depth`.
+    /// A row for each index, with 1 at that index and zeros elsewhere: `c[.., k]` is 1 if x is k, for 0 ≤ k < `depth`.
     ///
-    /// An element of shape s becomes one of shape (s, depth). An index of `depth` or more gives a row of zeros, as for
-    /// [`gather`](Tensor::gather): values are never read on the host. The result is f32, i32, u32 or f16. PyTorch calls
-    /// it `one_hot`. Does not respect equivalence: the index 0 has a row. An empty element has no rows. Cost: indices
-    /// read once, the result written once. A product with one-hot rows is slower than [`gather`](Tensor::gather).
+    /// An element of shape s becomes one of shape (s, depth). An index of `depth` or more gives a row of zeros and no
+    /// error, as for [`gather`](Tensor::gather), because indices are never read on the host. The result is f32, i32,
+    /// u32 or f16, and exact. PyTorch calls it `one_hot`. Does not respect equivalence: the index 0 has a row with a 1.
+    /// An empty element has no rows. Cost: indices read once, the result written once. To select rows of a matrix,
+    /// [`gather`](Tensor::gather) is faster than a product with one-hot rows.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -47,13 +48,14 @@ impl Tensor<f32> {
     /// `reduction="none"`.
     ///
     /// Large scores do not overflow, because the largest one is subtracted first. A target that is not below the row's
-    /// length gives NaN: values are never read on the host. A NaN in a row is its result, and so is a NaN for ∞ in a
-    /// row; a target's score of −∞ gives ∞. Other rows are not affected. The error is that of
-    /// [`log_sum_exp`](Tensor::log_sum_exp), and half a unit in the last place of the result. Does not respect
+    /// length gives NaN and no error, because targets are never read on the host; in particular, a row without scores
+    /// gives NaN. A NaN in a row gives NaN. A score of ∞ gives ∞, or NaN if it is the target's own; a target's score of
+    /// −∞ gives ∞, or NaN if all scores of the row are −∞. Other rows are not affected. Error bound: that of
+    /// [`log_sum_exp`](Tensor::log_sum_exp), plus half a unit in the last place of the result. Does not respect
     /// equivalence: a score of 0 counts.
     ///
-    /// Cost: that of [`log_sum_exp_axis`](Tensor::log_sum_exp_axis), which reads the scores once; then one score, the
-    /// target and the logarithm read for each row.
+    /// Cost: that of [`log_sum_exp_axis`](Tensor::log_sum_exp_axis), which reads the scores once from memory; then, for
+    /// each row, its target, the target's score and the logarithm are read, and the result is written.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -67,8 +69,9 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// [`BatchSize`](crate::Error::BatchSize) and [`Rank`](crate::Error::Rank) unless the targets are a batch of as
-    /// many elements with one axis fewer; [`Shape`](crate::Error::Shape) with the first element that does not have a
-    /// target for each row; those of [`log_sum_exp_axis`](Tensor::log_sum_exp_axis).
+    /// many elements with one axis fewer (of rank 1 for vectors); [`Shape`](crate::Error::Shape) with the first element
+    /// that does not have a target for each row; [`DeviceMismatch`](crate::Error::DeviceMismatch); those of
+    /// [`log_sum_exp_axis`](Tensor::log_sum_exp_axis).
     pub fn cross_entropy(&self, targets: &Tensor<u32>) -> Result<Tensor<f32>> {
         let op = "cross_entropy";
         self.check_device(op, targets)?;

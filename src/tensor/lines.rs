@@ -40,7 +40,7 @@ impl<T: Float> Tensor<T> {
     /// may be flushed to 0. Any rank. NaN and infinity give NaN within their own element. Does not respect equivalence.
     /// Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4 ⌈log₂ n⌉ for n values up to 2²⁶. f16 is
     /// computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: values read once
-    /// from memory, and once more from a cache.
+    /// from memory.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -57,7 +57,8 @@ impl<T: Float> Tensor<T> {
 
     /// The standard deviation of each element: the square root of its [`var`](Self::var).
     ///
-    /// On a GPU, a standard deviation below about 2⁻⁶³ may therefore become 0.
+    /// On a GPU, a standard deviation below about 2⁻⁶³ may therefore become 0. Otherwise like `var`, with a further
+    /// rounding.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -74,11 +75,11 @@ impl<T: Float> Tensor<T> {
 
     /// `log Σ exp x_i` of each element, as a batch of rank 1 and length 1.
     ///
-    /// An empty element gives −∞, and so does an element with no other value than −∞. The formula is `M + log Σ exp(x_i
-    /// − M)` with M the largest value, so nothing overflows. Any rank. An element with a NaN gives NaN, otherwise one
-    /// with ∞ gives ∞. Does not respect equivalence. Error bound: |error| ≤ γ_h + 2⁻²³ |result|, with h ≤ 72 + ⌈log₂ n⌉
-    /// for n values up to 2²⁴. f16 is computed in f32 and rounded once, which adds half a unit in the last place to the
-    /// bound. Cost: values read once from memory, and once more from a cache.
+    /// An empty element gives −∞, and so does an element whose values are all −∞. With the largest value M, it is
+    /// computed as `M + log Σ exp(x_i − M)`, so nothing overflows. Any rank. An element with a NaN gives NaN;
+    /// otherwise, one with ∞ gives ∞. Does not respect equivalence: a value of 0 adds 1 to the sum. Error bound:
+    /// |error| ≤ γ_h + 2⁻²³ |result|, with h ≤ 72 + ⌈log₂ n⌉ for n values up to 2²⁴. f16 is computed in f32 and rounded
+    /// once, which adds half a unit in the last place to the bound. Cost: values read once from memory.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -114,7 +115,8 @@ impl<T: Float> Tensor<T> {
 
     /// The variance, [`var`](Self::var), along an axis.
     ///
-    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives NaN.
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives NaN. Cost:
+    /// along the last axis, values read once; along other axes, once more, mostly from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -132,7 +134,8 @@ impl<T: Float> Tensor<T> {
 
     /// The standard deviation, [`std`](Self::std), along an axis.
     ///
-    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives NaN.
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives NaN. Cost:
+    /// that of [`var_axis`](Self::var_axis).
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -150,7 +153,8 @@ impl<T: Float> Tensor<T> {
 
     /// [`log_sum_exp`](Self::log_sum_exp) along an axis.
     ///
-    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives −∞.
+    /// The result's elements lack that axis; elements of rank 1 give one value each. An empty line gives −∞. Cost: that
+    /// of [`var_axis`](Self::var_axis).
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -172,10 +176,11 @@ impl<T: Float> Tensor<T> {
     /// The shapes do not change.
     ///
     /// Each line has its own length: nothing is padded, and no mask is needed. A value of −∞ gets weight 0. A line with
-    /// a NaN or ∞, or with no other value than −∞, gives NaN. Error bound: |error| ≤ (γ_h + 2⁻²² (1 + M − x_i)) y_i +
-    /// 2⁻¹²⁶ for a result y_i, with h ≤ 76 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence.
-    /// f16 is computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: values
-    /// read once from memory, and twice more from a cache; values written once.
+    /// a NaN or ∞, or whose values are all −∞, gives NaN. Error bound: |error| ≤ (γ_h + 2⁻²² (1 + M − x_i)) y_i + 2⁻¹²⁶
+    /// for a result y_i, with h ≤ 76 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. f16 is
+    /// computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: values read once
+    /// and written once; lines of more than 4,096 values are read twice. Along an axis other than the last one, lines
+    /// of up to 4,096 values are read up to twice more, mostly from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -194,7 +199,7 @@ impl<T: Float> Tensor<T> {
     ///
     /// It stays finite where a weight is too small for `f32`. The shapes do not change.
     ///
-    /// A line with a NaN or ∞, or with no other value than −∞, gives NaN. Error bound: |error| ≤ γ_h + 2⁻²³ |y_i| for a
+    /// A line with a NaN or ∞, or whose values are all −∞, gives NaN. Error bound: |error| ≤ γ_h + 2⁻²³ |y_i| for a
     /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. f16 is
     /// computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: that of
     /// `softmax`.
@@ -217,12 +222,11 @@ impl<T: Float> Tensor<T> {
     ///
     /// As in Ba, Kiros and Hinton (2016), without scale and shift. The shapes do not change.
     ///
-    /// With an `epsilon` of 0, the result is meaningless if v is within the error of [`var`](Self::var), as in a line
-    /// of equal values, and NaN if v is computed as 0. A line with a NaN or an infinity gives NaN. Error bound
+    /// With an `epsilon` of 0, the result is meaningless if v is no larger than the error of [`var`](Self::var), as in
+    /// a line of equal values, and NaN if v is computed as 0. A line with a NaN or an infinity gives NaN. Error bound
     /// elsewhere: |error| ≤ γ_h (1 + |y_i|) + 2⁻²³ |m| / √(v + epsilon) for a result y_i, with h ≤ 72 + 4 ⌈log₂ n⌉ for
     /// lines of n values up to 2²⁶. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds
-    /// half a unit in the last place to the bound. Cost: values read once from memory, and twice more from a cache;
-    /// values written once.
+    /// half a unit in the last place to the bound. Cost: that of [`softmax`](Self::softmax).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -248,8 +252,7 @@ impl<T: Float> Tensor<T> {
     /// 2⁻¹²⁶ may be flushed to 0, so that with an `epsilon` of 0 a line of values below 10⁻¹⁹ may give infinities.
     /// Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n
     /// values up to 2²⁶. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds half a unit
-    /// in the last place to the bound. Cost: values read once from memory, and once more from a cache; values written
-    /// once.
+    /// in the last place to the bound. Cost: that of [`softmax`](Self::softmax).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -288,12 +291,12 @@ impl<T: Float> Tensor<T> {
         self.line(Function::LayerNorm, None, 0.0)
     }
 
-    /// Normalization of groups of channels, which are the first axis: [`standardize`](Self::standardize), for each
-    /// group of adjacent channels of an element with all their values, with `epsilon` added to the variance.
+    /// Group normalization: subtracts the mean of each group of adjacent channels and divides by √(v + epsilon), with v
+    /// the group's variance. Channels are the first axis, and a group has all values of its channels.
     ///
     /// As in Wu and He (2018), without scale and shift. The shapes do not change.
     ///
-    /// The groups of an element are as large as each other. The error bound is that of
+    /// All groups of an element have the same number of channels. The error bound is that of
     /// [`layer_norm`](Self::layer_norm), over the values of a group. A group with a NaN or an infinity gives NaN. Does
     /// not respect equivalence. Cost: that of `layer_norm`; the groups are a view.
     ///
@@ -331,7 +334,7 @@ impl<T: Float> Tensor<T> {
     /// for a line of such values. A line with a NaN gives NaN. Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a
     /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁶. f16 is computed in f32 and rounded once,
     /// which adds half a unit in the last place to the bound. Respects equivalence of finite values: zeros stay zeros.
-    /// Cost: values read once from memory, and once more from a cache; values written once.
+    /// Cost: that of [`softmax`](Self::softmax).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

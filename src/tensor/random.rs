@@ -10,13 +10,13 @@ use crate::{Error, Result};
 
 /// The seed of random values.
 ///
-/// [`Device::uniform`], [`Device::normal`] and [`Tensor::dropout`] are functions without a state: each value follows
-/// from the seed, the number of its element, its place in the element (in row-major order), and which of the three it
-/// is. It does not depend on the device, on the shapes of other elements, or on what was drawn before: the same seed
-/// gives the same values again, and independent batches need different seeds.
+/// [`Device::uniform`], [`Device::normal`] and [`Tensor::dropout`] have no state: each value follows from the seed, the
+/// number of its element, its place in the element (in row-major order), and which of the three methods is called. It
+/// does not depend on the device, on the shapes of other elements, or on what was drawn before. So the same seed gives
+/// the same values again, and independent batches need different seeds.
 ///
-/// Elements are numbered from 0 in each batch. If a batch is made in parts, the parts get its values if their elements
-/// are numbered as in the whole:
+/// Elements are numbered from 0 in each batch. A batch that is made in parts has the same values as one made at once if
+/// the elements of each part are numbered as in the whole:
 ///
 /// ```
 /// # use vsla::{Device, Layout, batch::Seed};
@@ -59,11 +59,12 @@ impl Device {
     ///
     /// x = low + (high − low) w / 2³², rounded down, for a random 32-bit word w (see [`Seed`]). `low` can occur and
     /// `high` cannot. f32, i32, u32 and f16, with the same bits on every device, because words become values by integer
-    /// arithmetic. Floats are the largest ones that are not above the exact value, which is known to 2⁻²⁹ of the larger
-    /// of |low| and |high|. Of k integers, each has a probability that differs from 1 / k by less than 2⁻³².
+    /// arithmetic. A float is the largest one that is not above the formula's value, which is computed with an error of
+    /// at most 2⁻²⁹ of the larger of |low| and |high|. Of k integers, each has a probability that differs from 1 / k by
+    /// less than 2⁻³². An empty element stays empty.
     ///
-    /// Cost: the values written once; ten rounds of Philox for four values, which take longer than the memory on a
-    /// fast GPU.
+    /// Cost: the values written once, and ten rounds of Philox for every four values, which on a fast GPU take longer
+    /// than writing them.
     ///
     /// ```
     /// # use vsla::{Device, Layout};
@@ -111,14 +112,14 @@ impl Device {
 
     /// Random values of a normal distribution.
     ///
-    /// x = mean + deviation · z, rounded to the nearest, ties to even, where z is the quantile of (w + ½) / 2³² for a
-    /// random 32-bit word w (see [`Seed`]), whose last bit says on which side of the mean it is. So no value is more
-    /// than 6.34 deviations from the mean; beyond lies 2 · 10⁻¹⁰ of the distribution. f32 and f16, with the same bits
-    /// on every device, because words become values by integer arithmetic; quantiles come from a table of polynomials,
-    /// with an error of at most 2⁻²⁷. Values beyond the range of the type are infinite. A deviation of 0 gives the
-    /// mean.
+    /// x = mean + deviation · z, rounded to the nearest, ties to even. For a random 32-bit word w (see [`Seed`]), |z|
+    /// is minus the standard normal quantile of (2 ⌊w / 2⌋ + 1) / 2³³, and z is negative if w is odd. So no value is
+    /// more than 6.34 deviations from the mean, beyond which lies only a part of 2 · 10⁻¹⁰ of the distribution. f32 and
+    /// f16, with the same bits on every device, because words become values by integer arithmetic; quantiles come from
+    /// a table of polynomials, with an error of at most 2⁻²⁷. Values beyond the range of the type are infinite. A
+    /// deviation of 0 gives the mean. An empty element stays empty.
     ///
-    /// Cost: as for [`uniform`](Self::uniform), and about half as much again for the quantiles.
+    /// Cost: that of [`uniform`](Self::uniform), with about a third more arithmetic for the quantiles.
     ///
     /// ```
     /// # use vsla::{Device, Layout};
@@ -175,15 +176,16 @@ impl<T: Float> Tensor<T> {
     /// Makes each value zero with probability p, and divides the others by 1 − p, so that the expected values stay the
     /// same.
     ///
-    /// A value stays if its random 32-bit word (see [`Seed`]) is at least p · 2³², rounded to the nearest. Which ones
-    /// do depends neither on the values nor on the device: dropout of a gradient with the same seed is the gradient of
-    /// dropout. PyTorch calls it `dropout`. For p = 0 nothing changes.
+    /// A value is kept if its random 32-bit word (see [`Seed`]) is at least p · 2³², rounded to the nearest. Which
+    /// values are kept depends neither on the values nor on the device. So for the backward pass, apply `dropout` with
+    /// the same p and seed to the gradient. PyTorch calls it `dropout`. With p = 0, all values are kept and none
+    /// changes.
     ///
-    /// f32, and f16, which is multiplied in f32 and rounded once. Values that stay are multiplied by the f32 nearest to
-    /// 1 / (1 − p), with an error of at most one unit in the last place of f32, for f16 and half a unit; on a GPU,
-    /// results below 2⁻¹²⁶ may be zero. A value that does not stay becomes +0, also NaN and infinity. Respects
-    /// equivalence. An empty element stays empty. Cost: values read once and written once; ten rounds of Philox for
-    /// four values.
+    /// f32, and f16, which is multiplied in f32 and rounded once. Kept values are multiplied by the f32 nearest to
+    /// 1 / (1 − p). Error bound: one unit in the last place of f32, plus, for f16, half a unit in its own last place; on a
+    /// GPU, results below 2⁻¹²⁶ may be zero. All other values become +0, even NaN and infinity. Respects equivalence.
+    /// An empty element stays empty. Cost: values read once and written once, and ten rounds of Philox for every four
+    /// values.
     ///
     /// ```
     /// # use vsla::{Device, Layout};

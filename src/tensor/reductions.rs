@@ -11,9 +11,9 @@ impl<T: Number> Tensor<T> {
     ///
     /// An empty element gives 0. Any rank. Integers wrap, f16 is summed in f32 and rounded once, and complex numbers
     /// are summed part by part; a NaN propagates within its own element. Respects equivalence: trailing zeros add
-    /// nothing. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 66 + ⌈log₂ t⌉ for t values up to 2²⁷, for f16 and half a
-    /// unit in the last place of the result; a GPU may flush subnormal values to 0. Exact for integers below 2²⁴ in
-    /// f32. Cost: values read once.
+    /// nothing. Error bound: |error| ≤ γ_h Σ|x_i| with h ≤ 66 + ⌈log₂ t⌉ for t values up to 2²⁷; for f16, add half a
+    /// unit in the last place of the result. A GPU may flush subnormal values to 0. In f32, sums of whole numbers are
+    /// exact while Σ|x_i| is below 2²⁴. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -47,7 +47,7 @@ impl<T: Number> Tensor<T> {
     ///
     /// # Errors
     /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank;
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element that has too many lines; and those of
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the first element that has too many lines; and those of
     /// [`sum`](Self::sum).
     pub fn sum_axis(&self, axis: usize) -> Result<Tensor<T>> {
         self.reduce_along(Reduction::Sum, Some(axis))
@@ -59,9 +59,9 @@ impl<T: Factor> Tensor<T> {
     ///
     /// An empty element gives 1. Any rank. Integers wrap, and f16 is multiplied in f32 and rounded once; a NaN
     /// propagates within its own element. Does not respect equivalence: a trailing zero makes the product 0. Error
-    /// bound: |error| ≤ γ_n |result| for n values, for f16 and half a unit in the last place. That holds as long as no
-    /// product of some of the values is infinite, or below 2⁻¹²⁶: the CPU multiplies in f64, but on a GPU such a
-    /// product may make the result 0, infinite or NaN. Cost: values read once.
+    /// bound: |error| ≤ γ_n |result| for n values; for f16, add half a unit in the last place. On a GPU, this holds as
+    /// long as no product of a subset of the values overflows `f32` or is below 2⁻¹²⁶ in magnitude; such a product may
+    /// make the result 0, infinite or NaN. The CPU multiplies in f64. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -135,9 +135,9 @@ impl<T: Factor> Tensor<T> {
 
     /// The maximum norm of each element, `max |x_i|`, as a batch of rank 1 and length 1.
     ///
-    /// An empty element gives 0. Any rank. An element with a NaN gives NaN. |−2³¹| of an i32 wraps to −2³¹, which here
-    /// is larger than all others. Exact, but a GPU may flush subnormal halves to 0. Respects equivalence: trailing
-    /// zeros are never larger. Cost: values read once.
+    /// An empty element gives 0. Any rank. An element with a NaN gives NaN. For i32, |−2³¹| wraps to −2³¹, which here
+    /// counts as the largest magnitude. Exact, but a GPU may flush subnormal f16 values to 0. Respects equivalence:
+    /// trailing zeros are never larger. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -194,9 +194,9 @@ impl<T: Factor> Tensor<T> {
     ///
     /// The result's elements lack that axis; elements of rank 1 give one value each, as with [`max`](Self::max).
     ///
-    /// An empty line gives −∞, or the least value of an integer type. A NaN in a line is its result, and −0 is smaller
-    /// than 0; nothing is rounded, but a GPU may flush subnormal numbers. NaN and infinity stay within their line. Does
-    /// not respect equivalence. Cost: values read once.
+    /// An empty line gives −∞, or the least value of an integer type. A line with a NaN gives NaN, and −0 is smaller
+    /// than +0. Nothing is rounded, but a GPU may flush subnormal numbers to 0. NaN and infinity stay within their
+    /// line. Does not respect equivalence. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -276,7 +276,7 @@ impl<T: Factor> Tensor<T> {
 
     /// The smallest value of each line along an axis.
     ///
-    /// An empty line gives ∞, or the greatest value of an integer type. A NaN in a line is its result. Otherwise like
+    /// An empty line gives ∞, or the greatest value of an integer type. A line with a NaN gives NaN. Otherwise like
     /// [`max_axis`](Self::max_axis).
     ///
     /// ```
@@ -459,7 +459,7 @@ impl<T: Float> Tensor<T> {
 impl Tensor<u32> {
     /// Whether any value of each element is nonzero: 1 or 0, as a batch of rank 1 and length 1.
     ///
-    /// Made for masks, which comparisons such as [`less`](Self::less) return. An empty element gives 0. Any rank.
+    /// Meant for the masks that comparisons such as [`less`](Self::less) return. An empty element gives 0. Any rank.
     /// Exact. Respects equivalence: trailing zeros change nothing. Cost: values read once.
     ///
     /// ```

@@ -53,17 +53,18 @@ impl<T: Scalar> Tensor<T> {
         self.strided(How::Slice { start, end })
     }
 
-    /// Takes every few values along each axis, forwards or backwards: (start, end, step) for each axis, with the
-    /// meaning of `start:end:step` in NumPy, on each element's own extents.
+    /// Takes every `step`-th value along each axis, forwards or backwards. Each axis has a range (start, end, step)
+    /// with the meaning of `start:end:step` in NumPy, applied to each element's own extent.
     ///
-    /// y_k = x_(start + k · step), for all k ≥ 0 whose index is before `end`, or, for a negative step, after it.
-    /// Negative places count from the end of the element's axis, and those beyond its ends mean the ends: unlike
-    /// [`slice`](Self::slice), this never reads outside an element. `None` means as far as the axis goes: `(None, None,
-    /// -1)` reverses it, `(Some(-3), None, 1)` takes the last three values, or all if there are fewer.
+    /// Along an axis, y_k = x_(start + k · step) for all k ≥ 0 whose index is before `end` or, if the step is negative,
+    /// after it. Negative places count from the end of the element's axis, and places beyond its ends are moved to the
+    /// ends: unlike [`slice`](Self::slice), this never reads outside an element. `None` means as far as the axis goes:
+    /// `(None, None, -1)` reverses it, and `(Some(-3), None, 1)` takes the last three values, or all if there are
+    /// fewer.
     ///
     /// Any element type; bit patterns are preserved. Does not respect equivalence: the last value of `[1, 0]` is not
-    /// that of `[1]`. A slice without values is empty. Cost: values taken read once (with steps along the last axis,
-    /// whole sectors of memory), the result written once.
+    /// that of `[1]`. A range without values gives an empty element. Cost: the values taken are read once (for steps
+    /// along the last axis, with the memory sectors around them), and the result is written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -1,4 +1,4 @@
-//! Sorts along an axis, and what follows from them.
+//! Sorts along an axis, and what is read off sorted lines: the largest values, quantiles and medians.
 
 use super::Tensor;
 use super::run::Call;
@@ -12,10 +12,11 @@ impl<T: Real> Tensor<T> {
     ///
     /// The shapes do not change; each line has its own length.
     ///
-    /// Exact. NaN comes last, as in NumPy and PyTorch, and without its payload; −0 comes before 0. Every line is sorted
-    /// by itself. Does not respect equivalence: trailing zeros are sorted with the other values. Cost: for lines of up
-    /// to 2,048 values, values read once and written once. Each further doubling of a line's length adds a dispatch that
-    /// reads and writes the values of the lines that are so long. Work: n ⌈log₂ n⌉ for a line of n values.
+    /// Exact. NaN comes last, as in NumPy and PyTorch, and loses its payload; −0 comes before 0. Every line is sorted
+    /// by itself; an empty one stays empty. Does not respect equivalence: trailing zeros are sorted with the other
+    /// values. Cost: for lines of up to 2,048 values, values read once and written once. Beyond that, each doubling of
+    /// the length adds a dispatch that reads and writes the values of lines of at least that length. Work, as
+    /// [`WorkLimit`](crate::Error::WorkLimit) counts it: n ⌈log₂ n⌉ for a line of n values.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -54,8 +55,9 @@ impl<T: Real> Tensor<T> {
 
     /// For each line along an axis, the indices of its values in the order of [`sort`](Self::sort).
     ///
-    /// Stable: equal values keep their order. Every NaN equals every other, and −0 is smaller than 0. Indices count from
-    /// the beginning of the line. Shapes, cost and work are those of `sort`, but twice as much is moved.
+    /// Stable: equal values keep their order. All NaNs are equal, and −0 is smaller than 0. Indices count from the
+    /// beginning of the line. Shapes, cost and work are those of `sort`, except that up to twice as many
+    /// bytes are moved.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -94,8 +96,8 @@ impl<T: Real> Tensor<T> {
     ///
     /// The first k of [`sort_descending`](Self::sort_descending) and of
     /// [`argsort_descending`](Self::argsort_descending): NaN comes first, and of equal values the one with the lowest
-    /// index. Exact. Does not respect equivalence. Cost: that of `argsort_descending`, and k values and indices of each
-    /// line copied.
+    /// index. Exact. Does not respect equivalence: a trailing zero may be among the largest values. Cost: that of
+    /// `argsort_descending`, and a copy of k values and k indices for each line.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -119,7 +121,7 @@ impl<T: Real> Tensor<T> {
         }
     }
 
-    /// As [`top_k`](Self::top_k), but a line with fewer than k values gives all that it has.
+    /// Like [`top_k`](Self::top_k), but a line with fewer than k values gives all of its values.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -180,8 +182,9 @@ impl Tensor<f32> {
     /// With sorted values x_0 ≤ … ≤ x_(n − 1), a = q (n − 1) and i = ⌊a⌋, it is x_i + (a − i)(x_(i + 1) − x_i): linear
     /// interpolation, NumPy's default. q is between 0, the minimum, and 1, the maximum.
     ///
-    /// An empty element gives NaN, and so does an element with a NaN. Any rank. Between infinities of different signs
-    /// the result is NaN. It lies between its neighbours. Error bound: |error| ≤ 2⁻²² max(|x_i|, |x_(i + 1)|) + 2⁻¹²⁶.
+    /// An empty element gives NaN, and so does an element with a NaN. Any rank. The result lies between its two
+    /// neighbours; if these are infinities of different signs, it is NaN. Error bound: |error| ≤ 2⁻²² max(|x_i|,
+    /// |x_(i + 1)|) + 2⁻¹²⁶.
     /// Does not respect equivalence: the number of stored values counts. Cost: that of [`sort`](Self::sort) for whole
     /// elements.
     ///
@@ -217,7 +220,8 @@ impl Tensor<f32> {
         self.at_quantile("quantile_axis", Some(axis), q)
     }
 
-    /// The median of each element, its [`quantile`](Self::quantile) at 0.5: the middle value, or the mean of both.
+    /// The median of each element, its [`quantile`](Self::quantile) at 0.5: the middle value, or the mean of the
+    /// two middle ones.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -11,9 +11,10 @@ impl<T: Number> Tensor<T> {
     ///
     /// Missing entries are zero, as in [`add`](Self::add). A batch without elements gives an empty element. Any rank.
     /// Integers wrap. NaN and infinity stay at their index. Respects equivalence: trailing zeros add zeros. The order
-    /// of additions follows from the shapes alone. Error bound of a result: |error| ≤ γ_h Σ|x| with h = ⌈log₂ n⌉ for n
-    /// elements; f16 is rounded at each of these h steps, so that γ is that of f16. Cost: log₂ n launches, which move
-    /// about 5 times the values, and the largest element log₂ n times; host memory for each element.
+    /// of additions follows from the shapes alone. Error bound of each value: |error| ≤ γ_h Σ|x| with h = ⌈log₂ n⌉ for
+    /// n elements, where Σ|x| is over the values at its index; f16 is rounded at each of these h steps, so γ is that of
+    /// f16. Cost: about log₂ n launches, which together move about 5 times the batch's values, and log₂ n times those
+    /// of the largest element; on the host, a few words for each element.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -46,8 +47,8 @@ impl<T: Number> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`ElementCount`](Error::ElementCount) unless there is a group for each element; [`Index`](Error::Index) with the
-    /// first group that is not below `count`; those of [`sum_batch`](Self::sum_batch).
+    /// [`ElementCount`](Error::ElementCount) unless `groups` has one entry per element; [`Index`](Error::Index) with
+    /// the first group that is not below `count`; those of [`sum_batch`](Self::sum_batch).
     pub fn sum_groups(&self, groups: &[u32], count: usize) -> Result<Tensor<T>> {
         let op = "sum_groups";
         if groups.len() != self.len() {

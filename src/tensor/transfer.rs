@@ -13,12 +13,13 @@ impl Device {
     /// length).
     ///
     /// With [`export`](Tensor::export), an application's own WGSL reads it as a storage buffer, beside the values of a
-    /// tensor of that layout. The batch is a copy: writing to it changes nothing for the library. Keep it with the
-    /// layout instead of making it for each dispatch.
+    /// tensor of that layout. The batch is a copy: writing to it changes nothing for the library. Keep it for as
+    /// long as the layout is used, instead of uploading it for each dispatch.
     ///
-    /// # Kernels of one's own
-    /// An element-wise function is a [`map1`](Self::map1) or [`map2`](Self::map2). Everything else takes these steps,
-    /// which the [example `custom_kernel`](https://docs.rs/crate/vsla/latest/source/examples/custom_kernel.rs) shows:
+    /// # Your own kernels
+    /// For an element-wise function, use [`map1`](Self::map1) or [`map2`](Self::map2). Everything else takes these
+    /// steps, which the [example `custom_kernel`](https://docs.rs/crate/vsla/latest/source/examples/custom_kernel.rs)
+    /// shows:
     ///
     /// 1. Build a pipeline with [`wgpu`](Self::wgpu), once, inside an error scope: a device that this library opened
     ///    does not panic on errors that nobody catches. `export` the operands and a batch made by this method, and bind
@@ -167,7 +168,7 @@ impl Device {
     }
 }
 
-/// An error of a step of `to_device`.
+/// Gives an error of a step the name `to_device`.
 fn moved(error: Error) -> Error {
     error.named("to_device")
 }
@@ -217,8 +218,8 @@ impl<T: Scalar> Tensor<T> {
     /// Copies the batch to another device, after all work recorded on it. On the same device, returns a handle to the
     /// same values: there is nothing to copy between handles of the CPU, or of one open GPU.
     ///
-    /// Values take their way through the host's memory, also between two GPUs. The layout is shared. Bit patterns are
-    /// preserved. Cost: the values once over each device's bus; nothing waits if they come from the CPU.
+    /// Values pass through the host's memory, even between two GPUs. The layout is shared. Bit patterns are preserved.
+    /// Cost: each GPU involved moves the values over its bus once; nothing waits if they come from the CPU.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

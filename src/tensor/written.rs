@@ -35,11 +35,11 @@ impl Device {
     ///
     /// GPUs compute the expression, and the CPU calls the function; nothing compares the two. The expression may use
     /// `x`, literals and WGSL's own functions and types, and nothing else: it has no access to buffers. On `f16`
-    /// tensors, both compute in `f32`, and the result is rounded. NaN stays NaN, whatever the function makes of it,
-    /// because GPUs may assume that no value is NaN.
+    /// tensors, both compute in `f32`, and the result is rounded once. A NaN gives NaN on every device, whatever the
+    /// function would return for it, because GPUs may assume that no value is NaN.
     ///
-    /// The expression is checked on every device, by a build with the feature `gpu`; other builds do not read it. A
-    /// device compiles a text once: here, or when a map is first applied on another device or to `f16`. Accuracy is
+    /// With the feature `gpu`, the expression is checked even if the device is the CPU; without it, the text is not
+    /// read. A GPU compiles a text once: here, or when the map is first applied on another GPU or to `f16`. Accuracy is
     /// that of the functions used: WGSL's `exp`, for example, may err by 3 + 2 |x| units in the last place.
     ///
     /// ```
@@ -59,10 +59,9 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Wgsl`](crate::Error::Wgsl) for a text that is not one expression of the right type, with its line and the
-    /// compiler's words; [`Argument`](crate::Error::Argument) for a text of more than 4,096 bytes, or of more than 200
-    /// operators and opening brackets;
-    /// [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`Wgsl`](crate::Error::Wgsl) for a text that is not one expression of the right type, with the line and the
+    /// compiler's message; [`Argument`](crate::Error::Argument) for a text of more than 4,096 bytes, or with more than
+    /// 200 operators and opening brackets; [`DeviceLost`](crate::Error::DeviceLost).
     pub fn map1<T: Real>(
         &self,
         wgsl: &str,

@@ -2,8 +2,8 @@
 //! statistics of its line, such as softmax.
 //!
 //! A line is the values of an element along one axis, or the whole element. Cost: the values read once from memory, and
-//! once or twice more from a cache (from memory for lines that are cut into tiles); one value written for each line, or
-//! all values.
+//! for strided lines up to twice more from a cache; one value written for each line, or all values. Normalizations of
+//! lines that are cut into tiles read the values twice from memory.
 
 mod cumulate;
 mod plan;
@@ -268,8 +268,8 @@ impl Along {
             true => Some(one_a_line(op, x, axis)?),
             false => None,
         };
-        // Lines without values are as many as the extents say: refuse an oversized result before building their large
-        // work lists.
+        // Extents may say any number of lines without values: refuse an oversized result before building its large work
+        // list.
         let results = result.as_ref().unwrap_or(x);
         check_size(op, results, dtype, binding)?;
         let work = x.total().max(results.total()) as u64;

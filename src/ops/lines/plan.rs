@@ -1,4 +1,4 @@
-//! Assigns invocations to lines: by a line's length and step alone, so that a neighbour never changes a result.
+//! Assigns invocations to lines, by a line's length and step alone, so that its neighbours never change a result.
 
 use crate::plan::{Constants, PlanBuffer, constants};
 use crate::ragged::Layout;
@@ -17,8 +17,8 @@ const FEWEST: usize = 4;
 const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];
 /// The most strided lines of a workgroup.
 const MOST_APART: usize = WG / APART[0].0;
-/// `NARROW` of the shader: invocations of a workgroup for contiguous lines that no more share. The sums of a line wait
-/// for its whole workgroup.
+/// `NARROW` of the shader: invocations of a workgroup for contiguous lines that at most as many share. The sums of a
+/// line wait for its whole workgroup, so small workgroups wait less.
 const NARROW: usize = 128;
 pub(crate) const CUT: Constants = constants![WG, NARROW, TILE, MOST_APART];
 
@@ -186,7 +186,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// `result` is the layout of one value per line; without it, lines without values need no work. `narrow`: whether
-    /// contiguous lines have smaller workgroups where those suffice.
+    /// contiguous lines have workgroups of `NARROW` invocations where these suffice.
     pub(crate) fn new(
         op: &'static str,
         x: &Layout,

@@ -1,4 +1,4 @@
-//! From random words to floats by integers, so that every device makes the same bits.
+//! From random words to floats by integer arithmetic, so that every device makes the same bits.
 
 use crate::ragged::DType;
 
@@ -62,7 +62,7 @@ fn power(exponent: i32) -> f64 {
 }
 
 impl Affine {
-    /// The function ±m · scale + offset, where neither term exceeds twice `most`, nor m · scale and 0 do.
+    /// The function ±m · scale + offset, where neither term exceeds twice `most` in magnitude.
     pub(crate) fn new(scale: f64, offset: f64, most: f64) -> Affine {
         // Products and sums stay below 2⁶³. All arguments come from f32, so f64 is far from its limits.
         let of_most = (most.to_bits() >> 52) as i32 - 1023;
@@ -88,7 +88,7 @@ impl Affine {
         let place = (last + (64 - format.digits as i32)).max(format.least);
         let cut = (place - last) as u32;
         let size = u128::from(size << zeros);
-        // Of numbers far below the least, only that they are not zero matters.
+        // Of a number far below the least one, it only matters that it is not zero.
         let (digits, rest, half) = match cut < 100 {
             true => (
                 (size >> cut) as u32,

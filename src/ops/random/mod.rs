@@ -1,11 +1,11 @@
-//! Random values from counters: uniform, normal, and the places that dropout keeps.
+//! Random values from counters: uniform and normal values, and which values dropout keeps.
 //!
 //! Value i of element e uses word i mod 4 of Philox with the counter (i / 4, number of the element, 0, stream) and the
 //! seed as its key. What a value becomes depends on its place alone, whatever device or workgroup makes it. Everything
 //! from a word to a value is integer arithmetic, because devices may round floats differently.
 //!
 //! Cost: the values written once (dropout: also read once), the offsets read once, in one dispatch; ten rounds of two
-//! wide products for every four values, which take longer than the memory on a fast GPU.
+//! wide products for every four values, which on a fast GPU take longer than moving them.
 
 mod fixed_point;
 mod philox;
@@ -119,7 +119,7 @@ pub(crate) struct Random {
     pub layout: Layout,
 }
 
-/// The number of words.
+/// The number of different words.
 const WORDS: f64 = (1u64 << 32) as f64;
 
 /// The values that a word becomes, as the scalars of a call say it.
@@ -274,7 +274,7 @@ pub(crate) struct Dropout {
 }
 
 impl Dropout {
-    /// The scalars of a call: values stay, multiplied by `scale`, whose word is at least `least`.
+    /// The scalars of a call: values whose word is at least `least` are kept, multiplied by `scale`.
     pub(crate) fn scalars(stream: Stream, scale: f32, least: u32) -> [u32; 5] {
         let [seed_low, seed_high, element] = stream.words();
         [seed_low, seed_high, element, scale.to_bits(), least]

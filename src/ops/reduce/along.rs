@@ -78,8 +78,8 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
     let (op, result_type) = (reduce.op(), reduce.result());
     check_axis(op, x, axis)?;
     let result = one_a_line(op, x, axis)?;
-    // Lines without values are as many as the extents say: refuse an oversized result before building their large
-    // work lists.
+    // Extents may say any number of lines without values: refuse an oversized result before building its large work
+    // list.
     check_size(op, &result, result_type, binding)?;
     let work = x.total().max(result.total()) as u64;
     let plan = Plan::new(op, x, axis, Some(&result), false)?;
@@ -97,7 +97,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
         strided: Param::U32(u32::from(strided)),
         entries: Param::U32(entries),
     };
-    // Halves that share a word belong to different invocations, so the results are rounded when all are complete.
+    // Different invocations write the halves of a word, so results are rounded by another dispatch.
     let rounds = result_type == DType::F16;
     let mut scratch = Vec::new();
     if let Some(long) = &plan.long {

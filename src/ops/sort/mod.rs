@@ -1,8 +1,8 @@
 //! Sorts lines (the values along an axis), and finds the places of their values in sorted order.
 //!
-//! Cost: lines of up to 2,048 values are read and written once, and sorted in workgroup memory, in one dispatch for each
-//! of six classes of lengths. Blocks of longer lines are then merged in pairs, one dispatch for each doubling; only
-//! lines that have blocks to merge take part.
+//! Cost: lines of up to 2,048 values are read and written once, and sorted in workgroup memory, in one dispatch for
+//! each of six classes of lengths. Longer lines are sorted in blocks of 2,048 values, which are then merged in pairs,
+//! in one dispatch for each doubling; only lines that have blocks to merge take part.
 
 mod plan;
 mod quantile;

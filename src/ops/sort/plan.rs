@@ -10,7 +10,8 @@ use std::sync::Arc;
 /// Values that a workgroup sorts. Longer lines are cut into blocks of as many.
 pub(super) const BLOCK: usize = 2048;
 pub(super) const CUT: Constants = constants![BLOCK];
-/// The longest lines of each class. A network's stages depend on it, so more classes are less work in more dispatches.
+/// The longest lines of each class. It determines the stages of the network, so more classes mean less work in more
+/// dispatches.
 const CAPACITIES: [usize; 6] = [8, 32, 128, 512, 1024, BLOCK];
 /// The largest number of merges of a line with less than 2³² values, plus one.
 const MERGES: usize = 22;

@@ -74,7 +74,7 @@ impl Cut {
         step: 1,
     };
 
-    /// Without a start or an end, the cut begins or ends at that end of the axis which the step's sign says.
+    /// Without a start or an end, the cut begins or ends at an end of the axis: which one follows from the step's sign.
     pub(crate) fn new((start, end, step): (Option<i64>, Option<i64>, i64)) -> Cut {
         let (first, last) = match step > 0 {
             true => (0, i64::MAX),
@@ -87,7 +87,7 @@ impl Cut {
         }
     }
 
-    /// The index of a place along an axis of n values, or one beyond an end.
+    /// The index of a place along an axis of n values, moved to just beyond an end if it is outside.
     fn index(self, place: i64, n: i64) -> i64 {
         let (least, most) = if self.step > 0 { (0, n) } else { (-1, n - 1) };
         let from_end = if place < 0 { n } else { 0 };
@@ -120,7 +120,7 @@ impl Cut {
         self.start.clamp(-most, most) as u32
     }
 
-    /// The step as kernels get it. From a step that does not fit, there is at most one value.
+    /// The step as kernels get it. A step that does not fit takes at most one value.
     pub(super) fn step_on_gpu(self) -> u32 {
         let most = i64::from(i32::MAX);
         self.step.clamp(-most, most) as u32
