@@ -18,7 +18,8 @@ impl<T: Real> Tensor<T> {
     /// values; sums of whole numbers are exact while Σ|x_j| is below 2²⁴. The CPU sums in f64. A GPU may flush
     /// subnormal values to 0, and if the sum of a run of consecutive values overflows `f32`, results from there on are
     /// infinite or NaN. Does not respect equivalence: the last sum is repeated at trailing zeros. Cost: values read
-    /// once and written once; lines of more than 4,096 values are read twice.
+    /// once and written once; lines of more than 4,096 values are read twice. Along an axis other than the last one,
+    /// shorter lines are read once more, mostly from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};

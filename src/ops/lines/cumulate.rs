@@ -1,6 +1,7 @@
 //! Cumulative sums, products, maxima and minima along an axis: each result combines the values up to its own.
 //!
-//! Cost: the values read once and written once. Lines that are cut into tiles are read twice, in three dispatches.
+//! Cost: the values read once and written once; strided lines are read once more, from a cache. Lines that are cut into
+//! tiles are read twice from memory, in three dispatches.
 
 use rayon::prelude::*;
 
