@@ -31,7 +31,6 @@ const QUADS = STREAM_TILE / (4u * WG);
 #include "$(file)"
 #endfor
 #if OWN
-// The application's expression.
 #generate "own"
 #endif
 fn value(x: V, s: V, t: V) -> V {

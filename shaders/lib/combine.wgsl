@@ -24,7 +24,6 @@ const OVERLAP = false;
 alias V = $(COMPUTED);
 alias R = $(RESULT);
 #if OWN
-// The application's expression.
 #generate "own"
 #endif
 #if THREE

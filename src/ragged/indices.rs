@@ -37,7 +37,7 @@ impl Indices {
     /// Uses the rows of a batch as lists. Copies neither the indices nor the offsets.
     ///
     /// # Errors
-    /// [`Error::Rank`] unless the rank is 1.
+    /// [`Error::Rank`](crate::Error::Rank) unless the rank is 1.
     pub fn new(lists: Ragged<u32>) -> Result<Indices> {
         let (layout, values) = lists.into_parts();
         layout.check_rank("indices", 1)?;

@@ -48,8 +48,9 @@ impl Paired<'_, f32> {
     /// Rank 1. Cost: one transform per kernel.
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) unless both batches have rank 1; [`SizeOverflow`](Error::SizeOverflow),
-    /// [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`Rank`](crate::Error::Rank) unless both batches have rank 1; [`SizeOverflow`](crate::Error::SizeOverflow),
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn conv_plan(&self) -> Result<ConvPlan> {
         let (signals, kernels) = self.layouts();
         let device = &self.left.device;
@@ -76,7 +77,7 @@ impl ConvPlan {
     /// that for a kernel in parts.
     ///
     /// # Errors
-    /// [`BatchSize`](Error::BatchSize) unless there are as many signals as in the plan, and those of
+    /// [`BatchSize`](crate::Error::BatchSize) unless there are as many signals as in the plan, and those of
     /// [`conv`](Tensor::conv).
     pub fn conv(&self, signals: &Tensor<f32>) -> Result<Tensor<f32>> {
         self.apply(signals, Mode::Full)

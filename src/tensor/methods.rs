@@ -42,7 +42,7 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn copy(&self) -> Result<Tensor<T>> {
         self.map_by(Kind::Copy, &[])
     }
@@ -69,8 +69,9 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Argument`](Error::Argument) for an axis that is not below the rank; those of [`add`](Tensor::add), and also
-    /// [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit.
+    /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank; those of [`add`](Tensor::add), and
+    /// also
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) for an extent that does not fit.
     pub fn concat(&self, other: &Tensor<T>, axis: usize) -> Result<Tensor<T>> {
         self.zip("concat", other)?.concat(axis)
     }
@@ -134,7 +135,8 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`add`](Tensor::add), and also [`SizeOverflow`](Error::SizeOverflow) for an extent that does not fit.
+    /// Those of [`add`](Tensor::add), and also [`SizeOverflow`](crate::Error::SizeOverflow) for an extent that does not
+    /// fit.
     pub fn block_diag(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.zip("block_diag", other)?.block_diag()
     }
@@ -160,9 +162,11 @@ impl<T: Number> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`BatchSize`](Error::BatchSize), [`Rank`](Error::Rank), [`DeviceMismatch`](Error::DeviceMismatch),
-    /// [`SizeOverflow`](Error::SizeOverflow) with the element whose result does not fit,
-    /// [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit,
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn add<'a>(&self, other: impl Into<Spread<'a, T>>) -> Result<Tensor<T>> {
         of_two("add", self.into(), other.into())
     }
@@ -225,7 +229,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn neg(&self) -> Result<Tensor<T>> {
         self.map_by(Kind::Neg, &[])
     }
@@ -243,7 +247,7 @@ impl<T: Factor> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn scale(&self, factor: T) -> Result<Tensor<T>> {
         self.map_by(Kind::Scale, &[word(factor)])
     }

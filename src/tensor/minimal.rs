@@ -25,7 +25,8 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub async fn minimal_shape(&self) -> Result<Layout> {
         self.layout_of(self.reduce(Reduction::Box)?.download().await?)
     }
@@ -90,7 +91,7 @@ impl<T: Real> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](Error::Rank) for ranks other than 1; those of [`minimal_shape`](Self::minimal_shape).
+    /// [`Rank`](crate::Error::Rank) for ranks other than 1; those of [`minimal_shape`](Self::minimal_shape).
     pub async fn degree(&self) -> Result<Vec<Option<usize>>> {
         self.layout.check_rank("degree", 1)?;
         degrees(self.minimal_shape().await)

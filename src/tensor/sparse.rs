@@ -72,7 +72,7 @@ impl<T: Scalar> BsrTensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] with the first element that has another number of values.
+    /// [`Error::Length`](crate::Error::Length) with the first element that has another number of values.
     pub fn new(topology: &Topology, values: Tensor<T>) -> Result<BsrTensor<T>> {
         let expected = std::iter::repeat(topology.set());
         values.layout.check_lengths("bsr", expected)?;
@@ -119,7 +119,7 @@ impl<T: Scalar> BsrTensor<T> {
     /// Copies the stored matrices to the host.
     ///
     /// # Errors
-    /// [`DeviceLost`](Error::DeviceLost), [`OutOfMemory`](Error::OutOfMemory).
+    /// [`DeviceLost`](crate::Error::DeviceLost), [`OutOfMemory`](crate::Error::OutOfMemory).
     pub async fn download(&self) -> Result<Bsr<T>> {
         let values = self.values.download().await?.into_parts().1;
         Bsr::from_sets(&self.topology, self.len(), values)

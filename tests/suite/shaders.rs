@@ -44,7 +44,7 @@ const STORAGE_BUFFERS: usize = 8;
 const PARAMETERS: u32 = 128;
 /// The maximum number of variants, so that all can be compiled and reviewed. Many of them are tiles of cooperative
 /// matrices.
-const KERNELS: usize = 1050;
+const KERNELS: usize = 1200;
 /// Of these, the variants of transforms and of convolutions by transforms.
 const ENGINE: usize = 64;
 
@@ -58,6 +58,9 @@ const SHARED_FILES: &[(&str, &str)] = &[
     ("reduce_pair_tiles", "reduce"),
     ("reduce_lines_parts", "reduce_lines"),
     ("lines_parts", "lines"),
+    ("uniform", "random"),
+    ("normal", "random"),
+    ("dropout", "random"),
     ("bsr_sampled", "bsr_matmul"),
     ("bsr_matrix_sampled", "bsr_matrix"),
 ];
