@@ -45,7 +45,7 @@ pub const GOLDEN: &[Golden] = &[
     ),
     (
         r#"{"op": "normalize", "args": [[[3,4],[0]]], "options": {"dtype": "f16"}}"#,
-        "[[0.60009765625,0.7998046875],[0]]",
+        "[[0.60009766,0.7998047],[0]]",
     ),
     (
         r#"{"op": "group_norm", "args": [[[1,3,5,9]]], "options": {"groups": 2, "eps": 0}}"#,

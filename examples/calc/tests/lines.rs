@@ -31,12 +31,12 @@ pub const REFUSED: &[Refused] = &[
         None,
     ),
     (
-        r#"{"op": "sum", "args": [[]], "options": {"dtype": "f16"}}"#,
+        r#"{"op": "cumsum", "args": [[]], "options": {"dtype": "f16"}}"#,
         "bad_request",
         None,
     ),
     (
-        r#"{"op": "sum", "args": [[]], "options": {"dtype": "c32"}}"#,
+        r#"{"op": "cumsum", "args": [[]], "options": {"dtype": "c32"}}"#,
         "bad_request",
         None,
     ),

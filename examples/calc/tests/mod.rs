@@ -179,9 +179,9 @@ fn what_is_wrong_is_named() {
 
 #[test]
 fn an_unknown_option_is_named_with_those_there_are() {
-    let line = br#"{"op": "sum", "args": [[]], "options": {"axis": 1}}"#;
+    let line = br#"{"op": "sum", "args": [[]], "options": {"window": 1}}"#;
     let answer = &run(Choice::Cpu, line)[0];
-    let message = "sum: unknown option \"axis\": expected dtype, rank";
+    let message = "sum: unknown option \"window\": expected dtype, rank, axis";
     assert_eq!(answer["error"]["message"], message);
     // The requested operation comes first, whatever name the library reports.
     for (line, message) in [
@@ -428,6 +428,9 @@ fn the_table_is_whole() {
             ("targets", json!([])),
             ("ranges", json!([[null, null, -1]])),
             ("hop", json!(1)),
+            ("k", json!(0)),
+            ("labels", json!([])),
+            ("q", json!(0.5)),
         ] {
             if operation.options.contains(&option) {
                 line["options"][option] = value;
@@ -436,6 +439,10 @@ fn the_table_is_whole() {
         // Vectors have no slices, and no diagonal.
         if ["unstack", "eye"].contains(&name) {
             line["options"]["rank"] = json!(2);
+        }
+        // Masks are u32.
+        if ["any", "all"].contains(&name) {
+            line["options"]["dtype"] = json!("u32");
         }
         let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
         assert!(answer.get("ok").is_some(), "{line}\n{answer}");
