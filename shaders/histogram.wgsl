@@ -1,10 +1,10 @@
 // Counts of the values of each element by bins: bin i has those from edge i to before edge i + 1, and the last bin also
 // those that equal the last edge. Other values, and NaN, are in no bin.
 //
-// Values and edges are compared by integer keys of the same order, so that no compiler's rounding, flushing or
-// assumptions about NaN can change a count. `edges` has the keys of the least value of each bin. If bins are equally
-// wide (p.margin is below 1), the place of a value among them, computed in floats, is wrong by less than p.margin, and only
-// a value that is nearer than that to an edge is compared with it. Otherwise its bin is searched.
+// Where bins are equally wide, the place of a value among them is computed in floats, with an error below p.margin. The
+// bin of a value that is farther than that from every edge is certain. All other values (all values, if the margin is
+// 1) are compared with edges by integer keys of the same order, so that no rounding, flushing or assumption about NaN
+// can change a count. `edges` has the keys of the least value of each bin.
 //
 // An item is [first element, number of elements, first value, end of the values], for a workgroup. The values of these
 // elements are consecutive. With CUT they are a part of one element, whose counts begin with zeros.
@@ -27,17 +27,20 @@ const PER_WORD = 2u;
 #else
 const PER_WORD = 1u;
 #endif
-// Values of a quad of words.
-const PER = 4u * PER_WORD;
+// No bin.
+const NONE = 0xffffffffu;
+// 1.5 · 2²³: added to a float, it leaves the nearest integer in the low bits.
+const SHIFT = 12582912.0;
 
 var<workgroup> sh_counts: array<atomic<u32>, COUNTERS>;
 
-// The bits of value k of a quad.
-fn bits_of(quad: vec4<u32>, k: u32) -> u32 {
+// The bits of four consecutive values of a quad of words: the only ones, or a half of them.
+fn four_of(quad: vec4<u32>, half: u32) -> vec4<u32> {
 #if F16
-    return (quad[k / 2u] >> (16u * (k % 2u))) & 0xffffu;
+    let words = select(quad.xy, quad.zw, half == 1u);
+    return vec4(words.x & 0xffffu, words.x >> 16u, words.y & 0xffffu, words.y >> 16u);
 #else
-    return quad[k];
+    return quad;
 #endif
 }
 
@@ -61,58 +64,61 @@ fn key_of(bits: u32) -> u32 {
 }
 
 // How far a value is above the first edge.
-fn distance_of(bits: u32, key: u32) -> f32 {
+fn distance_of(bits: u32) -> f32 {
 #if F32
     return bitcast<f32>(bits) - bitcast<f32>(p.first_edge);
 #else
 #if F16
     return unpack2x16float(bits).x - bitcast<f32>(p.first_edge);
 #else
-    return f32(key - p.lowest);
+    return f32(key_of(bits) - p.lowest);
 #endif
 #endif
 }
 
-// The last bin whose values begin at or below this one.
-fn searched(key: u32) -> u32 {
-    var bin = 0u;
-    var high = p.bins;
-    while high - bin > 1u {
-        let middle = (bin + high) / 2u;
-        if edges[middle] <= key {
-            bin = middle;
+// The bin of a value that is between `near` − 1 and `near` + 1 unless the margin is 1.
+fn compared(bits: u32, near: u32) -> u32 {
+    let key = key_of(bits);
+    var bin = NONE;
+    if key - p.lowest <= p.span {
+        if bitcast<f32>(p.margin) < 1.0 {
+            let last = min(near, p.bins - 1u);
+            bin = last - select(0u, 1u, key < edges[last]);
         } else {
-            high = middle;
+            // The last bin whose values begin at or below this one.
+            bin = 0u;
+            var high = p.bins;
+            while high - bin > 1u {
+                let middle = (bin + high) / 2u;
+                if edges[middle] <= key {
+                    bin = middle;
+                } else {
+                    high = middle;
+                }
+            }
         }
     }
     return bin;
 }
 
-fn bin_of(bits: u32, key: u32) -> u32 {
-    let margin = bitcast<f32>(p.margin);
-    var bin = 0u;
-    if margin < 1.0 {
-        let place = distance_of(bits, key) * bitcast<f32>(p.per_unit);
-        let near = min(u32(place + 0.5), p.bins - 1u);
-        bin = min(u32(place), p.bins - 1u);
-        if abs(place - f32(near)) <= margin {
-            bin = near - select(0u, 1u, key < edges[near]);
-        }
-    } else {
-        bin = searched(key);
-    }
-    return bin;
-}
-
-// Adds `times` to a counter, which is one of its copies in workgroup memory.
-fn add(counter: u32, times: u32, held: bool) {
-    if times > 0u {
-        if held {
-            atomicAdd(&sh_counts[counter], times);
-        } else {
-            atomicAdd(&counts[counter], times);
+// The bins of four values; p.bins or more if a value is in none.
+fn bins_of(four: vec4<u32>) -> vec4<u32> {
+    let distances = vec4(distance_of(four.x), distance_of(four.y), distance_of(four.z), distance_of(four.w));
+    let places = distances * bitcast<f32>(p.per_unit);
+    let shifted = places + SHIFT;
+    let near = bitcast<vec4<u32>>(shifted) - bitcast<u32>(SHIFT);
+    // Negative if a value is below the edge that it is nearest to. If a compiler drops SHIFT here, nothing is certain.
+    let rest = places - (shifted - SHIFT);
+    var bins = near - select(vec4(0u), vec4(1u), rest < vec4(0.0));
+    let certain = abs(rest) > vec4(bitcast<f32>(p.margin));
+    if !all(certain) {
+        for (var k = 0u; k < 4u; k += 1u) {
+            if !certain[k] {
+                bins[k] = compared(four[k], near[k]);
+            }
         }
     }
+    return bins;
 }
 
 // The last of the item's elements that begins at or before value v.
@@ -148,42 +154,60 @@ fn place_of(item: vec4<u32>, elements: u32, v: u32) -> u32 {
     let copies = (1u << log) - 1u;
     // Where the counter of bin 0 of the item's first element is.
     let base = select(first_counter, lid & copies, held);
-    // Equal values often follow each other: they are added at once.
+    // A counter in storage, and how often it was met: equal values often follow each other.
     var counter = base;
     var times = 0u;
     // All places are counted from the beginning of the buffer, in values.
     let begin = p.x_base + item.z;
     let end = p.x_base + item.w;
-    for (var q = begin / PER + lid; q < (end + PER - 1u) / PER; q += WG) {
+    // Of the element that has the last value: where its counters and the values of the next element begin.
+    var e = 0u;
+    var its = base;
+    var next = select(end, begin, elements > 1u);
+    let quads = (end + 4u * PER_WORD - 1u) / (4u * PER_WORD);
+    for (var q = begin / (4u * PER_WORD) + lid; q < quads; q += WG) {
         let quad = x[q];
-        var e = 0u;
-        var next = end;
-        if elements > 1u {
-            e = place_of(item, elements, max(q * PER, begin) - p.x_base);
-            next = p.x_base + x_meta[item.x + e + 1u];
-        }
-        for (var k = 0u; k < PER; k += 1u) {
-            let v = q * PER + k;
-            let bits = bits_of(quad, k);
-            let key = key_of(bits);
-            if v >= begin && v < end {
-                while v >= next {
-                    e += 1u;
-                    next = p.x_base + x_meta[item.x + e + 1u];
-                }
-                if key - p.lowest <= p.span {
-                    let its = base + ((e * p.bins + bin_of(bits, key)) << log);
-                    if its != counter {
-                        add(counter, times, held);
-                        counter = its;
-                        times = 0u;
+        for (var half = 0u; half < PER_WORD; half += 1u) {
+            let first = 4u * (q * PER_WORD + half);
+            if max(first, begin) >= next && first < end {
+                e = place_of(item, elements, max(first, begin) - p.x_base);
+                its = base + ((e * p.bins) << log);
+                next = p.x_base + x_meta[item.x + e + 1u];
+            }
+            let inside = first >= begin && first + 4u <= min(next, end);
+            let bins = bins_of(four_of(quad, half));
+            for (var k = 0u; k < 4u; k += 1u) {
+                var counts_here = bins[k] < p.bins;
+                if !inside {
+                    let v = first + k;
+                    counts_here = counts_here && v >= begin && v < end;
+                    while counts_here && v >= next {
+                        e += 1u;
+                        its = base + ((e * p.bins) << log);
+                        next = p.x_base + x_meta[item.x + e + 1u];
                     }
-                    times += 1u;
+                }
+                if counts_here {
+                    let slot = its + (bins[k] << log);
+                    if held {
+                        atomicAdd(&sh_counts[slot], 1u);
+                    } else {
+                        if slot != counter {
+                            if times > 0u {
+                                atomicAdd(&counts[counter], times);
+                            }
+                            counter = slot;
+                            times = 0u;
+                        }
+                        times += 1u;
+                    }
                 }
             }
         }
     }
-    add(counter, times, held);
+    if times > 0u {
+        atomicAdd(&counts[counter], times);
+    }
     workgroupBarrier();
 
     if held {

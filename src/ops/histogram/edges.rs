@@ -62,6 +62,14 @@ impl Bins {
         }
     }
 
+    /// Bytes besides the enumeration itself.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Bins::Equal { .. } => 0,
+            Bins::Between(edges) => size_of_val(&edges[..]),
+        }
+    }
+
     pub(super) fn number(&self) -> usize {
         match self {
             Bins::Equal { number, .. } => *number,
@@ -108,7 +116,7 @@ const PER_UNIT: std::ops::Range<f64> = 1e-30..1e30;
 pub(super) trait Binned: Ordered {
     /// The zero with the lower key.
     const LEAST_ZERO: Self;
-    /// Relative error of an edge that was rounded, with some slack.
+    /// Relative error of an edge that was rounded, and of a distance if a compiler multiplies before it subtracts.
     const ROUNDED: f64;
     /// Absolute error of a distance from the first edge where a GPU drops subnormal numbers.
     const FLUSHED: f64;
@@ -127,7 +135,7 @@ pub(super) trait Binned: Ordered {
 
 impl Binned for f32 {
     const LEAST_ZERO: f32 = -0.0;
-    const ROUNDED: f64 = 1.0 / (1 << 23) as f64;
+    const ROUNDED: f64 = 1.0 / (1 << 22) as f64;
     // Of the value, the first edge and their difference.
     const FLUSHED: f64 = 4.0 * f32::MIN_POSITIVE as f64;
 
@@ -182,7 +190,7 @@ macro_rules! integers {
                 x.ceil() as $t
             }
             fn above(self, _: f32, lowest: u32) -> f32 {
-                (self.unsigned_key() - lowest) as f32
+                self.unsigned_key().wrapping_sub(lowest) as f32
             }
         }
     )*};
@@ -253,15 +261,33 @@ impl Edges {
         })
     }
 
-    /// The bin of a value between the first and the last edge, which has this key.
-    pub(super) fn bin<T: Binned>(&self, x: T, key: u32) -> usize {
-        let keys = self.keys.data();
-        if self.margin == 1.0 {
-            return keys.partition_point(|&least| least <= key) - 1;
-        }
+    /// Whether the bins of some values are certain by their places.
+    pub(super) fn have_places(&self) -> bool {
+        self.margin < 1.0
+    }
+
+    /// The edge that a value is nearest to, and its distance from there in bins. The value is in a certain bin, or in
+    /// none, if the distance exceeds the margin.
+    pub(super) fn near<T: Binned>(&self, x: T) -> (u32, f32) {
+        // Leaves the nearest integer in the low bits.
+        const SHIFT: f32 = 1.5 * (1 << 23) as f32;
         let place = x.above(self.first, self.lowest) * self.per_unit;
-        let near = ((place + 0.5) as usize).min(keys.len() - 1);
-        near - usize::from(key < keys[near])
+        let shifted = place + SHIFT;
+        let near = shifted.to_bits().wrapping_sub(SHIFT.to_bits());
+        (near, place - (shifted - SHIFT))
+    }
+
+    /// The bin of any value, by comparisons: that of the edge `near`, if there are places, or the one before.
+    pub(super) fn compared<T: Binned>(&self, x: T, near: u32) -> Option<usize> {
+        let (keys, key) = (self.keys.data(), x.unsigned_key());
+        if key.wrapping_sub(self.lowest) > self.span {
+            return None;
+        }
+        if !self.have_places() {
+            return Some(keys.partition_point(|&least| least <= key) - 1);
+        }
+        let near = (near as usize).min(keys.len() - 1);
+        Some(near - usize::from(key < keys[near]))
     }
 }
 
@@ -284,34 +310,31 @@ mod tests {
         let keys = edges.keys.data();
         assert_eq!(keys.len(), number);
         assert!(keys.is_sorted());
-        let around = keys
-            .iter()
-            .flat_map(|&key| key.saturating_sub(2)..=key.saturating_add(2));
-        for key in around.filter(|key| key.wrapping_sub(edges.lowest) <= edges.span) {
+        let around = |key: u32| key.saturating_sub(2)..=key.saturating_add(2);
+        let last = edges.lowest + edges.span;
+        let ends = [0, 1 << 31, u32::MAX, last];
+        for key in keys.iter().copied().chain(ends).flat_map(around) {
             let x = T::of_key((key ^ 1 << 31) as i32);
-            let bin = keys.partition_point(|&least| least <= key) - 1;
-            assert_eq!(
-                edges.bin(x, key),
-                bin,
-                "{x} in {number} bins of {lo}..={hi}"
-            );
-            if edges.margin < 1.0 {
-                // What the shader does.
-                let place = x.above(edges.first, edges.lowest) * edges.per_unit;
-                let near = ((place + 0.5) as usize).min(number - 1);
-                let certain = (place - near as f32).abs() > edges.margin;
-                assert!(
-                    !certain || place as usize == bin,
-                    "{x} in {number} bins of {lo}..={hi}"
-                );
+            if x.unsigned_key() != key {
+                // Not a value of 16 bits, or NaN.
+                continue;
             }
+            let inside = key >= edges.lowest && key <= last;
+            let bin = inside.then(|| keys.partition_point(|&least| least <= key) - 1);
+            let (near, rest) = edges.near(x);
+            let what = format!("{x} in {number} bins of {lo}..={hi}");
+            if rest.abs() > edges.margin {
+                let certain = near.wrapping_sub((rest < 0.0).into()) as usize;
+                assert_eq!((certain < number).then_some(certain), bin, "{what}");
+            }
+            assert_eq!(edges.compared(x, near), bin, "{what}");
         }
         edges
     }
 
     #[test]
     fn places_are_right_or_compared() {
-        for number in [1, 2, 3, 7, 10, 64, 100, 255, 256, 1000, 4096, 100_000] {
+        for number in [1, 2, 3, 7, 10, 64, 100, 255, 256, 1000, 4096, 20_000] {
             let margin = |edges: Edges| edges.margin;
             assert!(margin(check(number, 0.0f32, 1.0)) < 0.1);
             assert!(margin(check(number, -3.0f32, 5.5)) < 0.2);

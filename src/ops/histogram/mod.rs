@@ -88,6 +88,8 @@ impl Histogram {
         ));
         let dtype = self.dtype;
         let twin = CpuKernel::new(move |args| twin::run(dtype, &edges, args));
+        // The plan's key has the edges, too.
+        let twin = twin.holding(self.bins.bytes());
         let gpu = (dispatches, Vec::new());
         Ok(Launch::of(op, DType::U32, counts, gpu, work, twin))
     }

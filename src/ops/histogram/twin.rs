@@ -65,12 +65,30 @@ fn each<T: Binned>(edges: &Edges, args: &mut CpuArgs<'_>) -> Result<()> {
         })
 }
 
+/// Values whose places are computed at once, by vector instructions.
+const BLOCK: usize = 64;
+
 fn count<T: Binned>(edges: &Edges, x: &[T], counts: &mut [u32]) {
     counts.fill(0);
-    for &x in x {
-        let key = x.unsigned_key();
-        if key.wrapping_sub(edges.lowest) <= edges.span {
-            counts[edges.bin(x, key)] += 1;
+    if !edges.have_places() {
+        for bin in x.iter().filter_map(|&x| edges.compared(x, 0)) {
+            counts[bin] += 1;
+        }
+        return;
+    }
+    let mut places = [(0, 0.0); BLOCK];
+    for x in x.chunks(BLOCK) {
+        for (place, &x) in places.iter_mut().zip(x) {
+            *place = edges.near(x);
+        }
+        for (&(near, rest), &x) in places.iter().zip(x) {
+            let bin = match rest.abs() > edges.margin {
+                true => Some(near.wrapping_sub((rest < 0.0).into()) as usize),
+                false => edges.compared(x, near),
+            };
+            if let Some(count) = bin.and_then(|bin| counts.get_mut(bin)) {
+                *count += 1;
+            }
         }
     }
 }
