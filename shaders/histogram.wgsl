@@ -112,11 +112,12 @@ fn bins_of(four: vec4<u32>) -> vec4<u32> {
     var bins = near - select(vec4(0u), vec4(1u), rest < vec4(0.0));
     let certain = abs(rest) > vec4(bitcast<f32>(p.margin));
     if !all(certain) {
-        for (var k = 0u; k < 4u; k += 1u) {
-            if !certain[k] {
-                bins[k] = compared(four[k], near[k]);
-            }
+## Components have names, because drivers keep vectors with variable indices in memory.
+#for k in x, y, z, w
+        if !certain.$(k) {
+            bins.$(k) = compared(four.$(k), near.$(k));
         }
+#endfor
     }
     return bins;
 }
@@ -165,8 +166,15 @@ fn place_of(item: vec4<u32>, elements: u32, v: u32) -> u32 {
     var its = base;
     var next = select(end, begin, elements > 1u);
     let quads = (end + 4u * PER_WORD - 1u) / (4u * PER_WORD);
-    for (var q = begin / (4u * PER_WORD) + lid; q < quads; q += WG) {
-        let quad = x[q];
+    let last_quad = max(quads, 1u) - 1u;
+    let first_quad = begin / (4u * PER_WORD) + lid;
+    // Two later quads are on their way while one is counted.
+    var quad_next = x[min(first_quad, last_quad)];
+    var quad_later = x[min(first_quad + WG, last_quad)];
+    for (var q = first_quad; q < quads; q += WG) {
+        let quad = quad_next;
+        quad_next = quad_later;
+        quad_later = x[min(q + 2u * WG, last_quad)];
         for (var half = 0u; half < PER_WORD; half += 1u) {
             let first = 4u * (q * PER_WORD + half);
             if max(first, begin) >= next && first < end {
@@ -176,33 +184,41 @@ fn place_of(item: vec4<u32>, elements: u32, v: u32) -> u32 {
             }
             let inside = first >= begin && first + 4u <= min(next, end);
             let bins = bins_of(four_of(quad, half));
-            for (var k = 0u; k < 4u; k += 1u) {
-                var counts_here = bins[k] < p.bins;
+            if inside && held {
+#for k in x, y, z, w
+                if bins.$(k) < p.bins {
+                    atomicAdd(&sh_counts[its + (bins.$(k) << log)], 1u);
+                }
+#endfor
+                continue;
+            }
+#for component k in x 0, y 1, z 2, w 3
+            if bins.$(component) < p.bins {
+                let v = first + $(k)u;
+                var counted = true;
                 if !inside {
-                    let v = first + k;
-                    counts_here = counts_here && v >= begin && v < end;
-                    while counts_here && v >= next {
+                    counted = v >= begin && v < end;
+                    while counted && v >= next {
                         e += 1u;
                         its = base + ((e * p.bins) << log);
                         next = p.x_base + x_meta[item.x + e + 1u];
                     }
                 }
-                if counts_here {
-                    let slot = its + (bins[k] << log);
-                    if held {
-                        atomicAdd(&sh_counts[slot], 1u);
-                    } else {
-                        if slot != counter {
-                            if times > 0u {
-                                atomicAdd(&counts[counter], times);
-                            }
-                            counter = slot;
-                            times = 0u;
+                let slot = its + (bins.$(component) << log);
+                if counted && held {
+                    atomicAdd(&sh_counts[slot], 1u);
+                } else if counted {
+                    if slot != counter {
+                        if times > 0u {
+                            atomicAdd(&counts[counter], times);
                         }
-                        times += 1u;
+                        counter = slot;
+                        times = 0u;
                     }
+                    times += 1u;
                 }
             }
+#endfor
         }
     }
     if times > 0u {

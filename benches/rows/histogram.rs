@@ -24,33 +24,33 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     };
     row(
         bench,
-        job("histogram/ragged", 80.0, equal(64)),
+        job("histogram/ragged", 40.0, equal(64)),
         ragged,
         uniform,
     )?;
-    row(bench, job("histogram/one", 80.0, equal(256)), one, uniform)?;
+    row(bench, job("histogram/one", 60.0, equal(256)), one, uniform)?;
     row(
         bench,
-        job("histogram/one-bin", 80.0, equal(256)),
+        job("histogram/one-bin", 60.0, equal(256)),
         one,
         |_| 0.3,
     )?;
     row(
         bench,
-        job("histogram/small", 30.0, equal(16)),
+        job("histogram/small", 20.0, equal(16)),
         small,
         uniform,
     )?;
     row(
         bench,
-        job("histogram/many-bins", 20.0, equal(1 << 16)),
+        job("histogram/many-bins", 6.0, equal(1 << 16)),
         one,
         uniform,
     )?;
     let edges = (0..=64).map(|i| (i as f32 / 64.0).powi(2)).collect();
     let job = Job {
         name: "histogram/edges",
-        target: 30.0,
+        target: 20.0,
         edges,
         equal: false,
     };
