@@ -107,8 +107,9 @@ fn bins_of(four: vec4<u32>) -> vec4<u32> {
     let places = distances * bitcast<f32>(p.per_unit);
     let shifted = places + SHIFT;
     let near = bitcast<vec4<u32>>(shifted) - bitcast<u32>(SHIFT);
-    // Negative if a value is below the edge that it is nearest to. If a compiler drops SHIFT here, nothing is certain.
-    let rest = places - (shifted - SHIFT);
+    // Negative if a value is below the edge that it is nearest to. Bits that no compiler knows, because some would drop
+    // SHIFT otherwise: then nothing would be certain.
+    let rest = places - (bitcast<vec4<f32>>(bitcast<vec4<u32>>(shifted) & vec4(p.ones)) - SHIFT);
     var bins = near - select(vec4(0u), vec4(1u), rest < vec4(0.0));
     let certain = abs(rest) > vec4(bitcast<f32>(p.margin));
     if !all(certain) {

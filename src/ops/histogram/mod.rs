@@ -23,7 +23,7 @@ slots! {
 }
 
 params! {
-    struct Params { x_base, bins, lowest, span, first_edge, per_unit, margin }
+    struct Params { x_base, bins, lowest, span, first_edge, per_unit, margin, ones }
 }
 
 pub(crate) static KERNEL: Kernel = Kernel {
@@ -82,6 +82,8 @@ impl Histogram {
                 first_edge: number(edges.first.to_bits()),
                 per_unit: number(edges.per_unit.to_bits()),
                 margin: number(edges.margin.to_bits()),
+                // Bits that no compiler knows.
+                ones: number(u32::MAX),
             },
             items.groups,
             work,
