@@ -16,6 +16,7 @@ mod created;
 mod eval;
 mod fft;
 mod frames;
+mod histogram;
 mod indexing;
 mod kron;
 mod layout;
@@ -48,6 +49,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     created::rows(bench)?;
     fft::rows(bench)?;
     frames::rows(bench)?;
+    histogram::rows(bench)?;
     kron::rows(bench)?;
     indexing::rows(bench)?;
     layout::rows(bench)?;

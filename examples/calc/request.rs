@@ -236,7 +236,12 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "range",
-        "[start, end]: the elements from start to before end",
+        "[start, end]: the elements from start to before end; for histogram the ends of the bins, both included",
+    ),
+    ("bins", "the number of bins"),
+    (
+        "edges",
+        "[number, ..]: the edges of the bins, increasing, instead of bins and range",
     ),
 ];
 
@@ -360,6 +365,33 @@ impl Options {
             Some(&[start, end]) => Ok(start..end),
             _ => Err(unexpected("range", "[start, end]", value)),
         }
+    }
+
+    /// Whether the option is given.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// A list of numbers of the values' type, if the option is given.
+    pub fn list<T: Number>(&self, name: &str) -> Result<Option<Vec<T>>> {
+        let Some(value) = self.0.get(name) else {
+            return Ok(None);
+        };
+        let items = value.as_array();
+        let items = items.ok_or_else(|| unexpected(name, "an array of numbers", value))?;
+        let numbers = items
+            .iter()
+            .map(T::read)
+            .collect::<core::result::Result<_, _>>();
+        let named = |wrong| Failure::request(format!("{name}: {wrong}"));
+        numbers.map(Some).map_err(named)
+    }
+
+    /// The two ends of a range of numbers.
+    pub fn ends<T: Number>(&self) -> Result<[T; 2]> {
+        let value = self.required("range")?;
+        let ends = self.list("range")?.unwrap_or_default();
+        <[T; 2]>::try_from(ends).map_err(|_| unexpected("range", "[low, high]", value))
     }
 
     pub fn lengths(&self) -> Result<Vec<usize>> {

@@ -135,6 +135,27 @@ fn each<T: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> T + Sync) {
     par_map(x, bytemuck::cast_slice_mut(args.outputs[0].words), f);
 }
 
+/// Fills a buffer with these two words in turn.
+fn filled(words: usize, y: Slot, [scalar, second]: [Param; 2]) -> Dispatch {
+    Dispatch::new(
+        (&FILL, FILL.variant(DType::U32, &["FILL"])),
+        FillSlots { y },
+        FillParams {
+            total: Param::U32(words as u32),
+            x_base: Param::U32(0),
+            scalar,
+            second,
+        },
+        stream_groups(words),
+        words as u64,
+    )
+}
+
+/// Fills a buffer with zeros, for kernels that add to it.
+pub(super) fn zeros(words: usize, y: Slot) -> Dispatch {
+    filled(words, y, [Param::U32(0); 2])
+}
+
 /// A batch of this layout filled with the call's scalar, which is one word (perhaps two halves) or two.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Full {
@@ -145,19 +166,8 @@ pub(crate) struct Full {
 impl Full {
     pub(crate) fn launch(&self) -> Launch {
         let Full { dtype, layout } = self;
-        let words = dtype.words(layout.total());
-        let dispatch = Dispatch::new(
-            (&FILL, FILL.variant(DType::U32, &["FILL"])),
-            FillSlots { y: Slot::Output(0) },
-            FillParams {
-                total: Param::U32(words as u32),
-                x_base: Param::U32(0),
-                scalar: Param::Scalar(0),
-                second: Param::Scalar(dtype.words(1) - 1),
-            },
-            stream_groups(words),
-            words as u64,
-        );
+        let both = [Param::Scalar(0), Param::Scalar(dtype.words(1) - 1)];
+        let dispatch = filled(dtype.words(layout.total()), Slot::Output(0), both);
         let twin = CpuKernel::new(|args| {
             let (scalar, words) = (args.scalars, &mut *args.outputs[0].words);
             words.par_chunks_mut(PIECE).for_each(|y| match *scalar {

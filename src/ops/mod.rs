@@ -15,6 +15,7 @@ pub(crate) mod eval;
 pub(crate) mod fft;
 pub(crate) mod frames;
 pub(crate) mod gather;
+pub(crate) mod histogram;
 pub(crate) mod kron;
 pub(crate) mod lines;
 pub(crate) mod map;
@@ -62,6 +63,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &scatter::ADD,
     &select::SELECT,
     &select::JOIN,
+    &histogram::KERNEL,
     &fft::KERNEL,
     &fft::TINY_KERNEL,
     &fft::FILTER,

@@ -3,8 +3,8 @@
 use super::traits::Traits;
 use super::{
     ambient, bsr, cast, conv, convert, correlate_max, cross_entropy, eval, fft, frames, gather,
-    kron, lines, map, maps, matmul, one_hot, pooling, random, reduce, scatter, select, sequence,
-    shape_matmul, sort, strided, written,
+    histogram, kron, lines, map, maps, matmul, one_hot, pooling, random, reduce, scatter, select,
+    sequence, shape_matmul, sort, strided, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -36,6 +36,7 @@ pub(crate) enum Op {
     Quantile(sort::Quantile),
     Reduce(reduce::Reduce),
     ReducePairs(reduce::ReducePairs),
+    Histogram(histogram::Histogram),
     Conv(conv::Conv),
     Spectra(conv::cached_spectra::Spectra),
     CachedSpectra(conv::cached_spectra::Mode),
@@ -112,6 +113,7 @@ impl Op {
             Op::Concat(concat_axes) => concat_axes.launch(request.both(), request.pairs())?.into(),
             Op::Reduce(reduce) => reduce.launch(inputs[0], device.binding)?.into(),
             Op::ReducePairs(reduce) => reduce.launch(request.both(), request.pairs())?.into(),
+            Op::Histogram(histogram) => histogram.launch(inputs[0], device)?.into(),
             Op::Conv(conv) => conv.launch(request.both(), request.pairs(), device)?.into(),
             Op::Spectra(_) => {
                 conv::cached_spectra::spectra(inputs[1], inputs[0], device.costs)?.into()

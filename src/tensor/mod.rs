@@ -14,6 +14,7 @@ mod display;
 mod elements;
 mod frames;
 mod functions;
+mod histograms;
 mod indexing;
 mod kron;
 mod labels;

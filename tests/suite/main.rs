@@ -39,6 +39,7 @@ mod gather;
 mod golden;
 mod hadamard;
 mod half;
+mod histogram;
 mod host;
 mod house;
 mod io;
@@ -114,6 +115,7 @@ const MODULES: &[Module] = &[
     ("hadamard", hadamard::tests),
     ("gather", gather::tests),
     ("half", half::tests),
+    ("histogram", histogram::tests),
     ("host", host::tests),
     ("house", house::tests),
     ("io", io::tests),

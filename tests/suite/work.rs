@@ -180,6 +180,9 @@ counted! {
     "quantile_axis", 1000. * 10. + 300. * 9., |d| x::<f32>(d).quantile_axis(0.3, 0);
     "median", 1000. * 10. + 300. * 9., |d| x::<f32>(d).median();
     "median_axis", 1000. * 10. + 300. * 9., |d| x::<f32>(d).median_axis(0);
+    "histogram", X + 30., |d| x::<f32>(d).histogram(10, 0.0..=1.0);
+    "histogram of many bins", X + 15_000., |d| x::<f32>(d).histogram(5000, 0.0..=1.0);
+    "histogram_edges", X + 6., |d| x::<i32>(d).histogram_edges(&[0, 1, 2]);
     "softmax", X, |d| x::<f32>(d).softmax(0);
     "log_softmax", X, |d| x::<f32>(d).log_softmax(0);
     "layer_norm", X, |d| x::<f32>(d).layer_norm(0, 1e-5);

@@ -165,6 +165,50 @@ pub const ROWS: &[Operation] = &[
         U32
     ),
     Operation {
+        name: "histogram",
+        args: 1,
+        options: &["dtype", "rank", "bins", "range", "edges"],
+        grows: Grows::No,
+        about: "how many values of each element are in each bin: bins equal ones of a range, or those between edges",
+        run: |call| {
+            let device = call.device()?;
+            let elements = call.layout(0).len();
+            let within = |bins: usize| {
+                let mut sizes = std::iter::repeat_n(1 + bins as u64, elements);
+                within(call.max_values, &mut sizes)
+            };
+            let options = &call.options;
+            macro_rules! counts {
+                ($($kind:ident)*) => {
+                    match &call.args {
+                        $(Args::$kind(args) => {
+                            let counts = match options.list("edges")? {
+                                Some(edges) => {
+                                    if options.has("bins") || options.has("range") {
+                                        let message = "edges: not together with bins or range";
+                                        return Err(Failure::request(message));
+                                    }
+                                    within(edges.len())?;
+                                    device.upload(&args[0])?.histogram_edges(&edges)?
+                                }
+                                None => {
+                                    let (bins, [lo, hi]) = (options.size("bins")?, options.ends()?);
+                                    within(bins)?;
+                                    device.upload(&args[0])?.histogram(bins, lo..=hi)?
+                                }
+                            };
+                            batch(counts.download_blocking()?)
+                        })*
+                        Args::C32(_) => Err(Failure::request(
+                            "dtype: this operation takes no complex values",
+                        )),
+                    }
+                };
+            }
+            counts!(F32 F16 I32 U32)
+        },
+    },
+    Operation {
         name: "dot",
         args: 2,
         options: BINARY,

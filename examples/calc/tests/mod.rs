@@ -431,6 +431,7 @@ fn the_table_is_whole() {
             ("k", json!(0)),
             ("labels", json!([])),
             ("q", json!(0.5)),
+            ("bins", json!(3)),
         ] {
             if operation.options.contains(&option) {
                 line["options"][option] = value;
@@ -439,6 +440,10 @@ fn the_table_is_whole() {
         // Vectors have no slices, and no diagonal.
         if ["unstack", "eye"].contains(&name) {
             line["options"]["rank"] = json!(2);
+        }
+        // The ends of bins are different numbers.
+        if name == "histogram" {
+            line["options"]["range"] = json!([0, 1]);
         }
         // Masks are u32.
         if ["any", "all"].contains(&name) {

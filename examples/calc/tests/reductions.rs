@@ -18,6 +18,14 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "argmax", "args": [[[1,3,3],[],[1,"nan"]]]}"#,
         "[[1],[4294967295],[1]]",
     ),
+    (
+        r#"{"op": "histogram", "args": [[[0,0.4,0.5,1,7,"nan"],[]]], "options": {"bins": 2, "range": [0, 1]}}"#,
+        "[[2,2],[0,0]]",
+    ),
+    (
+        r#"{"op": "histogram", "args": [[[1,9,10,100,101]]], "options": {"edges": [1,10,100], "dtype": "i32"}}"#,
+        "[[2,2]]",
+    ),
     (r#"{"op": "dot", "args": [[[1,2,3]], [[4,5]]]}"#, "[[14]]"),
     (
         r#"{"op": "equivalent", "args": [[[1,0],[1,2],[]], [[1],[1,3],[0,0]]]}"#,
@@ -66,8 +74,30 @@ pub const GOLDEN: &[Golden] = &[
     ),
 ];
 
-pub const REFUSED: &[Refused] = &[(
-    r#"{"op": "norm2", "args": [[]], "options": {"dtype": "i32"}}"#,
-    "bad_request",
-    None,
-)];
+pub const REFUSED: &[Refused] = &[
+    (
+        r#"{"op": "norm2", "args": [[]], "options": {"dtype": "i32"}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "histogram", "args": [[[1]]], "options": {"bins": 2, "range": [1, 1]}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "histogram", "args": [[[1]]], "options": {"bins": 100000000, "range": [0, 1]}}"#,
+        "limit",
+        None,
+    ),
+    (
+        r#"{"op": "histogram", "args": [[[1]]], "options": {"bins": 2, "range": [0, 1, 2]}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "histogram", "args": [[[1]]], "options": {"bins": 2, "edges": [0, 1]}}"#,
+        "bad_request",
+        None,
+    ),
+];

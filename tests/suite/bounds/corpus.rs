@@ -205,6 +205,8 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("quantile", x.quantile(0.3));
     d.ran("median", x.median_axis(0));
     d.ran("argsort", x.argsort(0));
+    d.ran("histogram", half.histogram(9, f16::NEG_ONE..=f16::ONE));
+    d.ran("histogram_edges", x.histogram_edges(&[-1.0, 0.0, 3.0]));
 }
 
 /// The maximum product of a pair's lengths for convolutions, because a software device is slow.

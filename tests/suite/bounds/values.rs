@@ -26,6 +26,7 @@ pub const KERNELS: &[&str] = &[
     "fill",
     "frames",
     "gather",
+    "histogram",
     "join",
     "lines",
     "lines_finish",
@@ -217,6 +218,7 @@ fn computed<T: Value + Real>(d: &mut Draw<'_>) {
     d.ran("argmax", x.argmax());
     d.ran("argmin", x.argmin());
     pooled(d, &x);
+    counted(d, &x);
     if is_thorough::<T>() {
         reduced(d, &x);
         created::<T>(d, x.layout());
@@ -313,6 +315,14 @@ fn lines<T: Value + Float>(d: &mut Draw<'_>, x: &Tensor<T>) {
     d.ran("layer_norm", x.layer_norm(axis, 1e-5));
     d.ran("rms_norm", x.rms_norm(axis, 1e-5));
     d.ran("l2_normalize", x.l2_normalize(axis, 1e-5));
+}
+
+/// Bins that fit in workgroup memory, and that do not.
+fn counted<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
+    let bins = d.of(&[1, 7, 64, 4096, 4097]);
+    d.ran("histogram", x.histogram(bins, T::of(1)..=T::of(9)));
+    let edges = [1, 2, 5, 9].map(T::of);
+    d.ran("histogram_edges", x.histogram_edges(&edges));
 }
 
 /// Windows of one axis and of two.
@@ -419,6 +429,7 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("maximum of halves", half.maximum(&half));
     spread(d, &half);
     pooled(d, &half);
+    counted(d, &half);
     lines(d, &x);
     labels(d, &x);
     random(d, &x);
@@ -458,6 +469,7 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("cumprod", x.cumprod(0));
     d.ran("sort", x.sort(0));
     d.ran("argsort", x.argsort_descending(0));
+    counted(d, &x);
     d.ran("sum", x.sum());
     d.ran("max", x.max());
     d.ran("argmin", x.argmin());

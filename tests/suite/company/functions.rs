@@ -45,6 +45,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         run: cumulations,
     },
     Subject {
+        name: "histograms",
+        count: EXTENTS.len(),
+        run: histograms,
+    },
+    Subject {
         name: "pooling",
         count: EXTENTS.len(),
         run: pooling,
@@ -237,6 +242,20 @@ fn cumulations(device: &Device, picked: &[usize]) -> Rows {
             bytes(&x.top_k_at_most(3, axis).unwrap().1),
         ]
     }))
+}
+
+fn histograms(device: &Device, picked: &[usize]) -> Rows {
+    let (x, half) = (batch(device, picked, 1), halves(device, picked, 2));
+    beside([
+        bytes(&x.histogram(10, -3.0..=3.0).unwrap()),
+        bytes(&x.histogram(5000, -3.0..=3.0).unwrap()),
+        bytes(&half.histogram(7, f16::NEG_ONE..=f16::ONE).unwrap()),
+        bytes(
+            &integers(device, picked, 3)
+                .histogram_edges(&[-9, 0, 1 << 30])
+                .unwrap(),
+        ),
+    ])
 }
 
 /// Windows that overlap, that do not, and that are longer than some elements.

@@ -117,6 +117,10 @@ const MORE_OPS: &[(&str, Op)] = &[
         let rows = x.to::<u32>()?.one_hot::<f32>(4)?;
         rows.download_blocking().map(drop)
     }),
+    ("histogram", |x, _| {
+        let counts = x.histogram(5000, 0.0..=1.0)?;
+        counts.download_blocking().map(drop)
+    }),
     ("arange", |x, _| {
         let numbers = x.device().arange(x.layout(), 0, 1)?;
         numbers.download_blocking().map(drop)

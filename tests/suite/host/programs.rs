@@ -236,6 +236,8 @@ fn reductions(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.dropout(0.5, 1)?)?;
     sum.add(a.cross_entropy(&a.argmax()?)?)?;
     sum.add(a.argmax()?.one_hot::<f32>(3)?)?;
+    sum.add(a.histogram(10, 0.0..=1.0)?)?;
+    sum.add(a.histogram_edges(&[0.0, 1.0, 2.0])?)?;
     sum.add(a.strided_slice(&[(Some(-2000), None, -3)])?)?;
     sum.add(a.pooling(&[3]).stride(&[1]).mean()?)?;
     sum.add(a.dot(&b)?)?;

@@ -330,6 +330,10 @@ depending! {
         |d, a, b| floats(d, a, b, |x, _| x.median());
     "median_axis", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1.]],
         |d, a, b| floats(d, a, b, |x, _| x.median_axis(0));
+    "histogram", [&[1], &[1, 0]], [&[], &[]] => [&[0., 1.], &[1., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.histogram(2, 0..=1)?.to::<i32>());
+    "histogram_edges", [&[1], &[1, 0]], [&[], &[]] => [&[0., 1.], &[1., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.histogram_edges(&[0, 1, 9])?.to::<i32>());
     "layer_norm", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[0.5, -0.5]],
         |d, a, b| floats(d, a, b, |x, _| x.layer_norm(0, 3.0));
     "standardize", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],

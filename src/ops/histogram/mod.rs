@@ -1,0 +1,98 @@
+//! Histograms: how many values of each element lie in each bin.
+//!
+//! Cost: the values read once, the counts written once, in one dispatch. If elements are cut, or if there are more bins
+//! than workgroup memory holds, another dispatch writes zeros first. Counts are integers, so that the order of atomic
+//! additions does not matter.
+
+mod edges;
+mod plan;
+mod twin;
+
+pub(crate) use self::edges::Bins;
+use self::edges::Edges;
+use super::{Traits, map, strided};
+use crate::Result;
+use crate::plan::{
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, check_size, check_work,
+    params, slots,
+};
+use crate::ragged::{DType, Layout};
+
+slots! {
+    struct Slots { counts: Write, items: Read, edges: Read, x: Read, x_meta: Read }
+}
+
+params! {
+    struct Params { x_base, bins, lowest, span, first_edge, per_unit, margin, ones }
+}
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "histogram",
+    source: include_str!("../../../shaders/histogram.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[plan::CUTS],
+    variants: &[
+        Variant::of(DType::F32, &[]),
+        Variant::of(DType::I32, &[]),
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::F16, &[]),
+    ],
+};
+
+/// Counts of values of this type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Histogram {
+    pub dtype: DType,
+    pub bins: Bins,
+}
+
+impl Histogram {
+    pub(crate) fn launch(&self, x: &Layout, device: Traits<'_>) -> Result<Launch> {
+        let (op, bins) = (self.bins.op(), self.bins.number());
+        let counts = strided::layout(op, x.len(), 1, |_, _| bins as u64)?;
+        check_size(op, &counts, DType::U32, device.binding)?;
+        // There are as many edges as counts of an element.
+        let work = (x.total() + counts.total()) as u64;
+        check_work(op, None, work, device.allowed)?;
+        // Without values, nothing is compared: an empty batch has any number of bins.
+        let edges = match x.total() {
+            0 => Edges::none(),
+            _ => Edges::new(self.dtype, &self.bins)?,
+        };
+        let items = plan::items(op, x, bins)?;
+        let mut dispatches = Vec::new();
+        if items.need_zeros {
+            dispatches.push(map::zeros(counts.total(), Slot::Output(0)));
+        }
+        let number = Param::U32;
+        dispatches.push(Dispatch::new(
+            (&KERNEL, KERNEL.variant(self.dtype, &[])),
+            Slots {
+                counts: Slot::Output(0),
+                items: Slot::PlanBuffer(items.words),
+                edges: Slot::PlanBuffer(edges.keys.clone()),
+                x: Slot::Input(0),
+                x_meta: Slot::InputMeta(0),
+            },
+            Params {
+                x_base: Param::InputBase(0),
+                bins: number(bins as u32),
+                lowest: number(edges.lowest),
+                span: number(edges.span),
+                first_edge: number(edges.first.to_bits()),
+                per_unit: number(edges.per_unit.to_bits()),
+                margin: number(edges.margin.to_bits()),
+                // Bits that no compiler knows.
+                ones: number(u32::MAX),
+            },
+            items.groups,
+            work,
+        ));
+        let dtype = self.dtype;
+        let twin = CpuKernel::new(move |args| twin::run(dtype, &edges, args));
+        // The plan's key has the edges, too.
+        let twin = twin.holding(self.bins.bytes());
+        let gpu = (dispatches, Vec::new());
+        Ok(Launch::of(op, DType::U32, counts, gpu, work, twin))
+    }
+}
