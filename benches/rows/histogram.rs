@@ -91,7 +91,7 @@ fn row(
             false => x.histogram_edges(&edges),
         }
     };
-    let (counts, first) = bench.first(&run)?;
+    let (counts, first) = bench.first(run)?;
     let check = check(&host, &edges, &counts.download_blocking()?);
     drop((counts, host));
     let spec = Spec {
