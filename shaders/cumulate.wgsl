@@ -7,9 +7,16 @@
 // process neighbouring lines. Longer lines are cut into tiles, one workgroup each, listed in `items` as [element, line,
 // tile, number of the line among the long lines]. PART combines each tile. FINISH cumulates the tiles of each line,
 // listed as [-, first tile, tiles]. APPLY cumulates the values of each tile, starting from the tiles before it.
+//
+// f16 is computed in f32, and rounded when it is written (HALVES: by words, see lib/halves.wgsl). Consecutive values are
+// read in pairs (PAIRS). Parts of tiles are f32.
 
 #params
+#if HALVES
+@group(0) @binding(1) var<storage, read_write> out: array<atomic<u32>>;
+#else
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+#endif
 @group(0) @binding(2) var<storage, read> items: array<u32>;
 #if FINISH
 @group(0) @binding(3) var<storage, read> x: array<u32>;
@@ -26,7 +33,12 @@ const RUN = 16u;
 
 #include "line_groups"
 
-// Accumulators: keys of the order, or values. nothing() changes none of them.
+// Values, and accumulators: keys of the order, or values. nothing() changes no accumulator.
+#if F16
+alias V = f32;
+#else
+alias V = E;
+#endif
 #if MAX
 #include "order"
 alias Acc = u32;
@@ -38,12 +50,26 @@ fn nothing() -> Acc {
 fn combine(a: Acc, b: Acc) -> Acc {
     return max(a, b);
 }
+
+fn acc_of(x: V) -> Acc {
+    return order_key(x);
+}
+
+fn bits_of(acc: Acc) -> u32 {
+    return key_bits(acc);
+}
 #else
-alias Acc = E;
+alias Acc = V;
 
 #if SUM
+#if U32
+const NOTHING = 0u;
+#else
+// −0
+const NOTHING = 0x80000000u;
+#endif
+
 fn nothing() -> Acc {
-    // Of floats, -0.
     return bitcast<Acc>(NOTHING);
 }
 
@@ -52,57 +78,119 @@ fn combine(a: Acc, b: Acc) -> Acc {
 }
 #else
 fn nothing() -> Acc {
-    return E(1);
+    return V(1);
 }
 
 fn combine(a: Acc, b: Acc) -> Acc {
     return a * b;
 }
 #endif
-#if F32
-const NOTHING = 0x80000000u;
-#else
-const NOTHING = 0u;
-#endif
+
+fn acc_of(x: V) -> Acc {
+    return x;
+}
+
+fn bits_of(acc: Acc) -> u32 {
+    return bitcast<u32>(acc);
+}
 #endif
 
 #if FINISH
+// Accumulators, as they are.
 fn taken(at: u32) -> Acc {
     return bitcast<Acc>(x[at]);
 }
-
-fn put(at: u32, acc: Acc) {
-    out[at] = bitcast<u32>(acc);
-}
 #else
-#if MAX
-fn taken(at: u32) -> Acc {
-    return order_key(x[at]);
-}
+#if F16
+#include "half_of"
 
-fn put(at: u32, acc: Acc) {
-    out[at] = key_bits(acc);
+fn taken(at: u32) -> Acc {
+    return acc_of(half_of(x[at / 2u], at));
 }
 #else
 fn taken(at: u32) -> Acc {
-    return x[at];
-}
-
-fn put(at: u32, acc: Acc) {
-    out[at] = bitcast<u32>(acc);
+    return acc_of(x[at]);
 }
 #endif
 #endif
 
-// Values k, k + apart, ... below `end` of a line that begins at `base`. The loads do not depend on each other.
+#if HALVES
+#include "half_bits"
+#include "halves"
+
+fn half_of_acc(acc: Acc) -> u32 {
+    return half_bits(bitcast<f32>(bits_of(acc)));
+}
+#else
+fn put(at: u32, acc: Acc) {
+#if FINISH
+    out[at] = bitcast<u32>(acc);
+#else
+    out[at] = bits_of(acc);
+#endif
+}
+#endif
+
+#if PAIRS
+// The distance between the first values of neighbouring invocations.
+const FIRST = 2u;
+
+// A value and the next one, which may be behind the end of the line.
+fn pair_at(i: u32) -> vec2<Acc> {
+    let low = x[i / 2u];
+    var pair = unpack2x16float(low);
+    if i % 2u != 0u {
+        let high = x[min(i / 2u + 1u, arrayLength(&x) - 1u)];
+        pair = unpack2x16float((low >> 16u) | (high << 16u));
+    }
+    return vec2(acc_of(pair.x), acc_of(pair.y));
+}
+#else
+const FIRST = 1u;
+#endif
+
+// The places in a line of four values, of which the first is k: k, k + apart, ..., or two pairs that are 2 * apart
+// apart.
+fn places4(k: u32, apart: u32) -> vec4<u32> {
+#if PAIRS
+    return vec4(k, k + 1u, k + 2u * apart, k + 2u * apart + 1u);
+#else
+    return vec4(k, k + apart, k + 2u * apart, k + 3u * apart);
+#endif
+}
+
+// The values at places4 below `end` of a line that begins at `base`. The loads do not depend on each other.
 fn four(base: u32, k: u32, end: u32, step: u32, apart: u32) -> vec4<Acc> {
-    let i = vec4(k, k + apart, k + 2u * apart, k + 3u * apart);
-    let at = vec4(base) + min(i, vec4(end - 1u)) * step;
-    let v = vec4<Acc>(taken(at.x), taken(at.y), taken(at.z), taken(at.w));
+    let i = places4(k, apart);
+    let within = min(i, vec4(end - 1u));
+    var v = vec4<Acc>(nothing());
+#if PAIRS
+    if step == 1u {
+        v = vec4(pair_at(base + within.x), pair_at(base + within.z));
+    } else {
+        v = apart4(vec4(base) + within * step);
+    }
+#else
+    v = apart4(vec4(base) + within * step);
+#endif
     return select(vec4<Acc>(nothing()), v, i < vec4(end));
 }
 
-var<workgroup> sh: array<Acc, TILE>;
+fn apart4(at: vec4<u32>) -> vec4<Acc> {
+    return vec4<Acc>(taken(at.x), taken(at.y), taken(at.z), taken(at.w));
+}
+
+// The values of a workgroup, or two of each invocation.
+#if APART
+const SHARED = 2u * WG;
+#else
+#if PART
+const SHARED = 2u * WG;
+#else
+const SHARED = TILE;
+#endif
+#endif
+var<workgroup> sh: array<Acc, SHARED>;
 
 // The combined values of the invocations before this one among the `lanes` that share its line, whose indices are
 // `apart` apart.
@@ -139,13 +227,14 @@ fn place(i: u32) -> u32 {
 // Cumulates up to RUN * lanes values, on top of `carry`. Must be called in uniform control flow.
 fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u32, lanes: u32) {
     let slot = lid / lanes * lanes * RUN;
-    for (var k = lane; k < n; k += 4u * lanes) {
+    for (var k = FIRST * lane; k < n; k += 4u * lanes) {
         let v = four(base, k, n, step, lanes);
         // Values beyond the end are within the slot, too.
-        sh[place(slot + k)] = v.x;
-        sh[place(slot + k + lanes)] = v.y;
-        sh[place(slot + k + 2u * lanes)] = v.z;
-        sh[place(slot + k + 3u * lanes)] = v.w;
+        let at = vec4(slot) + places4(k, lanes);
+        sh[place(at.x)] = v.x;
+        sh[place(at.y)] = v.y;
+        sh[place(at.z)] = v.z;
+        sh[place(at.w)] = v.w;
     }
     workgroupBarrier();
     let each = (n + lanes - 1u) / lanes;
@@ -167,9 +256,33 @@ fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u
     }
 #endfor
     workgroupBarrier();
+#if HALVES
+    if step == 1u {
+        let odd = to % 2u;
+        for (var w = lane; 2u * w < n + odd; w += lanes) {
+            // The places in the line of the two halves; the first word of an odd line has only the high one.
+            let i = 2u * w - odd;
+            let low = i < n;
+            let high = i + 1u < n;
+            var halves = 0u;
+            if low {
+                halves = half_of_acc(sh[place(slot + i)]);
+            }
+            if high {
+                halves |= half_of_acc(sh[place(slot + i + 1u)]) << 16u;
+            }
+            put_word(to / 2u + w, halves, low, high);
+        }
+    } else {
+        for (var k = lane; k < n; k += lanes) {
+            put_half(to + k * step, half_of_acc(sh[place(slot + k)]));
+        }
+    }
+#else
     for (var k = lane; k < n; k += lanes) {
         put(to + k * step, sh[place(slot + k)]);
     }
+#endif
 }
 #endif
 #endif
@@ -191,7 +304,7 @@ fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u
     let begin = items[4u * group + 2u] * TILE;
     let end = min(begin + TILE, line.count);
     var total = nothing();
-    for (var k = begin + lid; k < end; k += 4u * WG) {
+    for (var k = begin + FIRST * lid; k < end; k += 4u * WG) {
         let v = four(p.x_base + line.begin, k, end, line.step, WG);
         total = combine(total, combine(combine(v.x, v.y), combine(v.z, v.w)));
     }
@@ -222,9 +335,11 @@ fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u
     let own = lid >> g.log;
 #endif
     var line = Line(0u, 0u, 1u);
+    var number = 0u;
     if own < g.lines {
         let place = place_of(g, own);
-        line = line_of(place.x, place.y);
+        number = place.y;
+        line = line_of(place.x, number);
     }
 #if APART
     let base = p.x_base + line.begin;
@@ -237,15 +352,35 @@ fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u
         total = combine(combine(combine(combine(total, v.x), v.y), v.z), v.w);
     }
     var acc = earlier(total, lid, lane, lanes, lines);
+#if HALVES
+    // An invocation that writes a word with a half of the next line computes that one, too.
+    sh[lid] = acc;
+    workgroupBarrier();
+    let column = number % line.step;
+    let has_left = own > 0u && column > 0u;
+    let has_right = own + 1u < g.lines && column + 1u < line.step;
+    var next = sh[min(lid + 1u, WG - 1u)];
+#endif
     for (var k = first; k < end; k += 4u) {
         let v = four(base, k, end, line.step, 1u);
         let to = line.begin + k * line.step;
+#if HALVES
+        let beside = four(base + u32(has_right), k, end, line.step, 1u);
+#for i s in 0 x, 1 y, 2 z, 3 w
+        acc = combine(acc, v.$(s));
+        next = combine(next, beside.$(s));
+        if k + $(i)u < end {
+            put_beside(to + $(i)u * line.step, half_of_acc(acc), half_of_acc(next), has_left, has_right);
+        }
+#endfor
+#else
 #for i s in 0 x, 1 y, 2 z, 3 w
         acc = combine(acc, v.$(s));
         if k + $(i)u < end {
             put(to + $(i)u * line.step, acc);
         }
 #endfor
+#endif
     }
 #else
     cumulate(p.x_base + line.begin, line.begin, line.step, line.count, nothing(), lid, lane, lanes);

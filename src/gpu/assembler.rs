@@ -51,6 +51,8 @@ const LIBRARY: &[(&str, &str)] = library![
     "grid",
     "half_bits",
     "half_of",
+    "half_order",
+    "halves",
     "line",
     "line_groups",
     "lines",

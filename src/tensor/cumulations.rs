@@ -6,20 +6,21 @@ use crate::ops::Op;
 use crate::ops::lines::{Cumulate, Cumulation};
 use crate::ops::pooling::{Extents, Kind, Pool};
 use crate::ops::strided;
-use crate::ragged::{Factor, Real};
+use crate::ragged::Factor;
 
-impl<T: Real> Tensor<T> {
+impl<T: Factor> Tensor<T> {
     /// Cumulative sums along an axis: `y_i = x_0 + … + x_i`.
     ///
     /// The shapes do not change; each line has its own length.
     ///
-    /// An empty line stays empty. Integers wrap. A NaN or an infinity affects only the results at its own place and
-    /// later ones of its line. Error bound for f32: |error| ≤ γ_h Σ_{j ≤ i}|x_j| with h ≤ 264 + n / 2²⁴ for lines of n
-    /// values; sums of whole numbers are exact while Σ|x_j| is below 2²⁴. The CPU sums in f64. A GPU may flush
-    /// subnormal values to 0, and if the sum of a run of consecutive values overflows `f32`, results from there on are
-    /// infinite or NaN. Does not respect equivalence: the last sum is repeated at trailing zeros. Cost: values read
-    /// once and written once; lines of more than 4,096 values are read twice. Along an axis other than the last one,
-    /// shorter lines are read once more, mostly from a cache.
+    /// Real types, and f16, which is computed in f32; each of its results is rounded once, which adds half a unit in
+    /// the last place to the bound below. An empty line stays empty. Integers wrap. A NaN or an infinity affects only
+    /// the results at its own place and later ones of its line. Error bound: |error| ≤ γ_h Σ_{j ≤ i}|x_j|, for lines of
+    /// n values with h ≤ 264 + n / 2²⁴; sums of whole numbers are exact while Σ|x_j| is below 2²⁴. The CPU sums in f64.
+    /// A GPU may flush subnormal values to 0, and if the sum of a run of consecutive values overflows `f32`, results
+    /// from there on are infinite or NaN. Does not respect equivalence: the last sum is repeated at trailing zeros.
+    /// Cost: values read once and written once; lines of more than 4,096 values are read twice. Along an axis other
+    /// than the last one, shorter lines are read once more, mostly from a cache.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -43,11 +44,12 @@ impl<T: Real> Tensor<T> {
     ///
     /// The shapes do not change; an empty line stays empty.
     ///
-    /// Integers wrap. A NaN, an infinity or a zero affects only the results at its own place and later ones of its
-    /// line. Error bound for f32: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ with h ≤ 264 + n / 2²⁴ for lines of n values, as long as
-    /// the product of every run of consecutive values up to i is between 2⁻¹²⁶ and 2¹²⁸ in magnitude. Otherwise, y_i
-    /// may be 0, infinite or NaN on a GPU; the CPU multiplies in f64. Respects equivalence: results at trailing zeros
-    /// are 0. Cost: that of [`cumsum`](Self::cumsum).
+    /// Real types, and f16, which is computed and rounded as for [`cumsum`](Self::cumsum). Integers wrap. A NaN, an
+    /// infinity or a zero affects only the results at its own place and later ones of its line. Error bound: |error| ≤
+    /// γ_h |y_i| + 2⁻¹²⁶ with h ≤ 264 + n / 2²⁴ for lines of n values, as long as the product of every run of
+    /// consecutive values up to i is between 2⁻¹²⁶ and 2¹²⁸ in magnitude. Otherwise, y_i may be 0, infinite or NaN on a
+    /// GPU; the CPU multiplies in f64. Respects equivalence: results at trailing zeros are 0. Cost: that of
+    /// [`cumsum`](Self::cumsum).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -66,7 +68,7 @@ impl<T: Real> Tensor<T> {
     ///
     /// The shapes do not change; an empty line stays empty.
     ///
-    /// Exact. From the first NaN of a line on, results are NaN (without its payload), as in NumPy's
+    /// Real types and f16; exact. From the first NaN of a line on, results are NaN (without its payload), as in NumPy's
     /// `maximum.accumulate` and PyTorch's `cummax`; −0 is smaller than 0. Does not respect equivalence: the largest
     /// value is repeated at trailing zeros. Cost: that of [`cumsum`](Self::cumsum).
     ///
@@ -100,18 +102,6 @@ impl<T: Real> Tensor<T> {
         self.cumulate(Cumulation::Min, axis)
     }
 
-    fn cumulate(&self, function: Cumulation, axis: usize) -> Result<Tensor<T>> {
-        let dtype = T::DTYPE;
-        let op = Op::Cumulate(Cumulate {
-            function,
-            dtype,
-            axis,
-        });
-        self.unary(op, &[])
-    }
-}
-
-impl<T: Factor> Tensor<T> {
     /// Differences of neighbours along an axis: `y_i = x_(i + 1) − x_i`.
     ///
     /// Shapes: an extent n along the axis becomes n − 1, and 0 if it is 0. NumPy calls it `diff`.
@@ -165,5 +155,15 @@ impl<T: Factor> Tensor<T> {
             }),
             &[],
         )
+    }
+
+    fn cumulate(&self, function: Cumulation, axis: usize) -> Result<Tensor<T>> {
+        let dtype = T::DTYPE;
+        let op = Op::Cumulate(Cumulate {
+            function,
+            dtype,
+            axis,
+        });
+        self.unary(op, &[])
     }
 }

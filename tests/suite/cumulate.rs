@@ -1,11 +1,16 @@
 //! Cumulative sums, products, maxima and minima: against a fold of each line.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, scalar::Real};
+use vsla::{
+    Device, Layout, Ragged, Result, Shape, Tensor, f16,
+    scalar::{Factor, f16_from_f64},
+};
 
 use crate::lines::{batch, places};
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{TINY, assert_exact, assert_identical, assert_within, gamma};
+use crate::support::compare::{
+    Comparable, TINY, assert_exact, assert_identical, assert_within, gamma,
+};
 use crate::support::corpus::{self, rng};
 use crate::support::number::{Number, widened};
 use crate::support::operation::{Binary, Expected, Operation, download, one, rows, run, upload};
@@ -189,6 +194,11 @@ fn goldens(device: &Device) {
         &Ragged::<f32>::from_rows(Vec::<Vec<f32>>::new()).unwrap(),
     );
     assert!(nothing.cumsum(0).unwrap().is_empty());
+    // The sums are never rounded before they are complete: 1 + … + 1 passes 2048, the last odd number of f16.
+    let ones = upload(device, &one(&[4099], &[f16::ONE; 4099]));
+    let sums = download(&ones.cumsum(0).unwrap());
+    let last = [4096.0, 4096.0, 4100.0].map(f16::from_f32);
+    assert_eq!(sums.values()[4096..], last);
 }
 
 fn integers<T: Number>(seed: &str, layout: &Layout) -> Ragged<T> {
@@ -212,6 +222,35 @@ fn exactly<T: Number>(device: &Device, what: &str, layout: &Layout, axis: usize)
     if T::DTYPE != vsla::scalar::DType::F32 {
         check("product", on.cumprod(axis), of(Arithmetic::times));
     }
+}
+
+/// The same of halves, whose results are those of exact sums and products, rounded once.
+fn halves_exactly(device: &Device, what: &str, layout: &Layout, axis: usize) {
+    let mut random = rng(what);
+    let check = |name: &str,
+                 values: &mut dyn FnMut() -> f64,
+                 of: fn(&Tensor<f16>, usize) -> Result<Tensor<f16>>,
+                 with: fn(f64, f64) -> f64| {
+        let x = Ragged::from_fn(layout, |_, _| f16_from_f64(values())).unwrap();
+        let expected = along(&x.cast(f64::from).unwrap(), axis, |line| folded(line, with));
+        let got = download(&of(&upload(device, &x), axis).unwrap());
+        let what = format!("{name} of f16, {what}, axis {axis}");
+        assert_exact(what, &got, &expected.cast(f16_from_f64).unwrap());
+    };
+    // Most sums have more than eleven digits.
+    let mut whole = || f64::from(random.i32(-100..=100));
+    check("sum", &mut whole, Tensor::cumsum, |x, y| x + y);
+    check("max", &mut whole, Tensor::cummax, larger);
+    check("min", &mut whole, Tensor::cummin, smaller);
+    // Also below 2⁻¹⁴, and from 2¹⁶ on.
+    let mut factor = || match random.u32(..40) {
+        0 => -2.0,
+        1 => 0.5,
+        2 => 4.0,
+        3 => -0.25,
+        _ => 1.0,
+    };
+    check("product", &mut factor, Tensor::cumprod, |x, y| x * y);
 }
 
 /// Lines of every class and at the limits of classes, contiguous and strided.
@@ -240,6 +279,8 @@ fn every_class(device: &Device) {
                 vec![2, 3, 0],
                 vec![1, 1, 1],
                 vec![2, 40, 50],
+                vec![3, 1, 5],
+                vec![2, 33, 7],
             ]),
             0..3,
         ),
@@ -249,6 +290,7 @@ fn every_class(device: &Device) {
             exactly::<f32>(device, what, &layout, axis);
             exactly::<i32>(device, what, &layout, axis);
             exactly::<u32>(device, what, &layout, axis);
+            halves_exactly(device, what, &layout, axis);
         }
     }
     // More tiles than a workgroup cumulates in one round, and values that are not integers.
@@ -271,6 +313,24 @@ fn every_class(device: &Device) {
     let bounds: Vec<f64> = magnitudes.iter().zip(&terms).map(bound).collect();
     let got = run(device, &x, &x, |x, _| x.cumsum(0));
     assert_within("sums", &got, &values, &bounds);
+    let x = x.cast(f16::from_f32).unwrap();
+    let Sums {
+        values,
+        magnitudes,
+        terms,
+    } = summed(&x.cast(f64::from).unwrap(), 0);
+    let bounds = magnitudes.iter().zip(&terms).map(bound);
+    let bounds = bounds
+        .zip(values.values())
+        .map(|(b, y)| halves_bound(b, *y));
+    let bounds: Vec<f64> = bounds.collect();
+    let got = run(device, &x, &x, |x, _| x.cumsum(0));
+    assert_within("sums of halves", &got, &values, &bounds);
+}
+
+/// The bound of a result that is rounded to f16 at the end.
+fn halves_bound(bound: f64, value: f64) -> f64 {
+    bound + (value.abs() + bound) * 2f64.powi(-11) + 2f64.powi(-25)
 }
 
 /// Factors near one, so that all products of runs are in range.
@@ -289,6 +349,13 @@ fn products_of_floats(device: &Device) {
             .collect();
         let got = download(&upload(device, &x).cumprod(axis).unwrap());
         assert_within(format!("axis {axis}"), &got, &expected, &bounds);
+        let x = x.cast(f16::from_f32).unwrap();
+        let wide = x.cast(f64::from).unwrap();
+        let expected = along(&wide, axis, |line| folded(line, |a, b| a * b));
+        let bound = |y: &f64| halves_bound(gamma(depth(1)) * y, *y);
+        let bounds: Vec<f64> = expected.values().iter().map(bound).collect();
+        let got = download(&upload(device, &x).cumprod(axis).unwrap());
+        assert_within(format!("halves, axis {axis}"), &got, &expected, &bounds);
     }
     let x = rows([
         &[2.0f32, 0.5, 0.0, 3.0, f32::INFINITY, 1.0],
@@ -323,6 +390,11 @@ fn ends_in_sums(device: &Device) {
 
 /// NaN and infinity change no value before them and no other line, in every class.
 fn only_later_values(device: &Device) {
+    later(device, |x| x);
+    later(device, f16::from_f32);
+}
+
+fn later<T: Comparable + Factor>(device: &Device, of_type: fn(f32) -> T) {
     for shape in [
         [2, 3],
         [3, 100],
@@ -333,7 +405,7 @@ fn only_later_values(device: &Device) {
         [9000, 2],
     ] {
         let axis = usize::from(shape[0] < shape[1]);
-        let clean = batch("later", &[&shape]);
+        let clean = batch("later", &[&shape]).cast(of_type).unwrap();
         let mut spoilt = clean.values().to_vec();
         // In the first line, a third of the way.
         let at = match axis {
@@ -341,11 +413,12 @@ fn only_later_values(device: &Device) {
             _ => shape[1] / 3,
         };
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            spoilt[at] = bad;
+            spoilt[at] = of_type(bad);
             let both = [clean.values(), &spoilt].map(|values| upload(device, &one(&shape, values)));
-            for of in [Tensor::cumsum, Tensor::cummax] {
+            for of in [Tensor::<T>::cumsum, Tensor::cummax] {
                 let [clean, spoilt] = both.each_ref().map(|x| download(&of(x, axis).unwrap()));
                 for (i, (x, y)) in clean.values().iter().zip(spoilt.values()).enumerate() {
+                    let (x, y) = (x.as_f64(), y.as_f64());
                     let (row, column) = (i / shape[1], i % shape[1]);
                     let (line, k) = if axis == 0 {
                         (column, row)
@@ -358,7 +431,7 @@ fn only_later_values(device: &Device) {
                         assert!(y.is_nan(), "{shape:?}: {i}");
                     } else if bad > 0.0 {
                         // Also the sum of infinity and what follows.
-                        assert_eq!(*y, bad, "{shape:?}: {i}");
+                        assert_eq!(y, f64::from(bad), "{shape:?}: {i}");
                     }
                 }
             }
@@ -368,16 +441,23 @@ fn only_later_values(device: &Device) {
 
 /// −0 is smaller than 0, and a sum of −0 alone is −0.
 fn signed_zeros(device: &Device) {
+    signs(device, |x| x);
+    signs(device, f16::from_f32);
+}
+
+fn signs<T: Comparable + Factor>(device: &Device, of_type: fn(f32) -> T) {
     let x = rows([&[-0.0f32, -0.0, 0.0, -0.0], &[0.0, -0.0, -0.0, 0.0]]);
-    let bits = |of: fn(&Tensor<f32>) -> Result<Tensor<f32>>| {
+    let x = x.cast(of_type).unwrap();
+    let bits = |of: fn(&Tensor<T>) -> Result<Tensor<T>>| {
         let y = run(device, &x, &x, |x, _| of(x));
         y.values()
             .iter()
-            .map(|y| u32::from(y.is_sign_negative()))
+            .map(|y| u32::from(y.as_f64().is_sign_negative()))
             .collect::<Vec<_>>()
     };
     assert_eq!(bits(|x| x.cummax(0)), [1, 1, 0, 0, 0, 0, 0, 0]);
     assert_eq!(bits(|x| x.cummin(0)), [1, 1, 1, 1, 0, 1, 1, 1]);
+    assert_eq!(bits(|x| x.cumsum(0)), [1, 1, 0, 0, 0, 0, 0, 0]);
 }
 
 /// Elements at odd offsets of a larger buffer.
@@ -393,13 +473,18 @@ fn views_begin_anywhere(device: &Device) {
             &[5000, 3],
         ],
     );
-    let all = upload(device, &x);
+    views(device, &x);
+    views(device, &x.cast(f16::from_f32).unwrap());
+}
+
+fn views<T: Comparable + Factor>(device: &Device, x: &Ragged<T>) {
+    let all = upload(device, x);
     for first in 1..4 {
         let view = all.elements(first..6).unwrap();
         let copy = upload(device, &download(&view));
         for axis in 0..2 {
             for of in [
-                Tensor::cumsum,
+                Tensor::<T>::cumsum,
                 Tensor::cumprod,
                 Tensor::cummax,
                 Tensor::cummin,
@@ -417,13 +502,18 @@ fn alone_in_a_batch(device: &Device) {
     let lengths: Vec<[usize; 1]> = lengths.map(|n| [n]).into();
     let shapes: Vec<&[usize]> = lengths.iter().map(|n| &n[..]).collect();
     let x = batch("alone", &shapes);
-    let on = upload(device, &x);
+    alone(device, &x);
+    alone(device, &x.cast(f16::from_f32).unwrap());
+}
+
+fn alone<T: Comparable + Factor>(device: &Device, x: &Ragged<T>) {
+    let on = upload(device, x);
     let all = [on.cumsum(0), on.cumprod(0)].map(|y| download(&y.unwrap()));
     for element in 0..x.len() {
         let single = on.elements(element..element + 1).unwrap();
         let single = [single.cumsum(0), single.cumprod(0)].map(|y| download(&y.unwrap()));
         for (all, single) in all.iter().zip(&single) {
-            let bits = |row: &[f32]| row.iter().map(|y| y.to_bits()).collect::<Vec<_>>();
+            let bits = |row: &[T]| bytemuck::cast_slice::<T, u8>(row).to_vec();
             assert_eq!(bits(all.row(element)), bits(single.row(0)), "{element}");
         }
     }
@@ -431,7 +521,7 @@ fn alone_in_a_batch(device: &Device) {
 
 fn refusals(device: &Device) {
     let x = upload(device, &one(&[2, 3], &[1; 6]));
-    fn refused<T: Real>(result: Result<Tensor<T>>, text: &str) {
+    fn refused<T: Factor>(result: Result<Tensor<T>>, text: &str) {
         let error = result.unwrap_err();
         assert_eq!(
             (error.kind(), error.to_string().as_str()),

@@ -3,6 +3,7 @@
 //! Cost: the values read once and written once; strided lines are read once more, from a cache. Lines that are cut into
 //! tiles are read twice from memory, in three dispatches.
 
+use half::f16;
 use rayon::prelude::*;
 
 use super::place_of_axis;
@@ -13,7 +14,7 @@ use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
     Variant, check_size, params, slots,
 };
-use crate::ragged::{DType, Layout, Scalar};
+use crate::ragged::{DType, Layout, Scalar, f16_from_f64};
 use crate::{Result, host};
 
 slots! {
@@ -24,16 +25,24 @@ params! {
     struct Params { x_base, elements, rank, axis, entries }
 }
 
-/// Each function in all parts of the work.
+/// Each function in all parts of the work. Those of f16 have more flags; the tiles of its lines are finished in f32.
 macro_rules! variants {
-    ($($dtype:ident [$($flag:literal),+];)+) => {
-        &[$(
-            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "HELD"] },
-            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "APART"] },
-            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "PART"] },
-            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "FINISH"] },
-            Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "APPLY"] },
-        )+]
+    ($($dtype:ident [$($flag:literal),+];)+ => $([$($half:literal),+];)+) => {
+        &[
+            $(
+                Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "HELD"] },
+                Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "APART"] },
+                Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "PART"] },
+                Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "FINISH"] },
+                Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "APPLY"] },
+            )+
+            $(
+                Variant { dtype: DType::F16, flags: &[$($half,)+ "HELD", "HALVES", "PAIRS"] },
+                Variant { dtype: DType::F16, flags: &[$($half,)+ "APART", "HALVES"] },
+                Variant { dtype: DType::F16, flags: &[$($half,)+ "PART", "PAIRS"] },
+                Variant { dtype: DType::F16, flags: &[$($half,)+ "APPLY", "HALVES", "PAIRS"] },
+            )+
+        ]
     };
 }
 
@@ -53,6 +62,11 @@ pub(crate) static CUMULATE: Kernel = Kernel {
         F32 ["MAX", "LEAST"];
         I32 ["MAX", "LEAST"];
         U32 ["MAX", "LEAST"];
+        =>
+        ["SUM"];
+        ["PRODUCT"];
+        ["MAX"];
+        ["MAX", "LEAST"];
     },
 };
 
@@ -84,12 +98,20 @@ impl Cumulation {
         }
     }
 
-    /// The type of the kernel: sums and products of integers do not depend on the sign.
-    fn kernel_type(self, dtype: DType) -> DType {
-        match (self, dtype) {
-            (Cumulation::Sum | Cumulation::Product, DType::I32) => DType::U32,
+    /// The variant for a part of the work. Sums and products of integers do not depend on the sign.
+    fn variant(self, dtype: DType, part: &'static str) -> usize {
+        let dtype = match (self, dtype, part) {
+            (Cumulation::Sum | Cumulation::Product, DType::I32, _) => DType::U32,
+            (_, DType::F16, "FINISH") => DType::F32,
             _ => dtype,
-        }
+        };
+        let more: &[&str] = match (dtype, part) {
+            (DType::F16, "APART") => &["HALVES"],
+            (DType::F16, "PART") => &["PAIRS"],
+            (DType::F16, _) => &["HALVES", "PAIRS"],
+            _ => &[],
+        };
+        CUMULATE.variant(dtype, &[self.flags(), &[part], more].concat())
     }
 }
 
@@ -121,22 +143,21 @@ impl Cumulate {
             pairs: None,
             work: x.total() as u64,
             twin: CpuKernel::new(move |args| match dtype {
-                DType::F32 => floats(function, axis, args),
+                DType::F32 => floats::<f32>(function, axis, args, |a| a as f32),
+                DType::F16 => floats::<f16>(function, axis, args, f16_from_f64),
                 DType::I32 => integers::<i32>(function, axis, args),
                 DType::U32 => integers::<u32>(function, axis, args),
-                DType::C32 | DType::F16 => unreachable!("real numbers only"),
+                DType::C32 => unreachable!("no complex numbers"),
             }),
         })
     }
 
     fn dispatches(self, plan: &Plan, x: &Layout) -> (Vec<Dispatch>, Vec<u64>) {
-        let dtype = self.function.kernel_type(self.dtype);
         let [rank, axis] = place_of_axis(x, Some(self.axis));
         let dispatch =
-            |kind, [out, items, x_values, before]: [Slot; 4], entries: u32, groups, cost| {
-                let flags = [self.function.flags(), &[kind]].concat();
+            |part, [out, items, x_values, before]: [Slot; 4], entries: u32, groups, cost| {
                 Dispatch::new(
-                    (&CUMULATE, CUMULATE.variant(dtype, &flags)),
+                    (&CUMULATE, self.function.variant(self.dtype, part)),
                     Slots {
                         out,
                         items,
@@ -200,12 +221,17 @@ impl Cumulate {
     }
 }
 
-/// Sums and products of floats are computed in f64.
-fn floats(function: Cumulation, axis: usize, args: &mut CpuArgs<'_>) -> Result<()> {
+/// Sums and products of floats are computed in f64 and rounded once.
+fn floats<T: Ordered + Into<f64>>(
+    function: Cumulation,
+    axis: usize,
+    args: &mut CpuArgs<'_>,
+    rounded: impl Fn(f64) -> T + Sync,
+) -> Result<()> {
     match function {
-        Cumulation::Sum => run(axis, args, f64::from, |a, b| a + b, |a| a as f32),
-        Cumulation::Product => run(axis, args, f64::from, |a, b| a * b, |a| a as f32),
-        Cumulation::Max | Cumulation::Min => extremes::<f32>(function, axis, args),
+        Cumulation::Sum => run(axis, args, T::into, |a, b| a + b, rounded),
+        Cumulation::Product => run(axis, args, T::into, |a, b| a * b, rounded),
+        Cumulation::Max | Cumulation::Min => extremes::<T>(function, axis, args),
     }
 }
 
@@ -240,7 +266,7 @@ fn run<T: Scalar, A: Copy + Send + Sync>(
     give: impl Fn(A) -> T + Sync,
 ) -> Result<()> {
     let (x, layout) = args.input::<T>(0);
-    let out: &mut [T] = bytemuck::cast_slice_mut(args.outputs[0].words);
+    let (out, _) = args.output::<T>(0);
     // Cumulates consecutive values, on top of `before`.
     let chain = |before: Option<A>, x: &[T], out: &mut [T]| {
         let mut acc = before;

@@ -8,7 +8,7 @@
 use std::fmt::{self, Display};
 
 use rustfft::num_complex::Complex64;
-use vsla::{Complex32, Layout, Ragged, scalar::Scalar};
+use vsla::{Complex32, Layout, Ragged, f16, scalar::Scalar};
 
 use super::reference::Sums;
 
@@ -109,6 +109,16 @@ impl Comparable for u32 {
     }
 }
 
+impl Comparable for f16 {
+    fn as_f64(self) -> f64 {
+        self.into()
+    }
+
+    fn same(self, other: f16) -> bool {
+        self == other || (self.is_nan() && other.is_nan())
+    }
+}
+
 /// The statistics of a successful comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
@@ -131,7 +141,7 @@ impl Display for Report {
     }
 }
 
-/// Compares values: f32 by value (zeros are equal regardless of sign, and NaN equals NaN), integers by bits.
+/// Compares values: floats by value (zeros are equal regardless of sign, and NaN equals NaN), integers by bits.
 pub fn exact<T: Comparable>(got: &Ragged<T>, expected: &Ragged<T>) -> Result<Report, String> {
     same_layout(got, expected.layout())?;
     judge(got, &widened(expected), |i| {
