@@ -31,7 +31,9 @@ struct Entry {
 #include "search"
 #include "rows"
 #if MAX
-#if !F16
+#if F16
+#include "half_order"
+#else
 #include "order"
 #endif
 #else
@@ -67,18 +69,11 @@ fn entry_of(e: u32) -> Entry {
 // Keys have the order of values, and NaN the largest.
 #if F16
 fn key_at(i: u32) -> u32 {
-    let half = (x[i / 2u] >> (16u * (i % 2u))) & 0xffffu;
-    if (half & 0x7fffu) > 0x7c00u {
-        return 0xffffffffu;
-    }
-    return select(half | 0x8000u, ~half & 0xffffu, half >= 0x8000u);
+    return half_key((x[i / 2u] >> (16u * (i % 2u))) & 0xffffu);
 }
 
 fn bits_of_key(key: u32) -> u32 {
-    if key == 0xffffffffu {
-        return 0x7e00u;
-    }
-    return select(~key & 0xffffu, key & 0x7fffu, key >= 0x8000u);
+    return half_of_key(key);
 }
 #else
 fn key_at(i: u32) -> u32 {

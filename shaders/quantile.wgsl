@@ -2,15 +2,15 @@
 // and weight are the same for all lines of an element.
 //
 // `places` has the index of the lower neighbour and the weight of the upper one, for each element. An invocation
-// computes one result.
+// computes one result, or a word of two halves.
 //
 // p.ones: see ends.wgsl.
 
 #params
-@group(0) @binding(1) var<storage, read_write> c: array<f32>;
+@group(0) @binding(1) var<storage, read_write> c: array<u32>;
 @group(0) @binding(2) var<storage, read> c_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> places: array<u32>;
-@group(0) @binding(4) var<storage, read> x: array<f32>;
+@group(0) @binding(4) var<storage, read> x: array<E>;
 @group(0) @binding(5) var<storage, read> x_meta: array<u32>;
 
 const WG = 256u;
@@ -19,6 +19,19 @@ const WG = 256u;
 #include "line"
 #include "ends"
 #include "nan"
+
+#if F16
+#include "half_of"
+#include "half_bits"
+
+fn value_at(i: u32) -> f32 {
+    return half_of(x[i / 2u], i);
+}
+#else
+fn value_at(i: u32) -> f32 {
+    return x[i];
+}
+#endif
 
 fn between(low: f32, high: f32, weight: f32) -> f32 {
     if weight == 0.0 || bitcast<u32>(low) == bitcast<u32>(high) {
@@ -31,16 +44,7 @@ fn between(low: f32, high: f32, weight: f32) -> f32 {
     return clamp(mixed, low, high);
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) wid: vec3<u32>,
-    @builtin(num_workgroups) count: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let r = group_index(wid, count) * WG + lid;
-    if r >= p.total {
-        return;
-    }
+fn quantile(r: u32) -> f32 {
     // The last element whose results begin at or before this one.
     var e = 0u;
     var high = p.elements;
@@ -54,18 +58,40 @@ fn main(
     }
     let line = line_of(e, r - c_meta[e]);
     if line.count == 0u {
-        c[r] = no_number(bitcast<f32>(p.ones));
-        return;
+        return no_number(bitcast<f32>(p.ones));
     }
     let begin = p.x_base + line.begin;
-    let last = x[begin + (line.count - 1u) * line.step];
+    let last = value_at(begin + (line.count - 1u) * line.step);
     let low = places[2u * e];
     let upper = min(low + 1u, line.count - 1u);
-    let y = between(x[begin + low * line.step], x[begin + upper * line.step], bitcast<f32>(places[2u * e + 1u]));
+    let weight = bitcast<f32>(places[2u * e + 1u]);
+    let y = between(value_at(begin + low * line.step), value_at(begin + upper * line.step), weight);
     // NaN comes last in sorted lines.
     if is_nan(last) {
-        c[r] = last;
-    } else {
-        c[r] = y;
+        return last;
     }
+    return y;
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let at = group_index(wid, count) * WG + lid;
+#if F16
+    if 2u * at >= p.total {
+        return;
+    }
+    var word = half_bits(quantile(2u * at));
+    if 2u * at + 1u < p.total {
+        word |= half_bits(quantile(2u * at + 1u)) << 16u;
+    }
+    c[at] = word;
+#else
+    if at < p.total {
+        c[at] = bitcast<u32>(quantile(at));
+    }
+#endif
 }

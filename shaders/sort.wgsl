@@ -6,10 +6,15 @@
 // sorted keys are left for sort_merge; a dispatch sorts the lines whose number of merges is even, or odd if p.odd.
 // PAIRS: the places of the values in their line go with them, and order equal values.
 //
-// p.flip has all bits set for an order from the largest to the smallest value.
+// p.flip has all bits set for an order from the largest to the smallest value. Values of f16 are written by words
+// (HALVES: see lib/halves.wgsl), but keys are words of their own.
 
 #params
-@group(0) @binding(1) var<storage, read_write> values: array<u32>;
+#if HALVES
+@group(0) @binding(1) var<storage, read_write> out: array<atomic<u32>>;
+#else
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+#endif
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;
 @group(0) @binding(3) var<storage, read> items: array<u32>;
 @group(0) @binding(4) var<storage, read> x: array<E>;
@@ -26,7 +31,25 @@ const NONE = 0xffffffffu;
 #include "entries"
 #include "line"
 #include "merges"
+#if F16
+#include "half_order"
+#else
 #include "order"
+#endif
+
+#if F16
+fn key_at(i: u32) -> u32 {
+    return half_key((x[i / 2u] >> (16u * (i % 2u))) & 0xffffu) ^ p.flip;
+}
+#else
+fn key_at(i: u32) -> u32 {
+    return order_key(x[i]) ^ p.flip;
+}
+#endif
+
+#if HALVES
+#include "halves"
+#endif
 
 var<workgroup> sh_keys: array<u32, BLOCK>;
 #if PAIRS
@@ -57,7 +80,8 @@ fn exchange(low: u32, high: u32) {
     // Invocations of a line, which begins at `slot` of the memory.
     let lanes = p.capacity / EACH;
     let lane = lid & (lanes - 1u);
-    let slot = lid / lanes * p.capacity;
+    let own = lid / lanes;
+    let slot = own * p.capacity;
     var line = Line(0u, 0u, 1u);
 #if TILED
     line = line_of(items[4u * group], items[4u * group + 1u]);
@@ -66,10 +90,12 @@ fn exchange(low: u32, high: u32) {
     }
     let first = items[4u * group + 2u] * BLOCK;
 #else
-    let unit = group * (WG / lanes) + lid / lanes;
+    var number = 0u;
+    let unit = group * (WG / lanes) + own;
     if unit < p.units {
         let entry = entry_of(group, unit);
-        line = line_of(entry.y, unit - entry.x);
+        number = unit - entry.x;
+        line = line_of(entry.y, number);
     }
     let first = 0u;
 #endif
@@ -79,7 +105,7 @@ fn exchange(low: u32, high: u32) {
         let k = lane + s * lanes;
         var key = NONE;
         if k < n {
-            key = order_key(x[p.x_base + begin + k * line.step]) ^ p.flip;
+            key = key_at(p.x_base + begin + k * line.step);
         }
         sh_keys[slot + k] = key;
 #if PAIRS
@@ -105,16 +131,51 @@ fn exchange(low: u32, high: u32) {
         }
     }
     workgroupBarrier();
+#if HALVES
+    if line.step == 1u {
+        let odd = begin % 2u;
+        for (var w = lane; 2u * w < n + odd; w += lanes) {
+            // The places in the line of the two halves; the first word of an odd line has only the high one.
+            let i = 2u * w - odd;
+            let low = i < n;
+            let high = i + 1u < n;
+            var halves = 0u;
+            if low {
+                halves = half_of_key(sh_keys[slot + i] ^ p.flip);
+            }
+            if high {
+                halves |= half_of_key(sh_keys[slot + i + 1u] ^ p.flip) << 16u;
+            }
+            put_word(begin / 2u + w, halves, low, high);
+        }
+    } else {
+        let column = number % line.step;
+        let has_left = own > 0u && column > 0u;
+        let has_right = own + 1u < WG / lanes && column + 1u < line.step;
+        let right = slot + select(0u, p.capacity, has_right);
+        for (var k = lane; k < n; k += lanes) {
+            let half = half_of_key(sh_keys[slot + k] ^ p.flip);
+            let next = half_of_key(sh_keys[right + k] ^ p.flip);
+            put_beside(begin + k * line.step, half, next, has_left, has_right);
+        }
+    }
+#if PAIRS
+    for (var k = lane; k < n; k += lanes) {
+        places[begin + k * line.step] = sh_places[slot + k];
+    }
+#endif
+#else
     for (var k = lane; k < n; k += lanes) {
         let at = begin + k * line.step;
         let key = sh_keys[slot + k];
 #if TILED
-        values[at] = key;
+        out[at] = key;
 #else
-        values[at] = key_bits(key ^ p.flip);
+        out[at] = key_bits(key ^ p.flip);
 #endif
 #if PAIRS
         places[at] = sh_places[slot + k];
 #endif
     }
+#endif
 }

@@ -4,10 +4,15 @@
 // finds where its values begin and end in both runs, and another where those of each invocation do (merge path: Green,
 // McColl and Bader, 2012). p.left merges follow; the last one turns keys into values.
 //
-// p.flip has all bits set for an order from the largest to the smallest value.
+// p.flip has all bits set for an order from the largest to the smallest value. The last merge of f16 writes values by
+// words (HALVES: see lib/halves.wgsl).
 
 #params
-@group(0) @binding(1) var<storage, read_write> values: array<u32>;
+#if HALVES
+@group(0) @binding(1) var<storage, read_write> out: array<atomic<u32>>;
+#else
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+#endif
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;
 @group(0) @binding(3) var<storage, read> items: array<u32>;
 @group(0) @binding(4) var<storage, read> keys: array<u32>;
@@ -22,7 +27,12 @@ const EACH = 8u;
 
 #include "line"
 #include "merges"
+#if HALVES
+#include "half_order"
+#include "halves"
+#else
 #include "order"
+#endif
 
 var<workgroup> sh_keys: array<u32, BLOCK>;
 #if PAIRS
@@ -118,12 +128,41 @@ fn of_left(line: Line, start: u32, lefts: u32, rights: u32, d: u32) -> u32 {
     }
 #endfor
     workgroupBarrier();
+#if HALVES
+    let begin = line.begin + first * line.step;
+    if line.step == 1u {
+        let odd = begin % 2u;
+        for (var w = lid; 2u * w < total + odd; w += WG) {
+            let i = 2u * w - odd;
+            let low = i < total;
+            let high = i + 1u < total;
+            var halves = 0u;
+            if low {
+                halves = half_of_key(sh_keys[i] ^ p.flip);
+            }
+            if high {
+                halves |= half_of_key(sh_keys[i + 1u] ^ p.flip) << 16u;
+            }
+            put_word(begin / 2u + w, halves, low, high);
+        }
+    } else {
+        for (var k = lid; k < total; k += WG) {
+            put_half(begin + k * line.step, half_of_key(sh_keys[k] ^ p.flip));
+        }
+    }
+#if PAIRS
+    for (var k = lid; k < total; k += WG) {
+        places[begin + k * line.step] = sh_places[k];
+    }
+#endif
+#else
     for (var k = lid; k < total; k += WG) {
         let at = line.begin + (first + k) * line.step;
         let key = sh_keys[k];
-        values[at] = select(key, key_bits(key ^ p.flip), p.left == 0u);
+        out[at] = select(key, key_bits(key ^ p.flip), p.left == 0u);
 #if PAIRS
         places[at] = sh_places[k];
 #endif
     }
+#endif
 }

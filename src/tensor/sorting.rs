@@ -4,19 +4,19 @@ use super::Tensor;
 use super::run::Call;
 use crate::ops::sort::{Quantile, Sort, Wanted};
 use crate::ops::{Op, strided};
-use crate::ragged::{Real, Scalar};
+use crate::ragged::{Factor, Float, Scalar};
 use crate::{Error, Result};
 
-impl<T: Real> Tensor<T> {
+impl<T: Factor> Tensor<T> {
     /// The values of each line along an axis, from the smallest to the largest.
     ///
     /// The shapes do not change; each line has its own length.
     ///
-    /// Exact. NaN comes last, as in NumPy and PyTorch, and loses its payload; −0 comes before 0. Every line is sorted
-    /// by itself; an empty one stays empty. Does not respect equivalence: trailing zeros are sorted with the other
-    /// values. Cost: for lines of up to 2,048 values, values read once and written once. Beyond that, each doubling of
-    /// the length adds a dispatch that reads and writes the values of lines of at least that length. Work, as
-    /// [`WorkLimit`](crate::Error::WorkLimit) counts it: n ⌈log₂ n⌉ for a line of n values.
+    /// Real types and f16; exact. NaN comes last, as in NumPy and PyTorch, and loses its payload; −0 comes before 0.
+    /// Every line is sorted by itself; an empty one stays empty. Does not respect equivalence: trailing zeros are
+    /// sorted with the other values. Cost: for lines of up to 2,048 values, values read once and written once. Beyond
+    /// that, each doubling of the length adds a dispatch that reads and writes the values of lines of at least that
+    /// length. Work, as [`WorkLimit`](crate::Error::WorkLimit) counts it: n ⌈log₂ n⌉ for a line of n values.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -176,7 +176,7 @@ impl<T: Real> Tensor<T> {
     }
 }
 
-impl Tensor<f32> {
+impl<T: Float> Tensor<T> {
     /// The q-quantile of each element, as a batch of rank 1 and length 1.
     ///
     /// With sorted values x_0 ≤ … ≤ x_(n − 1), a = q (n − 1) and i = ⌊a⌋, it is x_i + (a − i)(x_(i + 1) − x_i): linear
@@ -184,7 +184,7 @@ impl Tensor<f32> {
     ///
     /// An empty element gives NaN, and so does an element with a NaN. Any rank. The result lies between its two
     /// neighbours; if these are infinities of different signs, it is NaN. Error bound: |error| ≤ 2⁻²² max(|x_i|,
-    /// |x_(i + 1)|) + 2⁻¹²⁶.
+    /// |x_(i + 1)|) + 2⁻¹²⁶. f16 is computed in f32 and rounded once, which adds half a unit in the last place.
     /// Does not respect equivalence: the number of stored values counts. Cost: that of [`sort`](Self::sort) for whole
     /// elements.
     ///
@@ -197,7 +197,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// [`Argument`](crate::Error::Argument) for a q that is not between 0 and 1; and those of [`sort`](Self::sort).
-    pub fn quantile(&self, q: f64) -> Result<Tensor<f32>> {
+    pub fn quantile(&self, q: f64) -> Result<Tensor<T>> {
         self.at_quantile("quantile", None, q)
     }
 
@@ -216,7 +216,7 @@ impl Tensor<f32> {
     /// # Errors
     /// Those of [`quantile`](Self::quantile); [`Argument`](crate::Error::Argument) for an axis that is not below the
     /// rank.
-    pub fn quantile_axis(&self, q: f64, axis: usize) -> Result<Tensor<f32>> {
+    pub fn quantile_axis(&self, q: f64, axis: usize) -> Result<Tensor<T>> {
         self.at_quantile("quantile_axis", Some(axis), q)
     }
 
@@ -232,7 +232,7 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`sort`](Self::sort).
-    pub fn median(&self) -> Result<Tensor<f32>> {
+    pub fn median(&self) -> Result<Tensor<T>> {
         self.at_quantile("median", None, 0.5)
     }
 
@@ -248,17 +248,22 @@ impl Tensor<f32> {
     ///
     /// # Errors
     /// Those of [`quantile_axis`](Self::quantile_axis).
-    pub fn median_axis(&self, axis: usize) -> Result<Tensor<f32>> {
+    pub fn median_axis(&self, axis: usize) -> Result<Tensor<T>> {
         self.at_quantile("median_axis", Some(axis), 0.5)
     }
 
-    fn at_quantile(&self, op: &'static str, axis: Option<usize>, q: f64) -> Result<Tensor<f32>> {
+    fn at_quantile(&self, op: &'static str, axis: Option<usize>, q: f64) -> Result<Tensor<T>> {
         if !(0.0..=1.0).contains(&q) {
             return Err(Error::argument(op, "a number between 0 and 1", q));
         }
         let sort = self.sorting(op, axis, Wanted::Values, false);
-        let sorted: Tensor<f32> = self.unary(sort, &[])?;
-        let q = q.to_bits();
-        sorted.unary(Op::Quantile(Quantile { op, axis, q }), &[])
+        let sorted: Tensor<T> = self.unary(sort, &[])?;
+        let quantile = Quantile {
+            op,
+            dtype: T::DTYPE,
+            axis,
+            q: q.to_bits(),
+        };
+        sorted.unary(Op::Quantile(quantile), &[])
     }
 }

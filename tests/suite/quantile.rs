@@ -1,11 +1,11 @@
 //! Quantiles and medians: against linear interpolation in f64 between sorted values.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};
+use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Float};
 
 use crate::lines::{batch, places};
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{TINY, U, assert_exact, assert_identical, assert_within};
+use crate::support::compare::{Comparable, TINY, U, assert_exact, assert_identical, assert_within};
 use crate::support::corpus;
 use crate::support::operation::{Binary, Expected, Operation, download, one, rows, run, upload};
 
@@ -56,6 +56,19 @@ fn of(line: &[f32], q: f64) -> (f64, f64) {
     (x * (1.0 - weight) + y * weight, 4.0 * U * size + TINY)
 }
 
+/// The same of halves, which are rounded at the end.
+fn half_reference(x: &Ragged<f16>, axis: Option<usize>, q: f64) -> (Ragged<f64>, Vec<f64>) {
+    let (values, bounds) = reference(&x.cast(f16::to_f32).unwrap(), axis, q);
+    let both = values.values().iter().zip(bounds);
+    let rounded = |(y, bound): (&f64, f64)| match bound == 0.0 || bound == TINY {
+        // Values of the line.
+        true => 0.0,
+        false => bound + (y.abs() + bound) * 2f64.powi(-11) + 2f64.powi(-25),
+    };
+    let bounds = both.map(rounded).collect();
+    (values, bounds)
+}
+
 fn reference(x: &Ragged<f32>, axis: Option<usize>, q: f64) -> (Ragged<f64>, Vec<f64>) {
     let (mut all, mut shapes) = (Vec::new(), Vec::new());
     for element in 0..x.len() {
@@ -80,9 +93,18 @@ fn reference(x: &Ragged<f32>, axis: Option<usize>, q: f64) -> (Ragged<f64>, Vec<
 }
 
 fn goldens(device: &Device) {
+    goldens_of(device, |x| x);
+    goldens_of(device, f16::from_f32);
+}
+
+fn goldens_of<T: Comparable + Float>(device: &Device, of_type: fn(f32) -> T) {
     let x = rows([&[4.0f32, 1.0, 2.0][..], &[], &[7.0], &[3.0, 1.0]]);
-    let of = |of: fn(&Tensor<f32>) -> Result<Tensor<f32>>| run(device, &x, &x, |x, _| of(x));
-    let scalars = |values: [f32; 4]| rows(values.map(|x| [x]).each_ref().map(|x| &x[..]));
+    let x = x.cast(of_type).unwrap();
+    let of = |of: fn(&Tensor<T>) -> Result<Tensor<T>>| run(device, &x, &x, |x, _| of(x));
+    let scalars = |values: [f32; 4]| {
+        let values = values.map(|x| [of_type(x)]);
+        rows(values.each_ref().map(|x| &x[..]))
+    };
     let nan = f32::NAN;
     assert_exact(
         "median",
@@ -104,19 +126,20 @@ fn goldens(device: &Device) {
         &of(|x| x.quantile(1.0)),
         &scalars([4.0, nan, 7.0, 3.0]),
     );
-    let matrix = upload(device, &one(&[2, 3], &[6.0f32, 1.0, 3.0, 2.0, 5.0, 4.0]));
-    assert_eq!(download(&matrix.median().unwrap()).values(), [3.5]);
+    let matrix = [6.0, 1.0, 3.0, 2.0, 5.0, 4.0].map(of_type);
+    let matrix = upload(device, &one(&[2, 3], &matrix));
+    assert_eq!(download(&matrix.median().unwrap()).values(), [of_type(3.5)]);
     assert_eq!(
         download(&matrix.median_axis(0).unwrap()).values(),
-        [4.0, 3.0, 3.5]
+        [4.0, 3.0, 3.5].map(of_type)
     );
     assert_eq!(
         download(&matrix.quantile_axis(0.75, 1).unwrap()).values(),
-        [4.5, 4.5]
+        [4.5, 4.5].map(of_type)
     );
     let nothing = upload(
         device,
-        &Ragged::<f32>::from_rows(Vec::<Vec<f32>>::new()).unwrap(),
+        &Ragged::<T>::from_rows(Vec::<Vec<T>>::new()).unwrap(),
     );
     assert!(nothing.median().unwrap().is_empty());
 }
@@ -148,11 +171,29 @@ fn every_class(device: &Device) {
                 assert_within(format!("{q}, axis {axis}"), &got, &values, &bounds);
             }
         }
+        let halves = x.cast(f16::from_f32).unwrap();
+        let on = upload(device, &halves);
+        for q in [0.0, 0.1, 2.0 / 3.0, 1.0] {
+            let (values, bounds) = half_reference(&halves, None, q);
+            let got = download(&on.quantile(q).unwrap());
+            assert_within(format!("halves, {q}"), &got, &values, &bounds);
+            for axis in 0..x.layout().rank() {
+                let (values, bounds) = half_reference(&halves, Some(axis), q);
+                let got = download(&on.quantile_axis(q, axis).unwrap());
+                let what = format!("halves, {q}, axis {axis}");
+                assert_within(what, &got, &values, &bounds);
+            }
+        }
     }
 }
 
 /// NaN makes its own element NaN; infinities are ordinary values, unless they cancel.
 fn ends(device: &Device) {
+    ends_of(device, |x| x, f32::MAX);
+    ends_of(device, f16::from_f32, f16::MAX.to_f32());
+}
+
+fn ends_of<T: Comparable + Float>(device: &Device, of_type: fn(f32) -> T, most: f32) {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let x = rows([
         &[1.0, nan, 2.0][..],
@@ -162,27 +203,31 @@ fn ends(device: &Device) {
         &[inf, -inf],
         &[inf, inf],
         &[-0.0, -0.0],
-        &[f32::MAX, f32::MAX],
-        &[f32::MAX, f32::MIN],
+        &[most, most],
+        &[most, -most],
         &[1.0, 3.0],
     ]);
+    let x = x.cast(of_type).unwrap();
     let got = run(device, &x, &x, |x, _| x.median());
-    let expected = [nan, 2.0, inf, -inf, nan, inf, -0.0, f32::MAX, 0.0, 2.0];
-    assert_exact(
-        "ends",
-        &got,
-        &rows(expected.map(|x| [x]).each_ref().map(|x| &x[..])),
-    );
+    let expected = [nan, 2.0, inf, -inf, nan, inf, -0.0, most, 0.0, 2.0];
+    let expected = expected.map(|x| [of_type(x)]);
+    assert_exact("ends", &got, &rows(expected.each_ref().map(|x| &x[..])));
 }
 
 fn lies_between_neighbours(device: &Device) {
     let layout = Layout::from_lengths([2; 400]).unwrap();
     let x = batch("neighbours", &vec![&[2usize][..]; 400]);
     assert_eq!(x.layout(), &layout);
+    between(device, &x);
+    between(device, &x.cast(f16::from_f32).unwrap());
+}
+
+fn between<T: Comparable + Float>(device: &Device, x: &Ragged<T>) {
     for q in [1e-9, 0.1, 1.0 / 3.0, 0.9, 1.0 - 1e-12] {
-        let got = run(device, &x, &x, |x, _| x.quantile(q));
+        let got = run(device, x, x, |x, _| x.quantile(q));
         for element in 0..x.len() {
-            let (row, y) = (x.row(element), got.row(element)[0]);
+            let row = [0, 1].map(|i| x.row(element)[i].as_f64());
+            let y = got.row(element)[0].as_f64();
             assert!(
                 row[0].min(row[1]) <= y && y <= row[0].max(row[1]),
                 "{row:?} {y} {q}"
@@ -193,7 +238,12 @@ fn lies_between_neighbours(device: &Device) {
 
 fn views_begin_anywhere(device: &Device) {
     let x = batch("views", &[&[3, 1], &[5, 7], &[1, 901], &[3, 333], &[9, 9]]);
-    let all = upload(device, &x);
+    views(device, &x);
+    views(device, &x.cast(f16::from_f32).unwrap());
+}
+
+fn views<T: Comparable + Float>(device: &Device, x: &Ragged<T>) {
+    let all = upload(device, x);
     for first in 1..4 {
         let view = all.elements(first..5).unwrap();
         let copy = upload(device, &download(&view));

@@ -3,14 +3,17 @@
 use std::cmp::Ordering;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, scalar::Real};
+use vsla::{
+    Device, Layout, Ragged, Result, Shape, Tensor, f16,
+    scalar::{Factor, f16_from_f64},
+};
 
 use crate::cumulate::along;
 use crate::lines::batch;
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{assert_exact, assert_identical, assert_within};
+use crate::support::compare::{Comparable, assert_exact, assert_identical, assert_within};
 use crate::support::corpus::{self, rng};
-use crate::support::number::{Number, widened};
+use crate::support::number::Number;
 use crate::support::operation::{Binary, Expected, Operation, download, one, rows, run, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -46,9 +49,8 @@ fn order(x: f64, y: f64) -> Ordering {
 }
 
 /// The places of the values of each line, in stable order.
-fn ranked<T: Number>(x: &Ragged<T>, axis: usize, descending: bool) -> Ragged<u32> {
-    along(&widened(x), axis, |line| {
-        let line: Vec<f64> = line.iter().map(|&x| T::compared(x)).collect();
+fn ranked<T: Comparable>(x: &Ragged<T>, axis: usize, descending: bool) -> Ragged<u32> {
+    along(&x.cast(T::as_f64).unwrap(), axis, |line| {
         let mut places: Vec<u32> = (0..line.len() as u32).collect();
         places.sort_by(|&i, &j| {
             let order = order(line[i as usize], line[j as usize]);
@@ -58,29 +60,29 @@ fn ranked<T: Number>(x: &Ragged<T>, axis: usize, descending: bool) -> Ragged<u32
     })
 }
 
-fn ordered<T: Number>(x: &Ragged<T>, axis: usize, descending: bool) -> Ragged<T::Wide> {
-    along(&widened(x), axis, |line| {
+fn ordered<T: Comparable>(x: &Ragged<T>, axis: usize, descending: bool) -> Ragged<f64> {
+    along(&x.cast(T::as_f64).unwrap(), axis, |line| {
         let mut line = line.to_vec();
         line.sort_by(|&x, &y| {
-            let order = order(T::compared(x), T::compared(y));
+            let order = order(x, y);
             if descending { order.reverse() } else { order }
         });
         line
     })
 }
 
-fn sorted<T: Number + Real>() -> Binary<T, T> {
+fn sorted<T: Number>() -> Binary<T, T> {
     Binary {
         name: "sort",
         run: |x, _| x.sort(last(x.layout())),
         paired: None,
-        expected: Some(|x, _, _| Expected::exact::<T>(ordered(x, last(x.layout()), false))),
+        expected: Some(|x, _, _| Expected::exact::<f32>(ordered(x, last(x.layout()), false))),
         spreads: true,
         series_only: false,
     }
 }
 
-fn places<T: Number + Real>() -> Binary<T, u32> {
+fn places<T: Number>() -> Binary<T, u32> {
     Binary {
         name: "argsort_descending",
         run: |x, _| x.argsort_descending(0),
@@ -118,15 +120,15 @@ fn goldens(device: &Device) {
 }
 
 /// All four sorts.
-fn check<T: Number + Real>(device: &Device, what: &str, x: &Ragged<T>, axis: usize) {
+fn check<T: Comparable + Factor>(device: &Device, what: &str, x: &Ragged<T>, axis: usize) {
     let on = upload(device, x);
     for descending in [false, true] {
-        let what = format!("{what} of {}, axis {axis}, {descending}", T::NAME);
+        let what = format!("{what} of {}, axis {axis}, {descending}", T::DTYPE);
         let (values, places) = match descending {
             false => (on.sort(axis), on.argsort(axis)),
             true => (on.sort_descending(axis), on.argsort_descending(axis)),
         };
-        let expected = ordered(x, axis, descending).cast(T::compared).unwrap();
+        let expected = ordered(x, axis, descending);
         let none = vec![0.0; expected.values().len()];
         assert_within(what.as_str(), &download(&values.unwrap()), &expected, &none);
         let expected = ranked(x, axis, descending);
@@ -145,7 +147,16 @@ fn every_class(device: &Device) {
         Layout::from_shapes(shapes[0].rank(), shapes).unwrap()
     };
     let apart = counts.map(|n| vec![1 + usize::from(n < 300), n, 3]);
-    let odd = [[0, 3, 2], [3, 0, 2], [2, 3, 0], [1, 1, 1], [2, 40, 50]];
+    let odd = [
+        [0, 3, 2],
+        [3, 0, 2],
+        [2, 3, 0],
+        [1, 1, 1],
+        [2, 40, 50],
+        [3, 1, 5],
+        [2, 9, 7],
+        [1, 33, 3],
+    ];
     let batches = [
         ("vectors", layout(counts.map(|n| vec![n]).into()), 0..1),
         ("beside", layout(counts.map(|n| vec![2, n]).into()), 0..2),
@@ -156,11 +167,13 @@ fn every_class(device: &Device) {
         let mut random = rng(what);
         let few: Ragged<i32> = Ragged::from_fn(&layout, |_, _| random.i32(-4..4)).unwrap();
         let many: Ragged<f32> = Ragged::from_fn(&layout, |_, _| random.f32() - 0.5).unwrap();
+        let halves = many.cast(f16::from_f32).unwrap();
         let whole: Ragged<u32> = Ragged::from_fn(&layout, |_, _| random.u32(..)).unwrap();
         for axis in axes {
             check(device, what, &few, axis);
             check(device, what, &many, axis);
             check(device, what, &whole, axis);
+            check(device, what, &halves, axis);
         }
     }
 }
@@ -179,39 +192,54 @@ fn stable(device: &Device) {
 
 /// NaN of both signs is largest, −0 is below 0, and nothing is lost.
 fn order_of_floats(device: &Device) {
-    let (inf, nan, tiny) = (f32::INFINITY, f32::NAN, f32::from_bits(1));
+    ordered_floats::<f32>(
+        device,
+        |x| x as f32,
+        [f32::from_bits(1), f32::MAX].map(f64::from),
+    );
+    ordered_floats::<f16>(
+        device,
+        f16_from_f64,
+        [f16::from_bits(1), f16::MAX].map(f64::from),
+    );
+    // Every half, at an even and at an odd place.
+    let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+    for begin in 0..2 {
+        let lines = Ragged::from_rows([vec![f16::ONE; begin], all.clone()]).unwrap();
+        check(device, "all halves", &lines, 0);
+    }
+}
+
+fn ordered_floats<T: Comparable + Factor>(
+    device: &Device,
+    of_type: fn(f64) -> T,
+    [tiny, most]: [f64; 2],
+) {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
     let some = [
-        0.0,
-        nan,
-        -inf,
-        -0.0,
-        1.5,
-        inf,
-        -nan,
-        -2.0,
-        tiny,
-        f32::MAX,
-        f32::MIN,
-        -tiny,
+        0.0, nan, -inf, -0.0, 1.5, inf, -nan, -2.0, tiny, most, -most, -tiny,
     ];
     for n in [12, 300, 3000] {
-        let values: Vec<f32> = (0..n).map(|i| some[i * 7 % 12]).collect();
+        let values: Vec<T> = (0..n).map(|i| of_type(some[i * 7 % 12])).collect();
         let x = one(&[n], &values);
         check(device, "floats", &x, 0);
-        let bits = |of: Result<Tensor<f32>>| {
+        let bits = |of: Result<Tensor<T>>| {
             let y = download(&of.unwrap());
-            let bits = |y: &f32| if y.is_nan() { u32::MAX } else { y.to_bits() };
+            let bits = |y: &T| match y.as_f64() {
+                y if y.is_nan() => u64::MAX,
+                y => y.to_bits(),
+            };
             y.values().iter().map(bits).collect::<Vec<_>>()
         };
         let up = bits(upload(device, &x).sort(0));
         let mut down = bits(upload(device, &x).sort_descending(0));
         down.reverse();
         assert_eq!(up, down);
-        let counted = |bits: u32| up.iter().filter(|&&y| y == bits).count();
+        let counted = |bits: u64| up.iter().filter(|&&y| y == bits).count();
         let per = n / 12;
-        let zeros = [0.0f32, -0.0, tiny, -tiny].map(|x| counted(x.to_bits()));
+        let zeros = [0.0, -0.0, tiny, -tiny].map(|x| counted(x.to_bits()));
         assert_eq!(zeros, [per; 4], "{n}");
-        assert!(up[n - 2 * per..].iter().all(|&y| y == u32::MAX), "{n}");
+        assert!(up[n - 2 * per..].iter().all(|&y| y == u64::MAX), "{n}");
     }
 }
 
@@ -262,7 +290,12 @@ fn views_begin_anywhere(device: &Device) {
             &[5000, 3],
         ],
     );
-    let all = upload(device, &x);
+    views(device, &x);
+    views(device, &x.cast(f16::from_f32).unwrap());
+}
+
+fn views<T: Comparable + Factor>(device: &Device, x: &Ragged<T>) {
+    let all = upload(device, x);
     for first in 1..4 {
         let view = all.elements(first..6).unwrap();
         let copy = upload(device, &download(&view));
@@ -280,20 +313,9 @@ fn views_begin_anywhere(device: &Device) {
 fn top_k(device: &Device) {
     let shapes: [&[usize]; 5] = [&[4, 3], &[9, 1], &[700, 2], &[4, 0], &[3000, 1]];
     let x = batch("top_k", &shapes);
+    largest(device, &x, &shapes);
+    largest(device, &x.cast(f16::from_f32).unwrap(), &shapes);
     let on = upload(device, &x);
-    let all = (ordered(&x, 0, true), ranked(&x, 0, true));
-    for k in [0, 1, 3, 4] {
-        let (values, indices) = on.top_k(k, 0).unwrap();
-        let (values, indices) = (download(&values), download(&indices));
-        assert_eq!(values.layout(), indices.layout());
-        for (element, shape) in shapes.iter().enumerate() {
-            let first = k * shape[1];
-            assert_eq!(values.shape(element).extents(), [k as u32, shape[1] as u32]);
-            let wide: Vec<f64> = values.row(element).iter().map(|&x| x.into()).collect();
-            assert_eq!(wide, all.0.row(element)[..first]);
-            assert_eq!(indices.row(element), &all.1.row(element)[..first]);
-        }
-    }
     let error = on.top_k(5, 0).unwrap_err();
     let text = "top_k: element 0: expected 5 values, got 4";
     assert_eq!((error.kind(), error.to_string().as_str()), ("length", text));
@@ -310,6 +332,23 @@ fn top_k(device: &Device) {
         &download(&indices),
         &rows([&[2u32, 0][..], &[], &[0]]),
     );
+}
+
+fn largest<T: Comparable + Factor>(device: &Device, x: &Ragged<T>, shapes: &[&[usize]]) {
+    let on = upload(device, x);
+    let all = (ordered(x, 0, true), ranked(x, 0, true));
+    for k in [0, 1, 3, 4] {
+        let (values, indices) = on.top_k(k, 0).unwrap();
+        let (values, indices) = (download(&values), download(&indices));
+        assert_eq!(values.layout(), indices.layout());
+        for (element, shape) in shapes.iter().enumerate() {
+            let first = k * shape[1];
+            assert_eq!(values.shape(element).extents(), [k as u32, shape[1] as u32]);
+            let wide: Vec<f64> = values.row(element).iter().map(|x| x.as_f64()).collect();
+            assert_eq!(wide, all.0.row(element)[..first]);
+            assert_eq!(indices.row(element), &all.1.row(element)[..first]);
+        }
+    }
 }
 
 fn refusals(device: &Device) {

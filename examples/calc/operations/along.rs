@@ -1,8 +1,6 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
 use super::{Answer, Call, Grows, Operation, UNARY, batch};
-use vsla::Tensor;
-
 use crate::batch::Args;
 use crate::failure::{Failure, Result};
 
@@ -28,16 +26,20 @@ macro_rules! of {
     }};
 }
 
-/// The result of a method of the argument, in f32.
-fn of_floats(
-    call: &mut Call<'_>,
-    run: impl FnOnce(&Tensor<f32>) -> vsla::Result<Tensor<f32>>,
-) -> Result<Answer> {
-    let device = call.device()?;
-    let Args::F32(args) = &call.args else {
-        return Err(Failure::request("dtype: this operation takes f32"));
-    };
-    batch(run(&device.upload(&args[0])?)?.download_blocking()?)
+/// The body for whichever type the arguments have, if its values have an order.
+macro_rules! ordered {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
+        let $device = $call.device()?;
+        match &$call.args {
+            Args::F32($args) => $body,
+            Args::F16($args) => $body,
+            Args::I32($args) => $body,
+            Args::U32($args) => $body,
+            Args::C32(_) => Err(Failure::request(
+                "dtype: this operation takes no complex values",
+            )),
+        }
+    }};
 }
 
 macro_rules! row {
@@ -66,12 +68,12 @@ macro_rules! reduction {
     };
 }
 
-/// A method of real numbers of any type along an axis.
+/// A method of any type but complex numbers along an axis.
 macro_rules! in_order {
     ($name:literal, $method:ident, $about:literal) => {
         row!($name, AXIS, $about, |call| {
             let axis = call.options.axis()?;
-            real!(call, |device, args| {
+            ordered!(call, |device, args| {
                 batch(
                     device
                         .upload(&args[0])?
@@ -156,7 +158,7 @@ pub const ROWS: &[Operation] = &[
                 call.options.axis()?,
                 call.options.number::<u32>("k")? as usize,
             );
-            real!(call, |device, args| {
+            ordered!(call, |device, args| {
                 let (values, indices) = device.upload(&args[0])?.top_k(k, axis)?;
                 let values = values.download_blocking()?.into();
                 let indices = indices.download_blocking()?.into();
@@ -171,7 +173,7 @@ pub const ROWS: &[Operation] = &[
         |call| {
             let axis = call.options.optional_axis()?;
             let q = f64::from(call.options.number::<f32>("q")?);
-            of_floats(call, |x| match axis {
+            of!(call, |x| match axis {
                 Some(axis) => x.quantile_axis(q, axis),
                 None => x.quantile(q),
             })
@@ -183,7 +185,7 @@ pub const ROWS: &[Operation] = &[
         "the median of each element, or along an axis",
         |call| {
             let axis = call.options.optional_axis()?;
-            of_floats(call, |x| match axis {
+            of!(call, |x| match axis {
                 Some(axis) => x.median_axis(axis),
                 None => x.median(),
             })

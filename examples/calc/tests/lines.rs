@@ -31,7 +31,7 @@ pub const REFUSED: &[Refused] = &[
         None,
     ),
     (
-        r#"{"op": "cumsum", "args": [[]], "options": {"dtype": "f16"}}"#,
+        r#"{"op": "conv", "args": [[], []], "options": {"dtype": "f16"}}"#,
         "bad_request",
         None,
     ),

@@ -8,6 +8,8 @@ mod plan;
 mod quantile;
 mod twin;
 
+use half::f16;
+
 pub(crate) use quantile::{QUANTILE, Quantile};
 
 use self::plan::{CUT, Plan};
@@ -19,7 +21,7 @@ use crate::plan::{
 use crate::ragged::{DType, Layout};
 
 slots! {
-    struct Slots { values: Write, places: Write, items: Read, x: Read, x_meta: Read }
+    struct Slots { out: Write, places: Write, items: Read, x: Read, x_meta: Read }
 }
 
 params! {
@@ -27,20 +29,24 @@ params! {
 }
 
 slots! {
-    struct MergeSlots { values: Write, places: Write, items: Read, keys: Read, from_places: Read, x_meta: Read }
+    struct MergeSlots { out: Write, places: Write, items: Read, keys: Read, from_places: Read, x_meta: Read }
 }
 
 params! {
     struct MergeParams { elements, rank, axis, flip, left }
 }
 
+/// Variants for words, and for f16 those that write halves have a flag for it.
 macro_rules! variants {
-    ($($flags:tt;)+) => {
-        &[$(
-            Variant { dtype: DType::F32, flags: &$flags },
-            Variant { dtype: DType::I32, flags: &$flags },
-            Variant { dtype: DType::U32, flags: &$flags },
-        )+]
+    ($([$($flag:literal),*];)+ halves: $([$($half:literal),*];)+) => {
+        &[
+            $(
+                Variant { dtype: DType::F32, flags: &[$($flag),*] },
+                Variant { dtype: DType::I32, flags: &[$($flag),*] },
+                Variant { dtype: DType::U32, flags: &[$($flag),*] },
+            )+
+            $(Variant { dtype: DType::F16, flags: &[$($half),*] },)+
+        ]
     };
 }
 
@@ -54,6 +60,11 @@ pub(crate) static KERNEL: Kernel = Kernel {
         ["PAIRS"];
         ["TILED"];
         ["PAIRS", "TILED"];
+        halves:
+        ["HALVES"];
+        ["PAIRS", "HALVES"];
+        ["TILED"];
+        ["PAIRS", "TILED"];
     },
 };
 
@@ -62,9 +73,13 @@ pub(crate) static MERGE: Kernel = Kernel {
     source: include_str!("../../../shaders/sort_merge.wgsl"),
     interface: Interface::of::<MergeSlots, MergeParams>(),
     constants: &[CUT],
+    // Keys are merged as those of u32 are; the last merge writes halves.
     variants: variants! {
         [];
         ["PAIRS"];
+        halves:
+        ["HALVES"];
+        ["PAIRS", "HALVES"];
     },
 };
 
@@ -124,7 +139,8 @@ impl Sort {
                 DType::F32 => twin::run::<f32>(axis, wanted, flip, args),
                 DType::I32 => twin::run::<i32>(axis, wanted, flip, args),
                 DType::U32 => twin::run::<u32>(axis, wanted, flip, args),
-                DType::C32 | DType::F16 => unreachable!("real numbers only"),
+                DType::F16 => twin::run::<f16>(axis, wanted, flip, args),
+                DType::C32 => unreachable!("no complex numbers"),
             }),
         })
     }
@@ -144,25 +160,34 @@ impl Sort {
             Slot::Scratch(scratch.len() - 1)
         };
         let total = x.total() as u64;
+        let half = self.dtype == DType::F16;
         let pairs = self.wanted != Wanted::Values;
         // Without places, nothing is read or written where they would be.
         let of_places = if pairs { total } else { 1 };
         let (values, places) = match self.wanted {
             Wanted::Values => (Slot::Output(0), new(of_places)),
-            Wanted::Places => (new(total), Slot::Output(0)),
+            Wanted::Places => (new(self.dtype.words(x.total()) as u64), Slot::Output(0)),
             Wanted::Both => (Slot::Output(0), Slot::Output(1)),
         };
         let here = [values, places];
-        let with = |more: &[&'static str]| match pairs {
-            true => [&["PAIRS"], more].concat(),
-            false => more.to_vec(),
+        let with = |more: &'static [&'static str], halves: bool| {
+            let flags: [&[&'static str]; 3] = [
+                if pairs { &["PAIRS"] } else { &[] },
+                more,
+                if halves { &["HALVES"] } else { &[] },
+            ];
+            flags.concat()
         };
-        let sort = |to: &[Slot; 2], items, flags: &[&'static str], of: [u32; 4], groups, cost| {
+        let sort = |to: &[Slot; 2], items, tiled: bool, of: [u32; 4], groups, cost| {
+            let flags = match tiled {
+                true => with(&["TILED"], false),
+                false => with(&[], half),
+            };
             let [capacity, units, entries, odd] = of.map(number);
             Dispatch::new(
-                (&KERNEL, KERNEL.variant(self.dtype, &with(flags))),
+                (&KERNEL, KERNEL.variant(self.dtype, &flags)),
                 Slots {
-                    values: to[0].clone(),
+                    out: to[0].clone(),
                     places: to[1].clone(),
                     items,
                     x: Slot::Input(0),
@@ -191,7 +216,7 @@ impl Sort {
             dispatches.push(sort(
                 &here,
                 items,
-                &[],
+                false,
                 of,
                 class.groups,
                 class.values * depth,
@@ -200,11 +225,16 @@ impl Sort {
         let Some(long) = &plan.long else {
             return (dispatches, scratch);
         };
-        // Each merge moves the keys to the other buffers, and the last one to the results.
+        // Each merge moves the keys to the other buffers, and the last one to the results. Those of f16 have no room for
+        // keys.
         let there = [new(total), new(of_places)];
+        let keys_here = match half {
+            true => [new(total), here[1].clone()],
+            false => here.clone(),
+        };
         let items = Slot::PlanBuffer(long.items.clone());
         let block = plan::BLOCK as u64;
-        for (odd, to) in [(0, &here), (1, &there)] {
+        for (odd, to) in [(0, &keys_here), (1, &there)] {
             // Lines with m merges are those with more than m − 1, but not with more than m.
             let more = |merges: usize| long.blocks.get(merges).copied().unwrap_or(0);
             if !(1..=long.blocks.len()).any(|m| m % 2 == odd && more(m - 1) > more(m)) {
@@ -213,17 +243,22 @@ impl Sort {
             let of = [plan::BLOCK as u32, 0, 0, odd as u32];
             let cost = u64::from(long.blocks[0]) * block * u64::from(block.ilog2());
             let blocks = long.blocks[0];
-            dispatches.push(sort(to, items.clone(), &["TILED"], of, blocks, cost));
+            dispatches.push(sort(to, items.clone(), true, of, blocks, cost));
         }
         for (left, &blocks) in long.blocks.iter().enumerate().rev() {
             let (from, to) = match left % 2 {
-                0 => (&there, &here),
-                _ => (&here, &there),
+                _ if left == 0 => (&there, &here),
+                0 => (&there, &keys_here),
+                _ => (&keys_here, &there),
+            };
+            let (dtype, flags) = match half && left > 0 {
+                true => (DType::U32, with(&[], false)),
+                false => (self.dtype, with(&[], half)),
             };
             dispatches.push(Dispatch::new(
-                (&MERGE, MERGE.variant(self.dtype, &with(&[]))),
+                (&MERGE, MERGE.variant(dtype, &flags)),
                 MergeSlots {
-                    values: to[0].clone(),
+                    out: to[0].clone(),
                     places: to[1].clone(),
                     items: items.clone(),
                     keys: from[0].clone(),

@@ -2,6 +2,8 @@
 //!
 //! Cost: three values of each line read, one result written.
 
+use half::f16;
+
 use crate::Result;
 use crate::host;
 use crate::ops::lines::{Lines, one_a_line};
@@ -10,7 +12,7 @@ use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, PlanBuffer, Slot, Variant,
     check_size, params, slots,
 };
-use crate::ragged::{DType, Layout};
+use crate::ragged::{DType, Layout, Scalar, f16_from_f64};
 
 slots! {
     struct Slots { c: Write, c_meta: Read, places: Read, x: Read, x_meta: Read }
@@ -25,19 +27,17 @@ pub(crate) static QUANTILE: Kernel = Kernel {
     source: include_str!("../../../shaders/quantile.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant {
-        dtype: DType::F32,
-        flags: &[],
-    }],
+    variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
 };
 
 /// `WG` of the shader.
 const WG: usize = 256;
 
-/// A quantile of sorted lines of f32, or of sorted elements if there is no axis.
+/// A quantile of sorted lines of f32 or f16, or of sorted elements if there is no axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Quantile {
     pub op: &'static str,
+    pub dtype: DType,
     pub axis: Option<usize>,
     /// The bits of a number between 0 and 1.
     pub q: u64,
@@ -56,10 +56,10 @@ fn place(q: f64, n: usize) -> (u32, f32) {
 
 impl Quantile {
     pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
-        let Quantile { op, axis, q } = self;
+        let Quantile { op, dtype, axis, q } = self;
         let q = f64::from_bits(q);
         let c = one_a_line(op, x, axis)?;
-        check_size(op, &c, DType::F32, binding)?;
+        check_size(op, &c, dtype, binding)?;
         let mut places = host::room(op, 2 * x.len())?;
         for element in 0..x.len() {
             let (low, weight) = place(q, Lines::of(x, element, axis).values);
@@ -71,7 +71,7 @@ impl Quantile {
         };
         let total = c.total();
         let dispatch = Dispatch::new(
-            (&QUANTILE, 0),
+            (&QUANTILE, QUANTILE.variant(dtype, &[])),
             Slots {
                 c: Slot::Output(0),
                 c_meta: Slot::Meta(c.clone()),
@@ -88,42 +88,50 @@ impl Quantile {
                 // Bits that no compiler knows: see `ends.wgsl`.
                 ones: Param::U32(u32::MAX),
             },
-            total.div_ceil(WG) as u32,
+            // An invocation writes a word.
+            dtype.words(total).div_ceil(WG) as u32,
             total as u64,
         );
-        let twin = CpuKernel::new(move |args| twin(axis, q, args));
-        Ok(Launch::new(op, DType::F32, c, dispatch, twin))
+        let twin = CpuKernel::new(move |args| match dtype {
+            DType::F16 => twin::<f16>(axis, q, args, f16_from_f64),
+            _ => twin::<f32>(axis, q, args, |y| y as f32),
+        });
+        Ok(Launch::new(op, dtype, c, dispatch, twin))
     }
 }
 
-fn twin(axis: Option<usize>, q: f64, args: &mut CpuArgs<'_>) {
-    let (x, layout) = args.input::<f32>(0);
-    let output = &mut args.outputs[0];
-    let ends = output.layout.offsets().as_slice();
-    let out: &mut [f32] = bytemuck::cast_slice_mut(output.words);
+/// `rounded` rounds once from f64.
+fn twin<T: Scalar + Into<f64>>(
+    axis: Option<usize>,
+    q: f64,
+    args: &mut CpuArgs<'_>,
+    rounded: impl Fn(f64) -> T + Sync,
+) {
+    let (x, layout) = args.input::<T>(0);
+    let (out, results) = args.output::<T>(0);
+    let ends = results.offsets().as_slice();
     par_elements(out, 1, |result, out| {
         let element = ends.partition_point(|&end| end as usize <= result) - 1;
         let number = result - ends[element] as usize;
         let x = &x[layout.offsets().range(element)];
         let Lines { values, step, .. } = Lines::of(layout, element, axis);
         let begin = number / step * values * step + number % step;
-        let at = |i: usize| x[begin + i * step];
-        *out = match values {
-            0 => f32::NAN,
-            n if at(n - 1).is_nan() => f32::NAN,
+        let at = |i: usize| -> f64 { x[begin + i * step].into() };
+        *out = rounded(match values {
+            0 => f64::NAN,
+            n if at(n - 1).is_nan() => f64::NAN,
             n => {
                 let (low, weight) = place(q, n);
                 let low = low as usize;
-                between(at(low), at((low + 1).min(n - 1)), weight)
+                between(at(low), at((low + 1).min(n - 1)), weight.into())
             }
-        };
+        });
     });
 }
 
-fn between(low: f32, high: f32, weight: f32) -> f32 {
+fn between(low: f64, high: f64, weight: f64) -> f64 {
     if weight == 0.0 || low.to_bits() == high.to_bits() {
         return low;
     }
-    let weight = f64::from(weight);
-    (f64::from(low) * (1.0 - weight) + f64::from(high) * weight) as f32
+    low * (1.0 - weight) + high * weight
 }

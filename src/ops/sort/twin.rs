@@ -27,9 +27,11 @@ pub(super) fn run<T: Ordered>(
     let (x, layout) = args.input::<T>(0);
     let key = |x: T| x.key() ^ flip;
     let of = |key: i32| T::of_key(key ^ flip);
+    let total = layout.total();
     match (wanted, &mut *args.outputs) {
         (Wanted::Values, [values]) => {
-            let out: &mut [T] = bytemuck::cast_slice_mut(values.words);
+            // The last word may hold one extra half.
+            let out = &mut bytemuck::cast_slice_mut::<_, T>(values.words)[..total];
             each(layout, axis, x, out, |_, x| key(x), of)
         }
         (Wanted::Places, [places]) => {
@@ -41,7 +43,7 @@ pub(super) fn run<T: Ordered>(
             each(layout, axis, x, places.words, with_place(key), |both| {
                 both as u32
             })?;
-            let out: &mut [T] = bytemuck::cast_slice_mut(values.words);
+            let out = &mut bytemuck::cast_slice_mut::<_, T>(values.words)[..total];
             each(layout, axis, x, out, |_, x| key(x), of)
         }
         _ => unreachable!("one result, or both"),

@@ -444,6 +444,11 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("neg halves", half.neg());
     d.ran("mean_pool", x.mean_pool(&[3]));
     d.ran("mean_pool of halves", half.mean_pool(&[2]));
+    d.ran("cumsum of halves", half.cumsum(rank - 1));
+    d.ran("cummax of halves", half.cummax(0));
+    d.ran("sort of halves", half.sort(0));
+    d.ran("argsort of halves", half.argsort(rank - 1));
+    d.ran("median of halves", half.median_axis(0));
     let integers = d.drawn::<i32>(rank, n);
     d.ran("abs", integers.abs());
     d.ran("to", integers.to::<f32>());
@@ -456,6 +461,9 @@ fn floats(d: &mut Draw<'_>) {
     let (half, complex) = (d.tensor::<f16>(&layout), d.tensor::<Complex32>(&layout));
     d.ran("softmax of halves", half.softmax(0));
     d.ran("norm2 of halves", half.norm2());
+    d.ran("cumsum of halves", half.cumsum(0));
+    d.ran("sort of halves", half.sort(0));
+    d.ran("argsort of halves", half.argsort(0));
     d.ran("sum of complex ones", complex.sum());
     let (signed, words) = (d.tensor::<i32>(&layout), d.tensor::<u32>(&layout));
     if is_thorough::<f16>() {

@@ -229,8 +229,13 @@ fn lines(device: &Device, picked: &[usize]) -> Rows {
 
 fn cumulations(device: &Device, picked: &[usize]) -> Rows {
     let (x, whole) = (batch(device, picked, 1), integers(device, picked, 2));
+    let half = halves(device, picked, 3);
     beside([0, 1].into_iter().flat_map(|axis| {
         [
+            bytes(&half.cumsum(axis).unwrap()),
+            bytes(&half.sort(axis).unwrap()),
+            bytes(&half.argsort(axis).unwrap()),
+            bytes(&half.quantile_axis(0.3, axis).unwrap()),
             bytes(&x.cumsum(axis).unwrap()),
             bytes(&x.cumprod(axis).unwrap()),
             bytes(&x.cummax(axis).unwrap()),
