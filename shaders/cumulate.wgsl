@@ -26,7 +26,7 @@
 @group(0) @binding(4) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(5) var<storage, read> before: array<u32>;
 
-// WG and TILE are also in src/ops/lines/plan.rs.
+// TILE is also in src/ops/lines/plan.rs.
 
 // Values of an invocation in workgroup memory.
 const RUN = 16u;
@@ -132,19 +132,10 @@ fn put(at: u32, acc: Acc) {
 #endif
 
 #if PAIRS
+#include "held_words"
+
 // The distance between the first values of neighbouring invocations.
 const FIRST = 2u;
-
-// A value and the next one, which may be behind the end of the line.
-fn pair_at(i: u32) -> vec2<Acc> {
-    let low = x[i / 2u];
-    var pair = unpack2x16float(low);
-    if i % 2u != 0u {
-        let high = x[min(i / 2u + 1u, arrayLength(&x) - 1u)];
-        pair = unpack2x16float((low >> 16u) | (high << 16u));
-    }
-    return vec2(acc_of(pair.x), acc_of(pair.y));
-}
 #else
 const FIRST = 1u;
 #endif
@@ -159,62 +150,99 @@ fn places4(k: u32, apart: u32) -> vec4<u32> {
 #endif
 }
 
-// The values at places4 below `end` of a line that begins at `base`. The loads do not depend on each other.
+// The values at places4 below `end` of a line that begins at `base`. In place of each of the others, the last value
+// before the end is read, so that the loads need no branches.
 fn four(base: u32, k: u32, end: u32, step: u32, apart: u32) -> vec4<Acc> {
     let i = places4(k, apart);
-    let within = min(i, vec4(end - 1u));
-    var v = vec4<Acc>(nothing());
-#if PAIRS
-    if step == 1u {
-        v = vec4(pair_at(base + within.x), pair_at(base + within.z));
-    } else {
-        v = apart4(vec4(base) + within * step);
-    }
-#else
-    v = apart4(vec4(base) + within * step);
-#endif
+    let at = vec4(base) + min(i, vec4(end - 1u)) * step;
+    let v = vec4<Acc>(taken(at.x), taken(at.y), taken(at.z), taken(at.w));
     return select(vec4<Acc>(nothing()), v, i < vec4(end));
 }
 
-fn apart4(at: vec4<u32>) -> vec4<Acc> {
-    return vec4<Acc>(taken(at.x), taken(at.y), taken(at.z), taken(at.w));
+#if !APART
+// The values of an invocation, of which there are at most RUN.
+struct Held {
+    a: vec4<Acc>,
+    b: vec4<Acc>,
+    c: vec4<Acc>,
+    d: vec4<Acc>,
 }
+
+fn held_of(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> Held {
+#if PAIRS
+    if step == 1u {
+        let words = held_words(base, k, end, lanes);
+        return Held(
+            pairs_of(words.ab.x, words.ab.y, k, end, lanes),
+            pairs_of(words.ab.z, words.ab.w, k + 4u * lanes, end, lanes),
+            pairs_of(words.cd.x, words.cd.y, k + 8u * lanes, end, lanes),
+            pairs_of(words.cd.z, words.cd.w, k + 12u * lanes, end, lanes),
+        );
+    }
+#endif
+    let none = vec4<Acc>(nothing());
+    var held = Held(none, none, none, none);
+    if k < end {
+        held.a = four(base, k, end, step, lanes);
+        held.b = four(base, k + 4u * lanes, end, step, lanes);
+    }
+    if k + 8u * lanes < end {
+        held.c = four(base, k + 8u * lanes, end, step, lanes);
+        held.d = four(base, k + 12u * lanes, end, step, lanes);
+    }
+    return held;
+}
+
+#if PAIRS
+// The values of two pairs, which are at places4, below `end`.
+fn pairs_of(first: u32, second: u32, k: u32, end: u32, lanes: u32) -> vec4<Acc> {
+    let v = vec4(unpack2x16float(first), unpack2x16float(second));
+    let accs = vec4<Acc>(acc_of(v.x), acc_of(v.y), acc_of(v.z), acc_of(v.w));
+    return select(vec4<Acc>(nothing()), accs, places4(k, lanes) < vec4(end));
+}
+#endif
+#endif
 
 // The values of a workgroup, or two of each invocation.
 #if APART
-const SHARED = 2u * WG;
+const SHARED = 2u * SIZE;
 #else
 #if PART
-const SHARED = 2u * WG;
+const SHARED = 2u * SIZE;
 #else
-const SHARED = TILE;
+const SHARED = RUN * SIZE;
 #endif
 #endif
 var<workgroup> sh: array<Acc, SHARED>;
 
 // The combined values of the invocations before this one among the `lanes` that share its line, whose indices are
-// `apart` apart.
+// `apart` apart: first of the blocks of invocations before its own one, then of those in its own one.
 // Must be called in uniform control flow; leaves its own data in workgroup memory.
 fn earlier(total: Acc, lid: u32, lane: u32, lanes: u32, apart: u32) -> Acc {
-    // Alternates between two parts of the memory.
-    var part = 0u;
-    var acc = total;
+    let blocks = rounds_of(lanes);
+    let each = lanes / blocks;
+    let first = lid - lane * apart;
     workgroupBarrier();
-    sh[lid] = acc;
-    for (var d = 1u; d < lanes; d *= 2u) {
-        workgroupBarrier();
-        if lane >= d {
-            acc = combine(sh[part + lid - d * apart], acc);
+    sh[lid] = total;
+    workgroupBarrier();
+    if lane < blocks {
+        var of_block = nothing();
+        for (var k = lane * each; k < (lane + 1u) * each; k += 1u) {
+            of_block = combine(of_block, sh[first + k * apart]);
         }
-        part = WG - part;
-        sh[part + lid] = acc;
+        sh[SIZE + lid] = of_block;
     }
     workgroupBarrier();
-    if lane > 0u {
-        acc = sh[part + lid - apart];
+    let block = lane / each;
+    var acc = nothing();
+    for (var k = 0u; k < block; k += 1u) {
+        acc = combine(acc, sh[SIZE + first + k * apart]);
+    }
+    for (var k = block * each; k < lane; k += 1u) {
+        acc = combine(acc, sh[first + k * apart]);
     }
     workgroupBarrier();
-    return select(acc, nothing(), lane == 0u);
+    return acc;
 }
 
 #if !APART
@@ -227,33 +255,26 @@ fn place(i: u32) -> u32 {
 // Cumulates up to RUN * lanes values, on top of `carry`. Must be called in uniform control flow.
 fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u32, lanes: u32) {
     let slot = lid / lanes * lanes * RUN;
-    for (var k = FIRST * lane; k < n; k += 4u * lanes) {
-        let v = four(base, k, n, step, lanes);
-        // Values beyond the end are within the slot, too.
-        let at = vec4(slot) + places4(k, lanes);
-        sh[place(at.x)] = v.x;
-        sh[place(at.y)] = v.y;
-        sh[place(at.z)] = v.z;
-        sh[place(at.w)] = v.w;
-    }
+    let held = held_of(base, FIRST * lane, n, step, lanes);
+#for i of in 0 a, 4 b, 8 c, 12 d
+    // Places beyond the end are within the slot, too.
+    let at_$(of) = vec4(slot) + places4(FIRST * lane + $(i)u * lanes, lanes);
+    sh[place(at_$(of).x)] = held.$(of).x;
+    sh[place(at_$(of).y)] = held.$(of).y;
+    sh[place(at_$(of).z)] = held.$(of).z;
+    sh[place(at_$(of).w)] = held.$(of).w;
+#endfor
     workgroupBarrier();
-    let each = (n + lanes - 1u) / lanes;
-    let first = lane * each;
-    let count = min(each, n - min(first, n));
+    let first = slot + lane * RUN;
     var total = nothing();
 #for s in 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-    var v$(s) = nothing();
-    if $(s)u < count {
-        v$(s) = sh[place(slot + first + $(s)u)];
-    }
+    let v$(s) = sh[place(first + $(s)u)];
     total = combine(total, v$(s));
 #endfor
     var acc = combine(carry, earlier(total, lid, lane, lanes, 1u));
 #for s in 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
     acc = combine(acc, v$(s));
-    if $(s)u < count {
-        sh[place(slot + first + $(s)u)] = acc;
-    }
+    sh[place(first + $(s)u)] = acc;
 #endfor
     workgroupBarrier();
 #if HALVES
@@ -287,7 +308,7 @@ fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u
 #endif
 #endif
 
-#main {
+#main SIZE {
 #if FINISH
     let first = items[3u * group + 1u];
     let tiles = items[3u * group + 2u];
@@ -303,11 +324,11 @@ fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u
     let line = line_of(items[4u * group], items[4u * group + 1u]);
     let begin = items[4u * group + 2u] * TILE;
     let end = min(begin + TILE, line.count);
+    let held = held_of(p.x_base + line.begin, begin + FIRST * lid, end, line.step, WG);
     var total = nothing();
-    for (var k = begin + FIRST * lid; k < end; k += 4u * WG) {
-        let v = four(p.x_base + line.begin, k, end, line.step, WG);
-        total = combine(total, combine(combine(v.x, v.y), combine(v.z, v.w)));
-    }
+#for of in a, b, c, d
+    total = combine(total, combine(combine(held.$(of).x, held.$(of).y), combine(held.$(of).z, held.$(of).w)));
+#endfor
     let acc = combine(earlier(total, lid, lid, WG, 1u), total);
     if lid == WG - 1u {
         out[group] = bitcast<u32>(acc);
@@ -326,7 +347,7 @@ fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u
 #else
     let g = group_of(group);
     let lanes = 1u << g.log;
-    let lines = WG >> g.log;
+    let lines = SIZE >> g.log;
 #if APART
     let lane = lid / lines;
     let own = lid % lines;

@@ -9,8 +9,7 @@
 //
 // f16 is computed in f32. An invocation holds pairs of neighbouring halves (PAIRS), so that it can read whole words.
 // Results for each value (HALVES) are written by words, too. A word may belong to two lines that other workgroups
-// process: each then writes its half by bit operations that leave the other half as it is. Results for each line are
-// written as f32.
+// process: each then sets its half, see lib/halves.wgsl. Results for each line are written as f32.
 //
 // p.ones: see ends.wgsl.
 
@@ -43,13 +42,6 @@ const FIRST = 2u;
 const FIRST = 1u;
 #endif
 
-// Invocations of a workgroup.
-#if NARROW
-const SIZE = NARROW;
-#else
-const SIZE = WG;
-#endif
-
 #include "line_groups"
 #include "lines"
 
@@ -67,27 +59,15 @@ fn value_at(i: u32) -> f32 {
 
 #if HALVES
 #include "half_bits"
-
-// Writes the halves of a word that belong to this line.
-fn put_word(at: u32, halves: u32, low: bool, high: bool) {
-    if low && high {
-        atomicStore(&out[at], halves);
-    } else {
-        let mask = select(0u, 0xffffu, low) | select(0u, 0xffff0000u, high);
-        atomicAnd(&out[at], ~mask);
-        atomicOr(&out[at], halves & mask);
-    }
-}
+#include "halves"
 #endif
 
 #if !APPLY
 var<workgroup> sh_sums: array<vec2<f32>, SIZE>;
 var<workgroup> sh_more: array<vec2<f32>, SIZE>;
-var<workgroup> sh_keys: array<u32, SIZE>;
-var<workgroup> sh_top: array<u32, SIZE>;
 
-// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Two rounds
-// of up to 16 values each need fewer barriers than a binary tree. Must be called in uniform control flow.
+// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Must be
+// called in uniform control flow.
 fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f32> {
     let few = rounds_of(lanes);
     let first = lid - lane * apart;
@@ -115,50 +95,65 @@ fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f
     return all;
 }
 
-// The largest key over these invocations.
-fn tree_max(key: u32, lid: u32, lane: u32, lanes: u32, apart: u32) -> u32 {
-    let few = rounds_of(lanes);
-    let first = lid - lane * apart;
-    sh_keys[lid] = key;
-    workgroupBarrier();
-    if lane < few {
-        var top = key;
-        for (var k = lane + few; k < lanes; k += few) {
-            top = max(top, sh_keys[first + k * apart]);
-        }
-        sh_top[lid] = top;
-    }
-    workgroupBarrier();
-    var top = key;
-    for (var k = 0u; k < few; k += 4u) {
-        let at = first + k * apart;
-        top = max(top, max(max(sh_top[at], sh_top[at + apart]), max(sh_top[at + 2u * apart], sh_top[at + 3u * apart])));
-    }
-    return top;
-}
-
-// The sums of the first round, of 4 to 256 invocations: 4, or about the square root.
-fn rounds_of(lanes: u32) -> u32 {
-    return select(select(4u, 8u, lanes >= 32u), 16u, lanes >= 128u);
-}
-
 fn total(v: vec4<f32>) -> f32 {
     return (v.x + v.y) + (v.z + v.w);
 }
 
 #if EXP
+#if MAPPED
+// Decides the shift only, so NaN may be lost here: it returns in the sum of exponentials.
+alias Top = f32;
+
+fn top_of(x: f32) -> f32 {
+    return x;
+}
+
+fn of_top(top: f32) -> f32 {
+    return top;
+}
+#else
 // In order, except that a NaN with its sign set is the lowest: the sum of exponentials becomes NaN by itself.
-fn key_of(x: f32) -> u32 {
+alias Top = u32;
+
+fn top_of(x: f32) -> u32 {
     let bits = bitcast<i32>(x);
     return bitcast<u32>(bits ^ ((bits >> 31u) & 0x7fffffff)) ^ 0x80000000u;
 }
 
-fn of_key(key: u32) -> f32 {
-    let bits = bitcast<i32>(key ^ 0x80000000u);
+fn of_top(top: u32) -> f32 {
+    let bits = bitcast<i32>(top ^ 0x80000000u);
     return bitcast<f32>(bits ^ ((bits >> 31u) & 0x7fffffff));
 }
+#endif
 
-// Stands for values beyond the end of a line: negative infinity, which no compiler knows.
+var<workgroup> sh_tops: array<Top, SIZE>;
+var<workgroup> sh_more_tops: array<Top, SIZE>;
+
+// The maximum over these invocations.
+fn tree_max(own: Top, lid: u32, lane: u32, lanes: u32, apart: u32) -> Top {
+    let few = rounds_of(lanes);
+    let first = lid - lane * apart;
+    sh_tops[lid] = own;
+    workgroupBarrier();
+    if lane < few {
+        var top = own;
+        for (var k = lane + few; k < lanes; k += few) {
+            top = max(top, sh_tops[first + k * apart]);
+        }
+        sh_more_tops[lid] = top;
+    }
+    workgroupBarrier();
+    var top = own;
+    for (var k = 0u; k < few; k += 4u) {
+        let at = first + k * apart;
+        let low = max(sh_more_tops[at], sh_more_tops[at + apart]);
+        let high = max(sh_more_tops[at + 2u * apart], sh_more_tops[at + 3u * apart]);
+        top = max(top, max(low, high));
+    }
+    return top;
+}
+
+// Negative infinity, which no compiler knows.
 fn beyond() -> f32 {
     return bitcast<f32>(p.ones & 0xff800000u);
 }
@@ -188,11 +183,11 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     var s = vec4(0.0);
     var k = lane;
 #if EXP
-    var top = 0u;
+    var top = top_of(beyond());
     for (; k < end; k += lanes) {
-        top = max(top, key_of(value_at(base + k * line.step)));
+        top = max(top, top_of(value_at(base + k * line.step)));
     }
-    let highest = of_key(max(key_of(beyond()), tree_max(top, lid, lane, lanes, apart)));
+    let highest = of_top(tree_max(top, lid, lane, lanes, apart));
     let shift = shift_of(highest);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
@@ -253,17 +248,27 @@ struct Held {
 
 fn held_of(line: Line, k: u32, end: u32, lanes: u32) -> Held {
     let base = p.x_base + line.begin;
-    return Held(
-        four(base, k, end, line.step, lanes),
-        four(base, k + 4u * lanes, end, line.step, lanes),
-        four(base, k + 8u * lanes, end, line.step, lanes),
-        four(base, k + 12u * lanes, end, line.step, lanes),
-    );
+#if PAIRS
+    if line.step == 1u {
+        return held_pairs(base, k, end, lanes);
+    }
+#endif
+    let none = vec4(nothing());
+    var held = Held(none, none, none, none);
+    if k < end {
+        held.a = four(base, k, end, line.step, lanes);
+        held.b = four(base, k + 4u * lanes, end, line.step, lanes);
+    }
+    if k + 8u * lanes < end {
+        held.c = four(base, k + 8u * lanes, end, line.step, lanes);
+        held.d = four(base, k + 12u * lanes, end, line.step, lanes);
+    }
+    return held;
 }
 
 #if EXP
-fn top4(v: vec4<f32>) -> u32 {
-    return max(max(key_of(v.x), key_of(v.y)), max(key_of(v.z), key_of(v.w)));
+fn top4(v: vec4<f32>) -> Top {
+    return max(max(top_of(v.x), top_of(v.y)), max(top_of(v.z), top_of(v.w)));
 }
 #else
 fn apart4(v: vec4<f32>, near: f32, k: u32, end: u32, lanes: u32) -> vec4<f32> {
@@ -288,7 +293,7 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
     if k2 < end {
         top = max(top, max(top4(c), top4(d)));
     }
-    let highest = of_key(tree_max(top, lid, lane, lanes, 1u));
+    let highest = of_top(tree_max(top, lid, lane, lanes, 1u));
     let shift = vec4(shift_of(highest));
     let none = vec4(0.0);
     var e = Held(exp4(a - shift), none, none, none);
@@ -349,31 +354,40 @@ fn held_value(x: f32, line: vec4<f32>) -> f32 {
 // The results of the lines of a workgroup, in pairs that begin with the first of a line.
 var<workgroup> sh_pairs: array<u32, TILE / WG * SIZE / 2u>;
 
-// Packs four results; `pair` is the place of the first pair.
-fn put4(v: vec4<f32>, pair: u32, lanes: u32, known: vec4<f32>) {
+// Packs four results, of which the first is at place k of the line. A line that begins with a whole word is written
+// here; otherwise `pair` is the place of the first pair, and put_line follows.
+fn put4(v: vec4<f32>, line: Line, k: u32, pair: u32, lanes: u32, known: vec4<f32>) {
     let y = vec4(held_value(v.x, known), held_value(v.y, known), held_value(v.z, known), held_value(v.w, known));
-    sh_pairs[pair] = half_bits(y.x) | (half_bits(y.y) << 16u);
-    sh_pairs[pair + lanes] = half_bits(y.z) | (half_bits(y.w) << 16u);
+    let first = half_bits(y.x) | (half_bits(y.y) << 16u);
+    let second = half_bits(y.z) | (half_bits(y.w) << 16u);
+    if line.begin % 2u == 1u {
+        sh_pairs[pair] = first;
+        sh_pairs[pair + lanes] = second;
+        return;
+    }
+    let there = there4(k, line.count, lanes);
+    let at = (line.begin + k) / 2u;
+    if there.x {
+        put_word(at, first, true, there.y);
+    }
+    if there.z {
+        put_word(at + lanes, second, true, there.w);
+    }
 }
 
-// Writes the words of a line, whose pairs are at `first`.
+// Writes the words of a line that begins with a high half, and whose pairs are at `first`.
 fn put_line(line: Line, first: u32, lane: u32, lanes: u32) {
-    let odd = line.begin % 2u;
-    for (var w = lane; 2u * w < line.count + odd; w += lanes) {
-        // The places in the line of the two halves; the first word of an odd line has only the high one.
-        let i = 2u * w - odd;
+    for (var w = lane; 2u * w < line.count + 1u; w += lanes) {
+        // The places in the line of the two halves; the first word has only the high one.
+        let i = 2u * w - 1u;
         let low = i < line.count;
         let high = i + 1u < line.count;
         var halves = 0u;
-        if odd == 0u {
-            halves = sh_pairs[first + w];
-        } else {
-            if low {
-                halves = sh_pairs[first + w - 1u] >> 16u;
-            }
-            if high {
-                halves |= sh_pairs[first + w] << 16u;
-            }
+        if low {
+            halves = sh_pairs[first + w - 1u] >> 16u;
+        }
+        if high {
+            halves |= sh_pairs[first + w] << 16u;
         }
         put_word(line.begin / 2u + w, halves, low, high);
     }
@@ -413,51 +427,42 @@ fn there4(k: u32, end: u32, lanes: u32) -> vec4<bool> {
     return places4(k, lanes) < vec4(end);
 }
 
-#if PAIRS
-// A value and the next one, which may be behind the end of the line.
-fn pair_at(i: u32) -> vec2<f32> {
-    let low = x[i / 2u];
-    if i % 2u == 0u {
-        return unpack2x16float(low);
-    }
-    let high = x[min(i / 2u + 1u, arrayLength(&x) - 1u)];
-    return unpack2x16float((low >> 16u) | (high << 16u));
-}
-#endif
-
-// The values at places4, and 0 (EXP: negative infinity) beyond the end. In place of each of those, the last value
-// before the end is read, so that the loads of a quad need only one branch.
-fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
-    var v = vec4(0.0);
-    if k < end {
-        let place = min(places4(k, lanes), vec4(end - 1u));
-#if PAIRS
-        if step == 1u {
-            let low = pair_at(base + place.x);
-            let high = pair_at(base + place.z);
-            v = vec4(low, high);
-        } else {
-            v = quad_at(base, place, step);
-        }
-#else
-        v = quad_at(base, place, step);
-#endif
-    }
+// Stands for values beyond the end of a line.
+fn nothing() -> f32 {
 #if EXP
-    return select(vec4(beyond()), v, there4(k, end, lanes));
+    return beyond();
 #else
-    return select(vec4(0.0), v, there4(k, end, lanes));
+    return 0.0;
 #endif
 }
 
-fn quad_at(base: u32, place: vec4<u32>, step: u32) -> vec4<f32> {
-    return vec4(
-        value_at(base + place.x * step),
-        value_at(base + place.y * step),
-        value_at(base + place.z * step),
-        value_at(base + place.w * step),
+// The values at places4, and nothing() beyond the end of the line, which is not empty. In place of each of those, the
+// last value is read, so that the loads need no branches.
+fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
+    let at = vec4(base) + min(places4(k, lanes), vec4(end - 1u)) * step;
+    return there_or(vec4(value_at(at.x), value_at(at.y), value_at(at.z), value_at(at.w)), k, end, lanes);
+}
+
+fn there_or(v: vec4<f32>, k: u32, end: u32, lanes: u32) -> vec4<f32> {
+    return select(vec4(nothing()), v, there4(k, end, lanes));
+}
+
+#if PAIRS
+#include "held_words"
+
+// The same of consecutive values.
+fn held_pairs(base: u32, k: u32, end: u32, lanes: u32) -> Held {
+    let words = held_words(base, k, end, lanes);
+    let ab = words.ab;
+    let cd = words.cd;
+    return Held(
+        there_or(vec4(unpack2x16float(ab.x), unpack2x16float(ab.y)), k, end, lanes),
+        there_or(vec4(unpack2x16float(ab.z), unpack2x16float(ab.w)), k + 4u * lanes, end, lanes),
+        there_or(vec4(unpack2x16float(cd.x), unpack2x16float(cd.y)), k + 8u * lanes, end, lanes),
+        there_or(vec4(unpack2x16float(cd.z), unpack2x16float(cd.w)), k + 12u * lanes, end, lanes),
     );
 }
+#endif
 
 #if EXP
 fn exp4(v: vec4<f32>) -> vec4<f32> {
@@ -469,9 +474,8 @@ fn exp4(v: vec4<f32>) -> vec4<f32> {
 #if HALVES
 #if !HELD
 // Maps a value of a line with these constants, as a half of its word.
-fn put_half(at: u32, line: vec4<f32>) {
-    let half = half_bits(value(value_at(p.x_base + at), line));
-    put_word(at / 2u, half << (16u * (at % 2u)), at % 2u == 0u, at % 2u == 1u);
+fn put_mapped(at: u32, line: vec4<f32>) {
+    put_half(at, half_bits(value(value_at(p.x_base + at), line)));
 }
 #endif
 #if APART
@@ -523,7 +527,7 @@ fn are_neighbours(i: u32) -> bool {
         }
     } else {
         for (var k = begin + lid; k < end; k += WG) {
-            put_half(line.begin + k * line.step, all);
+            put_mapped(line.begin + k * line.step, all);
         }
     }
 #else
@@ -578,18 +582,18 @@ fn are_neighbours(i: u32) -> bool {
             put_word(at / 2u, half_bits(low) | (half_bits(high) << 16u), true, true);
         }
         if (at % 2u == 0u && !after) || (at % 2u == 1u && !before) {
-            put_half(at, needed);
+            put_mapped(at, needed);
         }
     }
 #else
     let first = (lid - lane) * (TILE / WG / 2u);
     let pair = first + lane;
-    put4(held.a, pair, lanes, needed);
-    put4(held.b, pair + 2u * lanes, lanes, needed);
-    put4(held.c, pair + 4u * lanes, lanes, needed);
-    put4(held.d, pair + 6u * lanes, lanes, needed);
+    put4(held.a, line, k, pair, lanes, needed);
+    put4(held.b, line, k + 4u * lanes, pair + 2u * lanes, lanes, needed);
+    put4(held.c, line, k + 8u * lanes, pair + 4u * lanes, lanes, needed);
+    put4(held.d, line, k + 12u * lanes, pair + 6u * lanes, lanes, needed);
     workgroupBarrier();
-    if own < g.lines {
+    if own < g.lines && line.begin % 2u == 1u {
         put_line(line, first, lane, lanes);
     }
 #endif

@@ -36,7 +36,8 @@ fn value_at(i: u32) -> V {
 }
 #endif
 
-// Reduces every `lanes`-th value from `begin` to before `end`, in four independent chains.
+// Reduces every `lanes`-th value from `begin` to before `end`, in four independent chains. In place of values beyond the
+// end, the last one is read, so that the loads of the last round need only one branch.
 fn reduce_run(line: Line, begin: u32, end: u32, lanes: u32) -> Acc {
     let base = p.x_base + line.begin;
     let step = line.step;
@@ -58,9 +59,15 @@ fn reduce_run(line: Line, begin: u32, end: u32, lanes: u32) -> Acc {
         );
         s = fma(v, v, s);
     }
-    for (; k < end; k += lanes) {
-        let v = scale * value_at(base + k * step);
-        s.x = fma(v, v, s.x);
+    if k < end {
+        let at = vec3(k, k + lanes, k + 2u * lanes);
+        let place = min(at, vec3(end - 1u));
+        let v = scale * vec3(
+            value_at(base + place.x * step),
+            value_at(base + place.y * step),
+            value_at(base + place.z * step),
+        );
+        s = fma(vec4(v, 0.0), select(vec4(0.0), vec4(v, 0.0), vec4(at, end) < vec4(end)), s);
     }
     return Acc(top, bitcast<u32>((s.x + s.y) + (s.z + s.w)));
 #else
@@ -74,14 +81,21 @@ fn reduce_run(line: Line, begin: u32, end: u32, lanes: u32) -> Acc {
         acc2 = taken(acc2, value_at(base + (k + 2u * lanes) * step), k + 2u * lanes);
         acc3 = taken(acc3, value_at(base + (k + 3u * lanes) * step), k + 3u * lanes);
     }
-    for (; k < end; k += lanes) {
-        acc0 = taken(acc0, value_at(base + k * step), k);
+    if k < end {
+        let k1 = k + lanes;
+        let k2 = k + 2u * lanes;
+        let v0 = value_at(base + k * step);
+        let v1 = value_at(base + min(k1, end - 1u) * step);
+        let v2 = value_at(base + min(k2, end - 1u) * step);
+        acc0 = taken(acc0, v0, k);
+        acc1 = select(acc1, taken(acc1, v1, k1), k1 < end);
+        acc2 = select(acc2, taken(acc2, v2, k2), k2 < end);
     }
     return combine(combine(acc0, acc1), combine(acc2, acc3));
 #endif
 }
 
-#main {
+#main SIZE {
 #if PART
     let line = line_of(items[4u * group], items[4u * group + 1u]);
     let begin = items[4u * group + 2u] * TILE;
@@ -97,7 +111,7 @@ fn reduce_run(line: Line, begin: u32, end: u32, lanes: u32) -> Acc {
     var own = lid >> g.log;
     var apart = 1u;
     if p.strided != 0u {
-        apart = WG >> g.log;
+        apart = SIZE >> g.log;
         lane = lid / apart;
         own = lid % apart;
     }

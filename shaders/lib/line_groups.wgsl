@@ -2,6 +2,19 @@
 // and from p.entries on, for each element with lines in a class, their first number and the element.
 #include "line"
 
+// Invocations of a workgroup.
+#if NARROW
+const SIZE = NARROW;
+#else
+const SIZE = WG;
+#endif
+
+// Invocations that share a line, 4 to 256 of them, exchange their results in two rounds, which need fewer barriers than
+// a binary tree. This is the number of results of the first round: 4, or about the square root.
+fn rounds_of(lanes: u32) -> u32 {
+    return select(select(4u, 8u, lanes >= 32u), 16u, lanes >= 128u);
+}
+
 // What a workgroup does.
 struct Group {
     // The entries of its elements.

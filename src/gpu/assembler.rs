@@ -53,6 +53,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "half_of",
     "half_order",
     "halves",
+    "held_words",
     "line",
     "line_groups",
     "lines",

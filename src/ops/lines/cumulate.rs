@@ -31,6 +31,7 @@ macro_rules! variants {
         &[
             $(
                 Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "HELD"] },
+                Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "HELD", "NARROW"] },
                 Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "APART"] },
                 Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "PART"] },
                 Variant { dtype: DType::$dtype, flags: &[$($flag,)+ "FINISH"] },
@@ -38,6 +39,7 @@ macro_rules! variants {
             )+
             $(
                 Variant { dtype: DType::F16, flags: &[$($half,)+ "HELD", "HALVES", "PAIRS"] },
+                Variant { dtype: DType::F16, flags: &[$($half,)+ "HELD", "NARROW", "HALVES", "PAIRS"] },
                 Variant { dtype: DType::F16, flags: &[$($half,)+ "APART", "HALVES"] },
                 Variant { dtype: DType::F16, flags: &[$($half,)+ "PART", "PAIRS"] },
                 Variant { dtype: DType::F16, flags: &[$($half,)+ "APPLY", "HALVES", "PAIRS"] },
@@ -99,19 +101,19 @@ impl Cumulation {
     }
 
     /// The variant for a part of the work. Sums and products of integers do not depend on the sign.
-    fn variant(self, dtype: DType, part: &'static str) -> usize {
+    fn variant(self, dtype: DType, part: &[&'static str]) -> usize {
         let dtype = match (self, dtype, part) {
             (Cumulation::Sum | Cumulation::Product, DType::I32, _) => DType::U32,
-            (_, DType::F16, "FINISH") => DType::F32,
+            (_, DType::F16, ["FINISH"]) => DType::F32,
             _ => dtype,
         };
         let more: &[&str] = match (dtype, part) {
-            (DType::F16, "APART") => &["HALVES"],
-            (DType::F16, "PART") => &["PAIRS"],
+            (DType::F16, ["APART"]) => &["HALVES"],
+            (DType::F16, ["PART"]) => &["PAIRS"],
             (DType::F16, _) => &["HALVES", "PAIRS"],
             _ => &[],
         };
-        CUMULATE.variant(dtype, &[self.flags(), &[part], more].concat())
+        CUMULATE.variant(dtype, &[self.flags(), part, more].concat())
     }
 }
 
@@ -133,7 +135,7 @@ impl Cumulate {
         let op = function.name();
         x.check_axis(op, axis)?;
         check_size(op, x, dtype, binding)?;
-        let plan = Plan::new(op, x, Some(axis), None, false)?;
+        let plan = Plan::new(op, x, Some(axis), None)?;
         let (dispatches, scratch) = self.dispatches(&plan, x);
         Ok(Launch {
             op,
@@ -154,37 +156,40 @@ impl Cumulate {
 
     fn dispatches(self, plan: &Plan, x: &Layout) -> (Vec<Dispatch>, Vec<u64>) {
         let [rank, axis] = place_of_axis(x, Some(self.axis));
-        let dispatch =
-            |part, [out, items, x_values, before]: [Slot; 4], entries: u32, groups, cost| {
-                Dispatch::new(
-                    (&CUMULATE, self.function.variant(self.dtype, part)),
-                    Slots {
-                        out,
-                        items,
-                        x: x_values,
-                        x_meta: Slot::InputMeta(0),
-                        before,
-                    },
-                    Params {
-                        x_base: Param::InputBase(0),
-                        elements: Param::U32(x.len() as u32),
-                        rank,
-                        axis,
-                        entries: Param::U32(entries),
-                    },
-                    groups,
-                    cost,
-                )
-            };
+        let dispatch = |part: &[&'static str],
+                        [out, items, x_values, before]: [Slot; 4],
+                        entries: u32,
+                        groups,
+                        cost| {
+            Dispatch::new(
+                (&CUMULATE, self.function.variant(self.dtype, part)),
+                Slots {
+                    out,
+                    items,
+                    x: x_values,
+                    x_meta: Slot::InputMeta(0),
+                    before,
+                },
+                Params {
+                    x_base: Param::InputBase(0),
+                    elements: Param::U32(x.len() as u32),
+                    rank,
+                    axis,
+                    entries: Param::U32(entries),
+                },
+                groups,
+                cost,
+            )
+        };
         let (input, output, meta) = (Slot::Input(0), Slot::Output(0), Slot::InputMeta(0));
         let mut dispatches: Vec<Dispatch> = Vec::new();
         for work in &plan.work {
             let items = Slot::PlanBuffer(work.words.clone());
             dispatches.push(dispatch(
-                if work.kind == Kind::Apart {
-                    "APART"
-                } else {
-                    "HELD"
+                match work.kind {
+                    Kind::Wide => &["HELD"],
+                    Kind::Narrow => &["HELD", "NARROW"],
+                    Kind::Apart => &["APART"],
                 },
                 [output.clone(), items, input.clone(), meta.clone()],
                 work.entries,
@@ -202,20 +207,20 @@ impl Cumulate {
         let [parts, before] = [0, 1].map(Slot::Scratch);
         dispatches.extend([
             dispatch(
-                "PART",
+                &["PART"],
                 [parts.clone(), items.clone(), input.clone(), meta.clone()],
                 0,
                 tiles,
                 cost,
             ),
             dispatch(
-                "FINISH",
+                &["FINISH"],
                 [before.clone(), lines, parts, meta],
                 0,
                 number,
                 u64::from(tiles),
             ),
-            dispatch("APPLY", [output, items, input, before], 0, tiles, cost),
+            dispatch(&["APPLY"], [output, items, input, before], 0, tiles, cost),
         ]);
         (dispatches, vec![u64::from(tiles); 2])
     }

@@ -273,7 +273,7 @@ impl Along {
         let results = result.as_ref().unwrap_or(x);
         check_size(op, results, dtype, binding)?;
         let work = x.total().max(results.total()) as u64;
-        let plan = Plan::new(op, x, axis, result.as_ref(), true)?;
+        let plan = Plan::new(op, x, axis, result.as_ref())?;
         let (dispatches, scratch) = self.dispatches(&plan, x, result.as_ref());
         let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
         Ok(Launch {

@@ -185,14 +185,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// `result` is the layout of one value per line; without it, lines without values need no work. `narrow`: whether
-    /// contiguous lines have workgroups of `NARROW` invocations where these suffice.
+    /// `result` is the layout of one value per line; without it, lines without values need no work.
     pub(crate) fn new(
         op: &'static str,
         x: &Layout,
         axis: Option<usize>,
         result: Option<&Layout>,
-        narrow: bool,
     ) -> Result<Plan> {
         // Of each kind.
         let mut classes: [[Class; CLASSES]; 3] = Default::default();
@@ -207,7 +205,7 @@ impl Plan {
             if let Some(lanes) = lines.lanes() {
                 if lines.number > 0 {
                     let kind = match lines.step {
-                        0 | 1 if narrow && lanes <= NARROW => Kind::Narrow,
+                        0 | 1 if lanes <= NARROW => Kind::Narrow,
                         0 | 1 => Kind::Wide,
                         _ => Kind::Apart,
                     };
@@ -268,13 +266,14 @@ mod tests {
         let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
         let x = Layout::from_shapes(2, shapes).unwrap();
         let result = Layout::from_lengths([3, 2, 1, 4, 5]).unwrap();
-        let plan = Plan::new("softmax", &x, Some(1), Some(&result), false).unwrap();
+        let plan = Plan::new("softmax", &x, Some(1), Some(&result)).unwrap();
         let [work] = &plan.work[..] else {
             panic!("{plan:?}");
         };
         // Workgroups of 64, 16 and 8 invocations per line, and of 4 for lines without values.
         let groups = [
-            [0, 0, 0, 6 | 4 << 8],
+            [0, 0, 0, 6 | 2 << 8],
+            [0, 0, 2, 6 | 2 << 8],
             [0, 0, 4, 6 | 1 << 8],
             [1, 1, 0, 4 | 2 << 8],
             [2, 2, 0, 3 | 3 << 8],
@@ -287,14 +286,14 @@ mod tests {
         );
         assert_eq!(
             (work.kind, work.groups, work.entries, work.values),
-            (Kind::Wide, 5, 20, 3211)
+            (Kind::Narrow, 6, 24, 3211)
         );
         let long = plan.long.unwrap();
         assert_eq!((long.tiles, long.number), (2, 1));
         assert_eq!(long.items.data(), [2, 0, 0, 0, 2, 0, 1, 0]);
         assert_eq!(long.finish.data(), [5, 0, 2]);
         // Without results of their own, lines without values are left out; columns are strided lines.
-        let plan = Plan::new("softmax", &x, Some(0), None, true).unwrap();
+        let plan = Plan::new("softmax", &x, Some(0), None).unwrap();
         let [work] = &plan.work[..] else {
             panic!("{plan:?}");
         };

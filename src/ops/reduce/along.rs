@@ -43,6 +43,17 @@ pub(crate) static LINES: Kernel = Kernel {
         ["ARGMAX", "LEAST"] F32 I32 U32 F16;
         ["ANY"] U32;
         ["ALL"] U32;
+        ["SUM", "NARROW"] F32 U32 F16 C32;
+        ["SUM", "ABS", "NARROW"] F32 U32 F16;
+        ["PROD", "NARROW"] F32 U32 F16;
+        ["NORM2", "NARROW"] F32 F16;
+        ["NORM_MAX", "NARROW"] F32 I32 U32 F16;
+        ["MAX", "NARROW"] F32 I32 U32 F16;
+        ["MAX", "LEAST", "NARROW"] F32 I32 U32 F16;
+        ["ARGMAX", "NARROW"] F32 I32 U32 F16;
+        ["ARGMAX", "LEAST", "NARROW"] F32 I32 U32 F16;
+        ["ANY", "NARROW"] U32;
+        ["ALL", "NARROW"] U32;
     },
 };
 
@@ -82,7 +93,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
     // list.
     check_size(op, &result, result_type, binding)?;
     let work = x.total().max(result.total()) as u64;
-    let plan = Plan::new(op, x, axis, Some(&result), false)?;
+    let plan = Plan::new(op, x, axis, Some(&result))?;
     let values = result.total();
     let flags = reduce.flags();
     let [rank, axis_param] = place_of_axis(x, axis);
@@ -112,6 +123,8 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
     };
     let mut dispatches = Vec::new();
     for work in &plan.work {
+        let mut flags = flags.to_vec();
+        flags.extend((work.kind == Kind::Narrow).then_some("NARROW"));
         dispatches.push(Dispatch::new(
             (&LINES, LINES.variant(reduce.kernel_type(), &flags)),
             Slots {
