@@ -51,6 +51,8 @@ mod map;
 mod maps;
 mod matmul;
 mod minimal_shape;
+#[cfg(feature = "gpu")]
+mod mutants;
 mod operators;
 mod pooling;
 mod programs;
@@ -127,6 +129,8 @@ const MODULES: &[Module] = &[
     ("maps", maps::tests),
     ("matmul", matmul::tests),
     ("minimal_shape", minimal_shape::tests),
+    #[cfg(feature = "gpu")]
+    ("mutants", mutants::tests),
     ("operators", operators::tests),
     ("pooling", pooling::tests),
     ("programs", random_programs::tests),

@@ -1,0 +1,45 @@
+//! What each line of `tests/mutants` replaces occurs in a kernel with its flags; see `tests/mutants.sh`.
+
+use std::fs;
+use std::path::Path;
+
+use libtest_mimic::Trial;
+
+use crate::support::bench::Bench;
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    vec![bench.host("are_current", are_current)]
+}
+
+fn are_current() {
+    let kernels = vsla::device::kernels();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutants");
+    let (mut mutants, mut stale) = (0, Vec::new());
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            let (mutant, _) = line.rsplit_once(" @ ").expect("ends in trials");
+            let (flags, change) = mutant.split_once(" @ ").unwrap_or(("", mutant));
+            let (original, _) = change.split_once(" → ").expect("a replacement");
+            let flags = flags.to_lowercase();
+            let has = |name: &str| {
+                let mut flags = flags.split_whitespace();
+                let mut parts = name.split('.');
+                let listed = |flag: &str| name.split('.').skip(1).any(|part| part == flag);
+                parts.next() == Some(stem)
+                    && flags.all(|flag| match flag.strip_prefix('!') {
+                        Some(flag) => !listed(flag),
+                        None => listed(flag),
+                    })
+            };
+            let found = |(name, source): &(String, String)| has(name) && source.contains(original);
+            mutants += 1;
+            if !kernels.iter().any(found) {
+                stale.push(format!("{stem}: {line}"));
+            }
+        }
+    }
+    assert!(mutants > 500, "{mutants} mutants");
+    assert!(stale.is_empty(), "{}", stale.join("\n"));
+}
