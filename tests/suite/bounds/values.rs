@@ -354,6 +354,9 @@ fn labels(d: &mut Draw<'_>, x: &Tensor<f32>) {
     if let Some(sums) = sums {
         let targets = d.tensor::<u32>(sums.layout());
         d.ran("cross_entropy", x.cross_entropy(&targets));
+        if let Some(half) = d.ran("to", x.to::<f16>()) {
+            d.ran("cross_entropy of halves", half.cross_entropy(&targets));
+        }
     }
 }
 
