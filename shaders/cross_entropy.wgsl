@@ -1,10 +1,10 @@
 // c = sums − x at the row's target: the negative logarithm of the target's probability, if `sums` are the logarithms of
 // the sums of exponentials of the rows of x. NaN if the target is not below the row's length.
 //
-// Tiles and tables as in ambient.wgsl.
+// Tiles and tables as in ambient.wgsl. An invocation computes one result at a time, or a word of two halves.
 
 #params
-@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<E>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> targets: array<u32>;
 @group(0) @binding(4) var<storage, read> sums: array<f32>;
@@ -33,18 +33,57 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
+#if F16
+#include "half_of"
+#include "half_bits"
+
+fn value_at(i: u32) -> f32 {
+    return half_of(x[i / 2u], i);
+}
+
+fn bits_of(loss: f32) -> u32 {
+    return half_bits(loss);
+}
+
+const NO_NUMBER = 0x7e00u;
+#else
+fn value_at(i: u32) -> f32 {
+    return x[i];
+}
+
+fn bits_of(loss: f32) -> u32 {
+    return bitcast<u32>(loss);
+}
+
+const NO_NUMBER = 0x7fc00000u;
+#endif
+
+fn loss(v: u32, tile: Tile) -> u32 {
+    let e = place_in_tile(v, tile);
+    let entry = entry_in_tile(e, tile);
+    let target_index = targets[p.targets_base + v];
+    var bits = NO_NUMBER;
+    if target_index < entry.width {
+        let row = v - start_in_tile(e, tile);
+        let logit = value_at(entry.begin + row * entry.width + target_index);
+        bits = bits_of(sums[p.sums_base + v] - logit);
+    }
+    return bits;
+}
+
 #main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
-    for (var v = tile.start + lid; v < tile.end; v += WG) {
-        let e = place_in_tile(v, tile);
-        let entry = entry_in_tile(e, tile);
-        let target_index = targets[p.targets_base + v];
-        var bits = 0x7fc00000u;
-        if target_index < entry.width {
-            let row = v - start_in_tile(e, tile);
-            let logit = x[entry.begin + row * entry.width + target_index];
-            bits = bitcast<u32>(sums[p.sums_base + v] - logit);
+#if F16
+    for (var w = tile.start / 2u + lid; 2u * w < tile.end; w += WG) {
+        var word = loss(2u * w, tile);
+        if 2u * w + 1u < tile.end {
+            word |= loss(2u * w + 1u, tile) << 16u;
         }
-        c[v] = bits;
+        c[w] = word;
     }
+#else
+    for (var v = tile.start + lid; v < tile.end; v += WG) {
+        c[v] = loss(v, tile);
+    }
+#endif
 }

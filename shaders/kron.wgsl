@@ -3,14 +3,18 @@
 //
 // Tiles and tables as in ambient.wgsl. An invocation makes four consecutive values: it divides once, for the first, and
 // increments from there. All indices are known before any load, so that the loads are in flight together. c has slack
-// after its last value.
+// after its last value. Halves are multiplied in f32, where their products are exact.
 
 #params
 @group(0) @binding(1) var<storage, read> a: array<E>;
 @group(0) @binding(2) var<storage, read> a_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> b: array<E>;
 @group(0) @binding(4) var<storage, read> b_meta: array<u32>;
+#if F16
+@group(0) @binding(5) var<storage, read_write> c: array<vec2<u32>>;
+#else
 @group(0) @binding(5) var<storage, read_write> c: array<vec4<E>>;
+#endif
 @group(0) @binding(6) var<storage, read> c_meta: array<u32>;
 @group(0) @binding(7) var<storage, read> pair_list: array<u32>;
 
@@ -134,9 +138,35 @@ fn after(place: Place, i: u32, entry: Entry) -> Place {
 }
 
 // The products of values i of a and values j of b.
-fn products(i: vec4<u32>, j: vec4<u32>) -> vec4<E> {
+#if F16
+#include "half_of"
+#include "half_bits"
+
+alias Quad = vec2<u32>;
+
+fn products(i: vec4<u32>, j: vec4<u32>) -> Quad {
+    let x = vec4(
+        half_of(a[i.x / 2u], i.x),
+        half_of(a[i.y / 2u], i.y),
+        half_of(a[i.z / 2u], i.z),
+        half_of(a[i.w / 2u], i.w),
+    );
+    let y = vec4(
+        half_of(b[j.x / 2u], j.x),
+        half_of(b[j.y / 2u], j.y),
+        half_of(b[j.z / 2u], j.z),
+        half_of(b[j.w / 2u], j.w),
+    );
+    let r = x * y;
+    return vec2(half_bits(r.x) | (half_bits(r.y) << 16u), half_bits(r.z) | (half_bits(r.w) << 16u));
+}
+#else
+alias Quad = vec4<E>;
+
+fn products(i: vec4<u32>, j: vec4<u32>) -> Quad {
     return vec4(a[i.x], a[i.y], a[i.z], a[i.w]) * vec4(b[j.x], b[j.y], b[j.z], b[j.w]);
 }
+#endif
 
 // The index after j, which wraps around to 0 at n.
 fn next_wrapped(j: u32, n: u32) -> u32 {
@@ -144,7 +174,7 @@ fn next_wrapped(j: u32, n: u32) -> u32 {
 }
 
 // Four values of c from v on.
-fn quad(v: u32, tile: Tile) -> vec4<E> {
+fn quad(v: u32, tile: Tile) -> Quad {
     var e = place_in_tile(v, tile);
     var start = start_in_tile(e, tile);
     var end = start_in_tile(e + 1u, tile);

@@ -162,11 +162,16 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 #endif
 #if BOX
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
+#if F16
+    let at = item.a + i;
+    let zero = ((a[at / 2u] >> (16u * (at % 2u))) & 0x7fffu) == 0u;
+#else
     let x = bitcast<u32>(a[item.a + i]);
 #if F32
     let zero = (x & 0x7fffffffu) == 0u;
 #else
     let zero = x == 0u;
+#endif
 #endif
     if zero {
         return acc;

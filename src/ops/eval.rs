@@ -1,13 +1,15 @@
 //! Evaluates polynomials at points: `Σ_i c_i t^i` by Horner's scheme, one multiply-add per point and degree.
 
+use half::f16;
+
 use super::worklist::{ByCost, Worklist};
-use super::{Arithmetic, PAIRING, pair_params, par_tiles, twin_of};
+use super::{Arithmetic, PAIRING, pair_params, par_tiles};
 
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Slot,
-    constants, for_each_type, params, slots,
+    Variant, constants, params, slots,
 };
-use crate::ragged::{DType, Layout, Pairing, Pairs};
+use crate::ragged::{DType, Layout, Pairing, Pairs, Scalar};
 use crate::{Result, host};
 
 /// Points of a workgroup, one for each invocation.
@@ -17,7 +19,7 @@ const LANES: usize = 32;
 
 slots! {
     struct Slots {
-        x: Read, x_meta: Read, y: Read, y_meta: Read, c: Write, c_meta: Read, items: Read,
+        x: Read, x_meta: Read, y: Read, y_meta: Read, out: Write, c_meta: Read, items: Read,
         pair_list: Read,
     }
 }
@@ -31,7 +33,12 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../shaders/eval.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG], PAIRING],
-    variants: for_each_type!(&[]),
+    variants: &[
+        Variant::of(DType::F32, &[]),
+        Variant::of(DType::I32, &[]),
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::F16, &[]),
+    ],
 };
 
 /// Evaluates the polynomials a at the points b; the result has the shape of the points.
@@ -71,7 +78,7 @@ impl Eval {
                 x_meta: Slot::InputMeta(0),
                 y: Slot::Input(1),
                 y_meta: Slot::InputMeta(1),
-                c: Slot::Output(0),
+                out: Slot::Output(0),
                 c_meta,
                 items: Slot::PlanBuffer(units.words()),
                 pair_list,
@@ -87,7 +94,13 @@ impl Eval {
             groups,
             cost,
         );
-        let twin = CpuKernel::new(twin_of!(dtype, twin));
+        let twin = CpuKernel::new(move |args| match dtype {
+            DType::F32 => twin::<f32, f32>(args, |x| x, |y| y),
+            DType::I32 => twin::<i32, i32>(args, |x| x, |y| y),
+            DType::U32 => twin::<u32, u32>(args, |x| x, |y| y),
+            DType::F16 => twin(args, f16::to_f32, f16::from_f32),
+            DType::C32 => unreachable!("no complex numbers"),
+        });
         Ok(Launch::new(op, dtype, output, dispatch, twin).with_pairs(pairs))
     }
 }
@@ -106,7 +119,12 @@ fn shapes(op: &'static str, b: &Layout, pairs: &Pairs) -> Result<Layout> {
     Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
 
-fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>) {
+/// Computes in V, which `wide` and `narrow` convert from and to.
+fn twin<T: Scalar, V: Arithmetic>(
+    args: &mut CpuArgs<'_>,
+    wide: impl Fn(T) -> V + Sync,
+    narrow: impl Fn(V) -> T + Sync,
+) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
@@ -119,15 +137,20 @@ fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>) {
             return out.fill(T::default());
         };
         for (out, points) in out.chunks_mut(LANES).zip(points.chunks(LANES)) {
-            let mut all = [T::default(); LANES];
-            all[..points.len()].copy_from_slice(points);
-            let mut sums = [last; LANES];
+            let mut all = [V::default(); LANES];
+            for (wide_point, &point) in all.iter_mut().zip(points) {
+                *wide_point = wide(point);
+            }
+            let mut sums = [wide(last); LANES];
             for &coefficient in others.iter().rev() {
+                let coefficient = wide(coefficient);
                 for (sum, &point) in sums.iter_mut().zip(&all) {
                     *sum = sum.times(point).plus(coefficient);
                 }
             }
-            out.copy_from_slice(&sums[..out.len()]);
+            for (out, &sum) in out.iter_mut().zip(&sums) {
+                *out = narrow(sum);
+            }
         }
     });
 }

@@ -398,6 +398,7 @@ fn lines_along_axes() {
                     function,
                     axis,
                     dtype: DType::F16,
+                    result: DType::F16,
                 }
                 .launch(&x, Some(1 << 32));
                 let what = format!("{function:?} of {x}, {axis:?}");

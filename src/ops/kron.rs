@@ -4,13 +4,14 @@
 
 use std::iter::repeat_n;
 
-use super::Arithmetic;
-use super::{PAIRING, pair_params, par_tiles, twin_of};
+use half::f16;
+
+use super::{Arithmetic, PAIRING, pair_params, par_tiles};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, for_each_type,
-    merge, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, merge,
+    params, slots, stream_tile,
 };
-use crate::ragged::{DType, Layout, MAX_RANK, Pairs};
+use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Scalar};
 use crate::{Error, Result, host};
 
 slots! {
@@ -28,7 +29,16 @@ pub(crate) static KERNEL: Kernel = Kernel {
     source: include_str!("../../shaders/kron.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
-    variants: for_each_type![&[], &["BOXES"]],
+    variants: &[
+        Variant::of(DType::F32, &[]),
+        Variant::of(DType::F32, &["BOXES"]),
+        Variant::of(DType::I32, &[]),
+        Variant::of(DType::I32, &["BOXES"]),
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::U32, &["BOXES"]),
+        Variant::of(DType::F16, &[]),
+        Variant::of(DType::F16, &["BOXES"]),
+    ],
 };
 
 /// The results' shapes, and the operands' layouts with the fewest axes that locate every value.
@@ -80,7 +90,6 @@ impl Kron {
             Some([a, b]) => [Slot::Meta(a.clone()), Slot::Meta(b.clone())],
             None => [Slot::InputMeta(0), Slot::InputMeta(1)],
         };
-        let twin = twin_of!(dtype, twin);
         let tile = stream_tile(result.total(), result.len());
 
         // Only the offsets of the elements.
@@ -111,7 +120,16 @@ impl Kron {
             result.total().div_ceil(tile) as u32,
             result.total() as u64,
         );
-        let twin = CpuKernel::new(move |args| twin(args, rank, merged.as_ref()));
+        let twin = CpuKernel::new(move |args| {
+            let merged = merged.as_ref();
+            match dtype {
+                DType::F32 => twin(args, rank, merged, f32::times),
+                DType::I32 => twin(args, rank, merged, i32::times),
+                DType::U32 => twin(args, rank, merged, u32::times),
+                DType::F16 => twin(args, rank, merged, half_product),
+                DType::C32 => unreachable!("no complex numbers"),
+            }
+        });
         Ok(Launch::new(op, dtype, result, dispatch, twin).with_pairs(pairs))
     }
 }
@@ -206,7 +224,17 @@ fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result
     })
 }
 
-fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>, rank: usize, merged: Option<&[Layout; 2]>) {
+/// The product of two halves is exact in f32, and rounded once.
+fn half_product(x: f16, y: f16) -> f16 {
+    f16::from_f32(x.to_f32() * y.to_f32())
+}
+
+fn twin<T: Scalar>(
+    args: &mut CpuArgs<'_>,
+    rank: usize,
+    merged: Option<&[Layout; 2]>,
+    times: impl Fn(T, T) -> T + Copy + Sync,
+) {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
     let pairs = args.pairs();
@@ -220,7 +248,7 @@ fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>, rank: usize, merged: Option<&[Lay
         let x = &a[a_layout.offsets().range(i)];
         let y = &b[b_layout.offsets().range(j)];
         if rank == 1 {
-            return row(out, within.start, x, y);
+            return row(out, within.start, (x, y), times);
         }
         let (m, n) = (a_merged.shape(i), b_merged.shape(j));
         let (m, n) = (m.extents(), n.extents());
@@ -230,7 +258,7 @@ fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>, rank: usize, merged: Option<&[Lay
             let take = (width - at % width).min(out.len());
             let (head, tail) = out.split_at_mut(take);
             let [x, y] = rows(at / width, [(x, m), (y, n)]);
-            row(head, at % width, x, y);
+            row(head, at % width, (x, y), times);
             out = tail;
             at += take;
         }
@@ -238,15 +266,20 @@ fn twin<T: Arithmetic>(args: &mut CpuArgs<'_>, rank: usize, merged: Option<&[Lay
 }
 
 /// `out[k]` is value `from + k` of `x ⊗ y`.
-pub(super) fn row<T: Arithmetic>(out: &mut [T], from: usize, x: &[T], y: &[T]) {
+pub(super) fn row<T: Copy>(
+    out: &mut [T],
+    from: usize,
+    (x, y): (&[T], &[T]),
+    times: impl Fn(T, T) -> T,
+) {
     let (i, j) = (from / y.len(), from % y.len());
     let (begun, whole) = out.split_at_mut((y.len() - j).min(out.len()));
     for (o, &y) in begun.iter_mut().zip(&y[j..]) {
-        *o = x[i].times(y);
+        *o = times(x[i], y);
     }
     for (chunk, &x) in whole.chunks_mut(y.len()).zip(&x[i + 1..]) {
         for (o, &y) in chunk.iter_mut().zip(y) {
-            *o = x.times(y);
+            *o = times(x, y);
         }
     }
 }

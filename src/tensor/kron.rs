@@ -4,15 +4,15 @@ use super::{Paired, Tensor};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::kron::{self, Kind};
-use crate::ragged::Real;
+use crate::ragged::Factor;
 
-impl<T: Real> Tensor<T> {
+impl<T: Factor> Tensor<T> {
     /// The Kronecker product `(a ⊗ b)_{i·n+j} = a_i b_j`, where n is the stored extent of b, on every axis, element by
     /// element: extents m·n.
     ///
-    /// Both batches must have the same rank, 1 to 8. If either element is empty, the result is empty, of shape (0, …,
-    /// 0). Integers wrap. A NaN or an infinity reaches only the products that it is a factor of. Each value is one
-    /// product, rounded once.
+    /// Real types and f16. Both batches must have the same rank, 1 to 8. If either element is empty, the result is
+    /// empty, of shape (0, …, 0). Integers wrap. A NaN or an infinity reaches only the products that it is a factor of.
+    /// Each value is one product, rounded once.
     ///
     /// **What holds.** The product is associative, and its unit is `[1]`, of shape (1, …, 1). No product of nonzero
     /// elements is zero. It distributes over sums on the left, `(a + b) ⊗ c = a ⊗ c + b ⊗ c`, so trailing zeros of a
@@ -58,9 +58,9 @@ impl<T: Real> Tensor<T> {
     /// The outer product `outer(x, y)[i…, j…] = x[i…] y[j…]`, element by element: the result has the shape of x
     /// followed by that of y.
     ///
-    /// The ranks may differ; they add up to at most 8. If either element is empty, the result is empty, of shape (0, …,
-    /// 0). Integers wrap. A NaN or an infinity reaches only the products that it is a factor of. Each value is one
-    /// product, rounded once.
+    /// Real types and f16. The ranks may differ; they add up to at most 8. If either element is empty, the result is
+    /// empty, of shape (0, …, 0). Integers wrap. A NaN or an infinity reaches only the products that it is a factor of.
+    /// Each value is one product, rounded once.
     ///
     /// Respects equivalence for finite values on both sides: a trailing zero only adds trailing zeros. Associative and
     /// bilinear: it distributes over sums on both sides. For vectors, the values are those of [`kron`](Self::kron),
@@ -86,7 +86,7 @@ impl<T: Real> Tensor<T> {
     }
 }
 
-impl<T: Real> Paired<'_, T> {
+impl<T: Factor> Paired<'_, T> {
     /// [`Tensor::kron`] of every pair.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::ops::Op;
 use crate::ops::cross_entropy::CrossEntropy;
 use crate::ops::one_hot::OneHot;
 use crate::ops::strided::View;
-use crate::ragged::Factor;
+use crate::ragged::{Factor, Float};
 
 impl Tensor<u32> {
     /// A row for each index, with 1 at that index and zeros elsewhere: `c[.., k]` is 1 if x is k, for 0 ≤ k < `depth`.
@@ -38,7 +38,7 @@ impl Tensor<u32> {
     }
 }
 
-impl Tensor<f32> {
+impl<T: Float> Tensor<T> {
     /// The cross-entropy of each row of scores (logits) and its target: `log Σ_k exp x_k − x_t` for the row's target t,
     /// which is −log of the probability that [`softmax`](Tensor::softmax) gives it.
     ///
@@ -51,8 +51,8 @@ impl Tensor<f32> {
     /// length gives NaN and no error, because targets are never read on the host; in particular, a row without scores
     /// gives NaN. A NaN in a row gives NaN. A score of ∞ gives ∞, or NaN if it is the target's own; a target's score of
     /// −∞ gives ∞, or NaN if all scores of the row are −∞. Other rows are not affected. Error bound: that of
-    /// [`log_sum_exp`](Tensor::log_sum_exp), plus half a unit in the last place of the result. Does not respect
-    /// equivalence: a score of 0 counts.
+    /// [`log_sum_exp`](Tensor::log_sum_exp) for f32, plus half a unit in the last place of the result; f16 is computed
+    /// in f32, logarithm included, and each loss is rounded once. Does not respect equivalence: a score of 0 counts.
     ///
     /// Cost: that of [`log_sum_exp_axis`](Tensor::log_sum_exp_axis), which reads the scores once from memory; then, for
     /// each row, its target, the target's score and the logarithm are read, and the result is written.
@@ -72,15 +72,17 @@ impl Tensor<f32> {
     /// many elements with one axis fewer (of rank 1 for vectors); [`Shape`](crate::Error::Shape) with the first element
     /// that does not have a target for each row; [`DeviceMismatch`](crate::Error::DeviceMismatch); those of
     /// [`log_sum_exp_axis`](Tensor::log_sum_exp_axis).
-    pub fn cross_entropy(&self, targets: &Tensor<u32>) -> Result<Tensor<f32>> {
+    pub fn cross_entropy(&self, targets: &Tensor<u32>) -> Result<Tensor<T>> {
         let op = "cross_entropy";
         self.check_device(op, targets)?;
         let targets: Tensor<u32> =
             targets.run_with_layout(Op::View(View::Targets), &self.layout)?;
         let sums = self
-            .log_sum_exp_axis(self.layout.rank() - 1)
+            .log_sums(self.layout.rank() - 1)
             .map_err(|error| error.named(op))?;
         let operands = [self.operand(), targets.operand(), sums.operand()];
-        Call::new(&self.device, Op::CrossEntropy(CrossEntropy), &operands).one()
+        let dtype = T::DTYPE;
+        let op = Op::CrossEntropy(CrossEntropy { dtype });
+        Call::new(&self.device, op, &operands).one()
     }
 }

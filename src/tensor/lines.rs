@@ -4,7 +4,7 @@ use super::Tensor;
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::lines::{Along, Function};
-use crate::ragged::Float;
+use crate::ragged::{DType, Float};
 
 impl<T: Float> Tensor<T> {
     /// The mean `m = Σ x_i / n` of each element, as a batch of rank 1 and length 1.
@@ -356,8 +356,20 @@ impl<T: Float> Tensor<T> {
             function,
             axis,
             dtype: T::DTYPE,
+            result: T::DTYPE,
         });
         self.unary(op, &[scalar.to_bits()])
+    }
+
+    /// [`log_sum_exp_axis`](Self::log_sum_exp_axis) as computed, in f32.
+    pub(super) fn log_sums(&self, axis: usize) -> Result<Tensor<f32>> {
+        let op = Op::Along(Along {
+            function: Function::LogSumExp,
+            axis: Some(axis),
+            dtype: T::DTYPE,
+            result: DType::F32,
+        });
+        self.unary(op, &[0])
     }
 }
 

@@ -2,17 +2,17 @@
 
 use super::Tensor;
 use crate::ops::reduce::Reduction;
-use crate::ragged::{Layout, Ragged, Real, Shape};
+use crate::ragged::{Factor, Layout, Ragged, Shape};
 use crate::{Result, host};
 
-impl<T: Real> Tensor<T> {
+impl<T: Factor> Tensor<T> {
     /// The smallest box of each element that holds every nonzero value: its extent on an axis is one more than the
     /// largest index with a nonzero value.
     ///
-    /// An element without nonzero values has the shape (0, …, 0). Any rank. A NaN counts as nonzero; −0 is zero.
-    /// Respects equivalence: equivalent elements have the same minimal shape. Exact. This call reads back from the
-    /// device: it runs the recorded work and returns the shapes, but no values. Cost: values read once, one word
-    /// written for each axis of an element.
+    /// Real types and f16. An element without nonzero values has the shape (0, …, 0). Any rank. A NaN counts as
+    /// nonzero; −0 is zero. Respects equivalence: equivalent elements have the same minimal shape. Exact. This call
+    /// reads back from the device: it runs the recorded work and returns the shapes, but no values. Cost: values read
+    /// once, one word written for each axis of an element.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};

@@ -4,21 +4,23 @@ use super::{Paired, Tensor};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::eval::Eval;
-use crate::ragged::Real;
+use crate::ragged::Factor;
 
-impl<T: Real> Tensor<T> {
+impl<T: Factor> Tensor<T> {
     /// Evaluates each polynomial, `Σ_i c_i t^i`, at its own points, in any shape and number; the result has the shape
     /// of the points.
     ///
     /// An element of this batch, of rank 1, holds the coefficients of a polynomial, the constant one first:
     /// [`conv`](Self::conv) is the product of polynomials, and [`add`](Self::add) their sum. Evaluation uses Horner's
-    /// scheme, from the last coefficient on. The empty polynomial is 0 everywhere, and an empty element of points gives
-    /// an empty result. Integers wrap. NaN and infinite points give what the scheme gives: `[5]` is 5 everywhere, but
-    /// an infinity times a coefficient of 0 is NaN. At finite points trailing zeros change nothing.
+    /// scheme, from the last coefficient on. Real types and f16. The empty polynomial is 0 everywhere, and an empty
+    /// element of points gives an empty result. Integers wrap. NaN and infinite points give what the scheme gives:
+    /// `[5]` is 5 everywhere, but an infinity times a coefficient of 0 is NaN. At finite points trailing zeros change
+    /// nothing.
     ///
     /// Cost: one multiply-add for each coefficient and point. One invocation evaluates one point, coefficient by
     /// coefficient, so a polynomial of millions of coefficients takes milliseconds however few points it has. Error
-    /// bound: with n coefficients, |error| ≤ γ_{2n} Σ|c_i| |t|^i, exact for integers below 2²⁴.
+    /// bound: with n coefficients, |error| ≤ γ_{2n} Σ|c_i| |t|^i, exact for integers below 2²⁴. f16 is computed in f32
+    /// and rounded once, which adds half a unit in the last place.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -41,7 +43,7 @@ impl<T: Real> Tensor<T> {
     }
 }
 
-impl<T: Real> Paired<'_, T> {
+impl<T: Factor> Paired<'_, T> {
     /// [`Tensor::eval`] of every pair: left polynomials at right points.
     ///
     /// # Errors

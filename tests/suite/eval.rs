@@ -1,7 +1,7 @@
 //! Evaluation of polynomials.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Pairing, Ragged, Shape, scalar::DType};
+use vsla::{Device, Layout, Pairing, Ragged, Shape, f16, scalar::DType};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_identical, assert_within, sum_bound};
@@ -26,6 +26,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("integers", integers),
         ("bounded", bounded),
         ("not_finite", not_finite),
+        ("halves", halves),
         ("boxes_of_points", boxes_of_points),
         ("pairings", pairings),
         ("is_a_homomorphism", is_a_homomorphism),
@@ -131,6 +132,35 @@ fn not_finite(device: &Device) {
             (&[1., INFINITY], &[1., -1., 0.], &[INFINITY, -INFINITY, NAN]),
         ],
     );
+}
+
+/// Halves are computed in f32 and rounded once, whichever invocations write the halves of a word.
+fn halves(device: &Device) {
+    let layout = Layout::from_lengths([0, 1, 2, 5, 64, 300, 3, 17, 4]).unwrap();
+    let points = Layout::from_lengths([3, 301, 1, 513, 0, 41, 5, 5000, 7]).unwrap();
+    let [a, b] = [(&layout, 3), (&points, 4)].map(|(layout, seed)| {
+        let x: Ragged<f32> = Ragged::random(layout, seed).unwrap();
+        x.cast(f16::from_f32).unwrap()
+    });
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    for first in 0..4 {
+        let some: Vec<usize> = (first..a.len()).collect();
+        let wide = [&a, &b].map(|x| pick(x, &some).cast(f64::from).unwrap());
+        let expected = reference::eval(&wide[0], &wide[1], &reference::elementwise(some.len()));
+        let both = expected.values.values().iter().zip(allowed(&expected));
+        let bounds =
+            both.map(|(y, bound)| bound + (y.abs() + bound) * 2f64.powi(-11) + 2f64.powi(-25));
+        let bounds: Vec<f64> = bounds.collect();
+        let [x, y] = [&x, &y].map(|x| x.elements(first..a.len()).unwrap());
+        let got = download(&x.eval(&y).unwrap());
+        assert_within(format!("from {first}"), &got, &expected.values, &bounds);
+    }
+    // 1 + t + … at 1: the sums are not rounded before they are complete.
+    let ones = rows([&[f16::ONE; 4098][..], &[f16::ONE; 3]]);
+    let t = rows([&[f16::ONE, f16::ZERO][..], &[f16::NAN]]);
+    let got = run(device, &ones, &t, |x, y| x.eval(y));
+    let expected = rows([&[4098.0, 1.0][..], &[f32::NAN]]);
+    assert_exact("ones", &got, &expected.cast(f16::from_f32).unwrap());
 }
 
 fn boxes_of_points(device: &Device) {

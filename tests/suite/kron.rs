@@ -3,14 +3,14 @@
 use libtest_mimic::Trial;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use vsla::{Device, Error, Layout, Ragged, Result, Shape, Tensor};
+use vsla::{Device, Error, Layout, Ragged, Result, Shape, Tensor, f16, scalar::f16_from_f64};
 
 use crate::support::bench::Bench;
 use crate::support::compare::assert_exact;
-use crate::support::corpus::{self, Case};
+use crate::support::corpus::{self, Case, rng};
 use crate::support::number::{Number, widened};
 use crate::support::operation::{
-    Binary, Expected, Operation, download, golden, one, pair_list, rows, run, upload,
+    Binary, Expected, Operation, download, golden, one, pair_list, pick, rows, run, upload,
 };
 use crate::support::property;
 use crate::support::reference;
@@ -39,6 +39,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.extend(bench.on_each_device("outer::ranks", outer_of_unequal_ranks));
     trials.extend(bench.on_each_device("outer::laws", outer_laws));
     trials.extend(bench.on_each_device("outer::pairings", outer_pairings));
+    trials.extend(bench.on_each_device("halves", halves));
     trials.extend(bench.on_each_device("refusals", refusals));
     trials
 }
@@ -186,6 +187,49 @@ fn axes_that_merge(device: &Device) {
             &run(device, &a, &b, |x, y| x.kron(y)),
             &expected,
         );
+    }
+}
+
+/// Products of halves are exact in f32, and rounded once; at any base, with one axis or several.
+fn halves(device: &Device) {
+    let mut random = rng("products of halves");
+    let batches: [[&[&[usize]]; 2]; 3] = [
+        [
+            &[&[1], &[3], &[0], &[700], &[1], &[5], &[33]],
+            &[&[2], &[3], &[4], &[9], &[1], &[1], &[64]],
+        ],
+        [
+            &[&[3, 1], &[2, 3], &[5, 0], &[40, 3], &[1, 1], &[7, 9]],
+            &[&[1, 1], &[3, 5], &[2, 2], &[3, 33], &[3, 1], &[1, 5]],
+        ],
+        [
+            &[&[1, 1, 1], &[2, 3, 2], &[3, 1, 5]],
+            &[&[1, 3, 1], &[3, 3, 1], &[1, 2, 7]],
+        ],
+    ];
+    for batch in batches {
+        let [a, b] = batch.map(|shapes| {
+            let shapes: Vec<Shape> = shapes.iter().map(|s| Shape::new(s).unwrap()).collect();
+            let layout = Layout::from_shapes(shapes[0].rank(), shapes).unwrap();
+            // Of all exponents, so that some products are subnormal and some infinite.
+            Ragged::from_fn(&layout, |_, _| f16::from_bits(random.u16(..))).unwrap()
+        });
+        let (x, y) = (upload(device, &a), upload(device, &b));
+        for first in 0..3 {
+            let some: Vec<usize> = (first..a.len()).collect();
+            let (a, b) = (pick(&a, &some), pick(&b, &some));
+            let [x, y] = [&x, &y].map(|x| x.elements(first..some.len() + first).unwrap());
+            let wide = [&a, &b].map(|x| x.cast(f64::from).unwrap());
+            let pairs = reference::elementwise(a.len());
+            let expected = reference::kron(&wide[0], &wide[1], &pairs);
+            let expected = expected.cast(f16_from_f64).unwrap();
+            assert_exact("kron", &download(&x.kron(&y).unwrap()), &expected);
+            if a.layout().rank() <= 2 {
+                let expected = reference::outer(&wide[0], &wide[1], &pairs);
+                let expected = expected.cast(f16_from_f64).unwrap();
+                assert_exact("outer", &download(&x.outer(&y).unwrap()), &expected);
+            }
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 use libtest_mimic::Trial;
 use vsla::{
     Device, Layout, Ragged, Result, Shape, Tensor, f16,
-    scalar::{Factor, Scalar},
+    scalar::{Factor, Float, Scalar},
 };
 
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{assert_exact, assert_identical, assert_within};
+use crate::support::compare::{Comparable, assert_exact, assert_identical, assert_within};
 use crate::support::corpus::rng;
 use crate::support::operation::{download, one, rows, upload};
 
@@ -155,12 +155,26 @@ fn exact(x: &Ragged<f32>, targets: &Ragged<u32>) -> (Ragged<f64>, Vec<f64>) {
 
 fn check_losses(device: &Device, x: &Ragged<f32>, targets: &Ragged<u32>) {
     let (expected, bounds) = exact(x, targets);
-    let loss = upload(device, x)
-        .cross_entropy(&upload(device, targets))
-        .unwrap();
-    let got = download(&loss);
+    let got = losses_on(device, x, targets);
     assert_eq!(got.layout(), targets.layout());
     assert_within(x.layout(), &got, &expected, &bounds);
+}
+
+/// Of halves, computed in f32 and rounded once.
+fn check_half_losses(device: &Device, x: &Ragged<f16>, targets: &Ragged<u32>) {
+    let (expected, bounds) = exact(&x.cast(f16::to_f32).unwrap(), targets);
+    let both = expected.values().iter().zip(bounds);
+    let rounded =
+        |(loss, bound): (&f64, f64)| bound + (loss.abs() + bound) * 2f64.powi(-11) + 2f64.powi(-25);
+    let bounds: Vec<f64> = both.map(rounded).collect();
+    let got = losses_on(device, x, targets);
+    assert_eq!(got.layout(), targets.layout());
+    assert_within(format!("halves, {}", x.layout()), &got, &expected, &bounds);
+}
+
+fn losses_on<T: Float>(device: &Device, x: &Ragged<T>, targets: &Ragged<u32>) -> Ragged<T> {
+    let (x, targets) = (upload(device, x), upload(device, targets));
+    download(&x.cross_entropy(&targets).unwrap())
 }
 
 fn layouts() -> Vec<Layout> {
@@ -191,16 +205,21 @@ fn losses(device: &Device) {
     // Equal scores: exactly the logarithm of their number, and a certain target costs nothing.
     let x = one(&[2, 4], &[0.0f32, 0.0, 0.0, 0.0, 500.0, 0.0, 0.0, 0.0]);
     let targets = rows([&[2u32, 0][..]]);
-    let got = download(
-        &upload(device, &x)
-            .cross_entropy(&upload(device, &targets))
-            .unwrap(),
-    );
-    assert_exact("four classes", &got, &rows([&[4f32.ln(), 0.0][..]]));
+    let expected = rows([&[4f32.ln(), 0.0][..]]);
+    let got = losses_on(device, &x, &targets);
+    assert_exact("four classes", &got, &expected);
+    let got = losses_on(device, &x.cast(f16::from_f32).unwrap(), &targets);
+    assert_exact("halves", &got, &expected.cast(f16::from_f32).unwrap());
+    // The logarithm is not rounded to f16 before the score is subtracted.
+    let x = one(&[1, 3], &[500.0, 499.0, 499.0].map(f16::from_f32));
+    let got = losses_on(device, &x, &rows([&[0u32][..]]));
+    let loss = (1.0 + 2.0 * (-1f64).exp()).ln();
+    assert!((got.values()[0].as_f64() - loss).abs() < 4e-4, "{got}");
     for layout in layouts() {
         for size in [1.0, 30.0] {
             let (x, targets) = scores(&layout, size);
             check_losses(device, &x, &targets);
+            check_half_losses(device, &x.cast(f16::from_f32).unwrap(), &targets);
         }
     }
 }
@@ -210,10 +229,17 @@ fn large_scores(device: &Device) {
         let (x, targets) = scores(&shapes(2, &[&[5, 7], &[3, 300]]), size);
         check_losses(device, &x, &targets);
     }
+    let (x, targets) = scores(&shapes(2, &[&[5, 7], &[3, 300]]), 5e4);
+    check_half_losses(device, &x.cast(f16::from_f32).unwrap(), &targets);
 }
 
 /// Targets out of range, rows without scores, NaN and infinity: only their rows are affected.
 fn special_scores(device: &Device) {
+    special(device, |x| x);
+    special(device, f16::from_f32);
+}
+
+fn special<T: Comparable + Float>(device: &Device, of_type: fn(f32) -> T) {
     let (nan, inf) = (f32::NAN, f32::INFINITY);
     let values = vec![
         0.0, 0.0, // A target out of range.
@@ -225,29 +251,32 @@ fn special_scores(device: &Device) {
     ];
     let x = Ragged::from_shapes(values, 2, [[6, 2], [3, 0]].map(|s| Shape::new(&s).unwrap()));
     let targets = rows([&[2u32, 1, 1, 0, 0, 1][..], &[0, 1, u32::MAX]]);
-    let loss = upload(device, &x.unwrap())
-        .cross_entropy(&upload(device, &targets))
-        .unwrap();
+    let x = x.unwrap().cast(of_type).unwrap();
     let log = 2f32.ln();
     let expected = rows([&[nan, log, nan, inf, 0.0, inf][..], &[nan, nan, nan]]);
-    assert_exact("special", &download(&loss), &expected);
+    let expected = expected.cast(of_type).unwrap();
+    assert_exact("special", &losses_on(device, &x, &targets), &expected);
 }
 
 fn losses_of_views(device: &Device) {
     for layout in layouts() {
         let (x, targets) = scores(&layout, 3.0);
-        let (x, targets) = (upload(device, &x), upload(device, &targets));
-        for begin in (1..x.len()).take(3) {
-            let some = begin..x.len();
-            let (x, targets) = (
-                x.elements(some.clone()).unwrap(),
-                targets.elements(some).unwrap(),
-            );
-            let alone =
-                upload(device, &download(&x)).cross_entropy(&upload(device, &download(&targets)));
-            let got = download(&x.cross_entropy(&targets).unwrap());
-            assert_identical(format!("from {begin}"), &got, &download(&alone.unwrap()));
-        }
+        views(device, &x, &targets);
+        views(device, &x.cast(f16::from_f32).unwrap(), &targets);
+    }
+}
+
+fn views<T: Comparable + Float>(device: &Device, x: &Ragged<T>, targets: &Ragged<u32>) {
+    let (x, targets) = (upload(device, x), upload(device, targets));
+    for begin in (1..x.len()).take(3) {
+        let some = begin..x.len();
+        let (x, targets) = (
+            x.elements(some.clone()).unwrap(),
+            targets.elements(some).unwrap(),
+        );
+        let alone = losses_on(device, &download(&x), &download(&targets));
+        let got = download(&x.cross_entropy(&targets).unwrap());
+        assert_identical(format!("from {begin}"), &got, &alone);
     }
 }
 
@@ -255,14 +284,19 @@ fn losses_of_views(device: &Device) {
 fn losses_alone(device: &Device) {
     for layout in &layouts()[..4] {
         let (x, targets) = scores(layout, 3.0);
-        let (x, targets) = (upload(device, &x), upload(device, &targets));
-        let all = download(&x.cross_entropy(&targets).unwrap());
-        for e in 0..x.len() {
-            let [x, targets] =
-                [e..e + 1, e..e + 1].map(|one| (x.elements(one.clone()), targets.elements(one)));
-            let alone = download(&x.0.unwrap().cross_entropy(&targets.1.unwrap()).unwrap());
-            assert_eq!(alone.row(0), all.row(e));
-        }
+        alone(device, &x, &targets);
+        alone(device, &x.cast(f16::from_f32).unwrap(), &targets);
+    }
+}
+
+fn alone<T: Float>(device: &Device, x: &Ragged<T>, targets: &Ragged<u32>) {
+    let (x, targets) = (upload(device, x), upload(device, targets));
+    let all = download(&x.cross_entropy(&targets).unwrap());
+    for e in 0..x.len() {
+        let x = x.elements(e..e + 1).unwrap();
+        let targets = targets.elements(e..e + 1).unwrap();
+        let alone = download(&x.cross_entropy(&targets).unwrap());
+        assert_eq!(alone.row(0), all.row(e));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};
+use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, f16};
 
 use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical, assert_within};
@@ -67,6 +67,26 @@ fn check<T: Number>(device: &Device, what: &str, x: &Ragged<T>) {
     );
 }
 
+/// The same as for f32, at even and odd places.
+fn check_halves(device: &Device, what: &str, x: &Ragged<f32>) {
+    let half = x.cast(f16::from_f32).unwrap();
+    let (wide, half) = (upload(device, x), upload(device, &half));
+    for first in [0, 1] {
+        let [wide, half] = [
+            wide.elements(first..x.len())
+                .unwrap()
+                .minimal_shape_blocking(),
+            half.elements(first..x.len())
+                .unwrap()
+                .minimal_shape_blocking(),
+        ];
+        assert_eq!(half.unwrap(), wide.unwrap(), "{what} from {first}");
+    }
+    let shrunk = download(&half.shrink_blocking().unwrap());
+    let expected = download(&wide.shrink_blocking().unwrap());
+    assert_exact(what, &shrunk, &expected.cast(f16::from_f32).unwrap());
+}
+
 fn goldens(device: &Device) {
     let minimal = |extents: &[usize], values: &[f32]| {
         let x = upload(device, &one(extents, values));
@@ -118,6 +138,21 @@ fn special_values(device: &Device) {
         &[],
     ]);
     assert_identical("bits", &download(&shrunk), &expected);
+    let least = f16::from_bits(1);
+    let halves = rows([
+        &[f16::ZERO, f16::NAN, f16::ZERO][..],
+        &[f16::ONE, f16::NEG_ZERO, f16::NEG_ZERO],
+        &[f16::NEG_ZERO],
+        &[f16::ZERO, f16::ZERO, f16::NEG_INFINITY, f16::ZERO],
+        &[f16::ZERO, least, f16::ZERO],
+        &[f16::from_bits(0xfc01), f16::ZERO],
+        &[],
+    ]);
+    let shrunk = upload(device, &halves).shrink_blocking().unwrap();
+    let kept = [2, 1, 0, 3, 2, 1, 0];
+    assert_eq!(shrunk.layout().lengths().collect::<Vec<_>>(), kept);
+    let expected = Ragged::from_rows((0..7).map(|i| &halves.row(i)[..kept[i]])).unwrap();
+    assert_identical("halves", &download(&shrunk), &expected);
     let bits = rows([&[0, i32::MIN, 0][..], &[0, 0]]);
     check(device, "the sign of an integer is no zero", &bits);
 }
@@ -144,6 +179,8 @@ fn of_few_values(device: &Device) {
             &format!("rank {rank} of f32"),
             &x.cast(|x| -x as f32).unwrap(),
         );
+        let what = format!("rank {rank} of halves");
+        check_halves(device, &what, &x.cast(|x| x as f32).unwrap());
     }
 }
 
@@ -173,6 +210,8 @@ fn a_lone_value(device: &Device) {
         let layout = Layout::uniform(places.len(), Shape::new(extents).unwrap()).unwrap();
         let x = Ragged::from_fn(&layout, |element, i| u32::from(i == places[element])).unwrap();
         check(device, &format!("{extents:?}"), &x);
+        let floats = x.cast(|x| x as f32).unwrap();
+        check_halves(device, &format!("halves, {extents:?}"), &floats);
     }
 }
 

@@ -26,22 +26,6 @@ macro_rules! of {
     }};
 }
 
-/// The body for whichever type the arguments have, if its values have an order.
-macro_rules! ordered {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
-        let $device = $call.device()?;
-        match &$call.args {
-            Args::F32($args) => $body,
-            Args::F16($args) => $body,
-            Args::I32($args) => $body,
-            Args::U32($args) => $body,
-            Args::C32(_) => Err(Failure::request(
-                "dtype: this operation takes no complex values",
-            )),
-        }
-    }};
-}
-
 macro_rules! row {
     ($name:literal, $options:expr, $about:literal, $run:expr) => {
         Operation {

@@ -2,7 +2,7 @@
 
 use vsla::{Ragged, f16};
 
-use super::{Grows, Operation, batch, floats, within};
+use super::{Grows, Operation, batch, within};
 use crate::batch::{Args, written_size};
 use crate::failure::{Failure, Result};
 
@@ -33,7 +33,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "targets"],
         grows: Grows::No,
-        about: "-log softmax of each row of scores at its target (f32)",
+        about: "-log softmax of each row of scores at its target (f32 or f16)",
         run: |call| {
             let rank = (call.layout(0).rank() - 1).max(1);
             let missing = || Failure::request("targets is missing");
@@ -41,12 +41,19 @@ pub const ROWS: &[Operation] = &[
                 .options
                 .batch::<u32>("targets", rank)?
                 .ok_or_else(missing)?;
-            let (device, args) = floats(call)?;
-            let x = device.upload(&args[0])?;
-            batch(
-                x.cross_entropy(&device.upload(&targets)?)?
-                    .download_blocking()?,
-            )
+            let device = call.device()?;
+            let targets = device.upload(&targets)?;
+            match &call.args {
+                Args::F32(args) => {
+                    let x = device.upload(&args[0])?;
+                    batch(x.cross_entropy(&targets)?.download_blocking()?)
+                }
+                Args::F16(args) => {
+                    let x = device.upload(&args[0])?;
+                    batch(x.cross_entropy(&targets)?.download_blocking()?)
+                }
+                _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
+            }
         },
     },
 ];

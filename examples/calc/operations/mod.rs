@@ -69,11 +69,30 @@ macro_rules! real {
     }};
 }
 
-/// A method of two tensors, or of a pairing of them, that every type of real numbers has.
+/// The body for whichever type the arguments have, if its values have an order.
+macro_rules! ordered {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
+        let $device = $call.device()?;
+        match &$call.args {
+            crate::batch::Args::F32($args) => $body,
+            crate::batch::Args::F16($args) => $body,
+            crate::batch::Args::I32($args) => $body,
+            crate::batch::Args::U32($args) => $body,
+            crate::batch::Args::C32(_) => Err(crate::failure::Failure::request(
+                "dtype: this operation takes no complex values",
+            )),
+        }
+    }};
+}
+
+/// A method of two tensors, or of a pairing of them, that every type of real numbers has, or every type of `$types`.
 macro_rules! binary {
     ($method:ident) => {
+        binary!(real, $method)
+    };
+    ($types:ident, $method:ident) => {
         |call| {
-            real!(call, |device, args| {
+            $types!(call, |device, args| {
                 let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
                 let result = match call.options.pairs()? {
                     None => a.$method(&b)?,
@@ -88,16 +107,7 @@ macro_rules! binary {
 /// A method of two tensors, or of a pairing of them, that every type has.
 macro_rules! of_numbers {
     ($method:ident) => {
-        |call| {
-            typed!(call, |device, args| {
-                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
-                let result = match call.options.pairs()? {
-                    None => a.$method(&b)?,
-                    Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
-                };
-                batch(result.download_blocking()?)
-            })
-        }
+        binary!(typed, $method)
     };
 }
 

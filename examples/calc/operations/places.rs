@@ -423,7 +423,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "each element without its trailing zeros",
         run: |call| {
-            real!(call, |device, args| {
+            ordered!(call, |device, args| {
                 let x = device.upload(&args[0])?;
                 batch(x.shrink_blocking()?.download_blocking()?)
             })
@@ -436,7 +436,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the extents of each element without its trailing zeros",
         run: |call| {
-            real!(call, |device, args| {
+            ordered!(call, |device, args| {
                 let shapes = device.upload(&args[0])?.minimal_shape_blocking()?;
                 let extents = shapes.shapes().map(|shape| shape.extents().to_vec());
                 Ok(Answer::Json(extents.collect()))

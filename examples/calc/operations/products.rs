@@ -125,7 +125,7 @@ pub const ROWS: &[Operation] = &[
         options: BINARY,
         grows: Grows::Sizes,
         about: "the Kronecker product of each pair, on the stored shapes",
-        run: binary!(kron),
+        run: binary!(ordered, kron),
     },
     Operation {
         name: "outer",
@@ -133,7 +133,7 @@ pub const ROWS: &[Operation] = &[
         options: BINARY,
         grows: Grows::Sizes,
         about: "the outer product of each pair, whose ranks add up",
-        run: binary!(outer),
+        run: binary!(ordered, outer),
     },
     Operation {
         name: "degree",
@@ -142,7 +142,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the degree of each polynomial; null for zero (rank 1)",
         run: |call| {
-            real!(call, |device, args| {
+            ordered!(call, |device, args| {
                 let degrees = device.upload(&args[0])?.degree_blocking()?;
                 Ok(Answer::Json(degrees.into_iter().collect()))
             })
@@ -154,6 +154,6 @@ pub const ROWS: &[Operation] = &[
         options: BINARY,
         grows: Grows::Lengths,
         about: "each polynomial, constant coefficient first, evaluated at the points of the other element",
-        run: binary!(eval),
+        run: binary!(ordered, eval),
     },
 ];

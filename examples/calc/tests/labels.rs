@@ -13,6 +13,10 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "cross_entropy", "args": [[[[500,0],[0,500]]]], "options": {"targets": [[0,0]]}}"#,
         "[[0,500]]",
     ),
+    (
+        r#"{"op": "cross_entropy", "args": [[[[500,0],[0,500]]]], "options": {"targets": [[1,1]], "dtype": "f16"}}"#,
+        "[[500,0]]",
+    ),
 ];
 
 pub const REFUSED: &[Refused] = &[

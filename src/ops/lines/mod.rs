@@ -252,6 +252,8 @@ pub(crate) struct Along {
     pub function: Function,
     pub axis: Option<usize>,
     pub dtype: DType,
+    /// The type of the results. Reductions of f16 have results of f32, too.
+    pub result: DType,
 }
 
 impl Along {
@@ -261,6 +263,7 @@ impl Along {
             function,
             axis,
             dtype,
+            result: of_results,
         } = self;
         let op = function.name(axis);
         check_axis(op, x, axis)?;
@@ -271,21 +274,22 @@ impl Along {
         // Extents may say any number of lines without values: refuse an oversized result before building its large work
         // list.
         let results = result.as_ref().unwrap_or(x);
-        check_size(op, results, dtype, binding)?;
+        check_size(op, results, of_results, binding)?;
         let work = x.total().max(results.total()) as u64;
         let plan = Plan::new(op, x, axis, result.as_ref())?;
         let (dispatches, scratch) = self.dispatches(&plan, x, result.as_ref());
         let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
         Ok(Launch {
             op,
-            outputs: vec![Output::new(dtype, output)],
+            outputs: vec![Output::new(of_results, output)],
             scratch,
             dispatches,
             pairs: None,
             work,
-            twin: CpuKernel::new(move |args| match dtype {
-                DType::F16 => twin::run::<f16>(function, axis, args),
-                _ => twin::run::<f32>(function, axis, args),
+            twin: CpuKernel::new(move |args| match (dtype, of_results) {
+                (DType::F16, DType::F16) => twin::run::<f16, f16>(function, axis, args),
+                (DType::F16, _) => twin::run::<f16, f32>(function, axis, args),
+                _ => twin::run::<f32, f32>(function, axis, args),
             }),
         })
     }
@@ -311,7 +315,7 @@ impl Along {
         };
         let half = self.dtype == DType::F16;
         // Results of a line are rounded when all are complete; other results are halves.
-        let rounded = result.filter(|_| half);
+        let rounded = result.filter(|_| self.result == DType::F16);
         let with = |last: &'static str| {
             let mut all = [&[family], flags, &[last]].concat();
             all.extend((half && result.is_none()).then_some("HALVES"));

@@ -175,7 +175,7 @@ fn known_apart<T: Value>(function: Function, line: &[T], step: usize, count: usi
     all.unwrap_or_else(|| Known::of(function, std::iter::empty()))
 }
 
-pub(super) fn run<T: Value>(
+pub(super) fn run<T: Value, R: Value>(
     function: Function,
     axis: Option<usize>,
     args: &mut CpuArgs<'_>,
@@ -186,7 +186,7 @@ pub(super) fn run<T: Value>(
         .first()
         .map_or(0.0, |&bits| f32::from_bits(bits));
     let output = &mut args.outputs[0];
-    let out: &mut [T] = bytemuck::cast_slice_mut(output.words);
+    let out: &mut [R] = bytemuck::cast_slice_mut(output.words);
     // The last word may hold one extra half.
     let out = &mut out[..output.layout.total()];
     if function.reduces() {
@@ -195,7 +195,7 @@ pub(super) fn run<T: Value>(
         par_elements(out, cost, |place, out| {
             let element = ends.partition_point(|&end| end as usize <= place) - 1;
             let line = place - ends[element] as usize;
-            *out = T::narrow(reduce(function, axis, x, layout, element, line));
+            *out = R::narrow(reduce(function, axis, x, layout, element, line));
         });
         return Ok(());
     }
@@ -236,12 +236,12 @@ fn reduce<T: Value>(
 }
 
 /// Maps every value of an element.
-fn map<T: Value>(
+fn map<T: Value, R: Value>(
     function: Function,
     added: f32,
     lines: Lines,
     x: &[T],
-    out: &mut [T],
+    out: &mut [R],
 ) -> Result<()> {
     let Lines { values, step, .. } = lines;
     if x.is_empty() {
@@ -257,7 +257,7 @@ fn map<T: Value>(
             parts.for_each(|(out, x)| {
                 out.iter_mut()
                     .zip(x)
-                    .for_each(|(out, &x)| *out = T::narrow(value(x.wide())));
+                    .for_each(|(out, &x)| *out = R::narrow(value(x.wide())));
             });
             return Ok(());
         }
@@ -269,7 +269,7 @@ fn map<T: Value>(
             let places = out[begin..].iter_mut().step_by(step);
             places
                 .zip(&line)
-                .for_each(|(out, &x)| *out = T::narrow(value(x.wide())));
+                .for_each(|(out, &x)| *out = R::narrow(value(x.wide())));
         }
         Ok(())
     })

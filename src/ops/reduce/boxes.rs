@@ -5,14 +5,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::tree::tree;
-use crate::ops::Arithmetic;
 use crate::plan::CpuArgs;
-use crate::ragged::MAX_RANK;
+use crate::ragged::{MAX_RANK, Scalar};
 
 /// Values that justify a parallel task.
 const PIECE: usize = 1 << 14;
 
-pub(super) fn minimal<T: Arithmetic>(args: &mut CpuArgs<'_>) {
+pub(super) fn minimal<T: Scalar>(args: &mut CpuArgs<'_>) {
     let (x, layout) = args.input::<T>(0);
     let rank = layout.rank();
     let ends = &mut *args.outputs[0].words;
@@ -32,7 +31,7 @@ pub(super) fn minimal<T: Arithmetic>(args: &mut CpuArgs<'_>) {
 }
 
 /// One more than the largest index of a nonzero value in the range, along every axis; 0 if there is none.
-fn ends_of<T: Arithmetic>(row: &[T], extents: &[u32], range: Range<usize>) -> [u32; MAX_RANK] {
+fn ends_of<T: Scalar>(row: &[T], extents: &[u32], range: Range<usize>) -> [u32; MAX_RANK] {
     let last = extents.len() - 1;
     let width = extents[last] as usize;
     let mut ends = [0; MAX_RANK];

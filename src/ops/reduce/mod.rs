@@ -76,8 +76,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
         ["SUM", "LANES"] F32 U32;
         ["SUM", "THREAD", "ABS"] F32 U32;
         ["SUM", "LANES", "ABS"] F32 U32;
-        ["BOX", "THREAD"] F32 U32;
-        ["BOX", "LANES"] F32 U32;
+        ["BOX", "THREAD"] F32 U32 F16;
+        ["BOX", "LANES"] F32 U32 F16;
         ["NORM2", "THREAD"] F32;
         ["NORM2", "LANES"] F32;
         ["MAX", "THREAD"] F32 I32 U32;
@@ -100,7 +100,7 @@ pub(crate) static TILES: Kernel = Kernel {
     variants: variants! {
         ["SUM", "TILES"] F32 U32;
         ["SUM", "TILES", "ABS"] F32 U32;
-        ["BOX", "TILES"] F32 U32;
+        ["BOX", "TILES"] F32 U32 F16;
         ["NORM2", "TILES"] F32;
         ["MAX", "TILES"] F32 I32 U32;
         ["ARGMAX", "TILES"] F32 I32 U32;
@@ -233,7 +233,11 @@ impl Reduction {
     /// Whether the kernels of whole elements compute it. Others treat an element as one line.
     fn is_of_elements(self, dtype: DType) -> bool {
         use Reduction::{All, Any, NormMax, Product};
-        !matches!(dtype, DType::F16 | DType::C32) && !matches!(self, Product | NormMax | Any | All)
+        match dtype {
+            DType::F16 => self == Reduction::Box,
+            DType::C32 => false,
+            _ => !matches!(self, Product | NormMax | Any | All),
+        }
     }
 }
 
@@ -561,8 +565,13 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
         scratch.push(recipe.part_words * u64::from(classes.parts.max(1)));
     }
     if let Some(finish) = &classes.finish {
+        // Of f16, only boxes, whose parts are words.
+        let dtype = match recipe.dtype {
+            DType::F16 => DType::U32,
+            other => other,
+        };
         dispatches.push(Dispatch::new(
-            (&FINISH, FINISH.variant(recipe.dtype, recipe.flags)),
+            (&FINISH, FINISH.variant(dtype, recipe.flags)),
             FinishSlots {
                 out: Slot::Output(0),
                 items: Slot::PlanBuffer(finish.clone()),

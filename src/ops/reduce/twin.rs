@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use half::f16;
+
 use super::super::{Arithmetic, twin_of};
 use super::boxes::minimal;
 use super::tree::{TILE, tree};
@@ -18,6 +20,7 @@ pub(super) fn of(reduction: Reduction, dtype: DType) -> CpuKernel {
         Reduction::Sum => twin_of!(dtype, sum),
         Reduction::Norm1 => twin_of!(dtype, norm1),
         Reduction::Norm2 => norm2,
+        Reduction::Box if dtype == DType::F16 => minimal::<f16>,
         Reduction::Box => twin_of!(dtype, minimal),
         Reduction::Max => twin_of!(dtype, max),
         Reduction::ArgMax => twin_of!(dtype, argmax),

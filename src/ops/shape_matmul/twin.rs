@@ -91,7 +91,7 @@ fn sum<T: Arithmetic, const KRON: bool>(
         };
         let term = &mut term[..length];
         if KRON {
-            kron::row(term, 0, x, y);
+            kron::row(term, 0, (x, y), T::times);
         } else {
             conv::directly((x, y), false, 0..length, term)?;
         }

@@ -354,6 +354,9 @@ fn labels(d: &mut Draw<'_>, x: &Tensor<f32>) {
     if let Some(sums) = sums {
         let targets = d.tensor::<u32>(sums.layout());
         d.ran("cross_entropy", x.cross_entropy(&targets));
+        if let Some(half) = d.ran("to", x.to::<f16>()) {
+            d.ran("cross_entropy of halves", half.cross_entropy(&targets));
+        }
     }
 }
 
@@ -449,6 +452,7 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("sort of halves", half.sort(0));
     d.ran("argsort of halves", half.argsort(rank - 1));
     d.ran("median of halves", half.median_axis(0));
+    d.ran("minimal_shape of halves", half.minimal_shape_blocking());
     let integers = d.drawn::<i32>(rank, n);
     d.ran("abs", integers.abs());
     d.ran("to", integers.to::<f32>());
@@ -464,6 +468,7 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("cumsum of halves", half.cumsum(0));
     d.ran("sort of halves", half.sort(0));
     d.ran("argsort of halves", half.argsort(0));
+    d.ran("minimal_shape of halves", half.minimal_shape_blocking());
     d.ran("sum of complex ones", complex.sum());
     let (signed, words) = (d.tensor::<i32>(&layout), d.tensor::<u32>(&layout));
     if is_thorough::<f16>() {
