@@ -77,7 +77,7 @@ fn distance_of(bits: u32) -> f32 {
 }
 
 // The bin of a value that is between `near` − 1 and `near` + 1 unless the margin is 1.
-fn compared(bits: u32, near: u32) -> u32 {
+fn bin_of(bits: u32, near: u32) -> u32 {
     let key = key_of(bits);
     var bin = NONE;
     if key - p.lowest <= p.span {
@@ -116,7 +116,7 @@ fn bins_of(four: vec4<u32>) -> vec4<u32> {
 ## Components have names, because drivers keep vectors with variable indices in memory.
 #for k in x, y, z, w
         if !certain.$(k) {
-            bins.$(k) = compared(four.$(k), near.$(k));
+            bins.$(k) = bin_of(four.$(k), near.$(k));
         }
 #endfor
     }
