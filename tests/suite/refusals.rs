@@ -306,8 +306,8 @@ const OF_TWO_DEVICES: &[(Call, &str)] = calls! {
         "conv: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
          copy one with to_device",
     |x: &Operands| x.two.concat_all(&[&x.other], 0) =>
-        "concat_all: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
-         copy one with to_device",
+        "concat_all: expected both operands on one device, got A and B: upload both through one Device or its clones, \
+         or copy one with to_device",
     |x: &Operands| x.two.join(&[&x.other]) =>
         "join: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
          copy one with to_device",

@@ -56,7 +56,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "window", "hop"],
         grows: Grows::No,
-        about: "the rffts of frames of each element, one every hop values, times the window: frames as rows (f32, rank 1)",
+        about: "rffts of frames of each element, one every hop values, times the window: frames as rows (f32, rank 1)",
         run: |call| {
             let (weights, hop) = (call.options.weights()?, call.options.size("hop")?);
             let (layout, size) = (call.layout(0), weights.len());
