@@ -9,8 +9,8 @@ use libtest_mimic::Trial;
 use vsla::Device;
 
 use crate::programs::{
-    Batch, FUNCTIONS, MAPS_OF_COMPLEX, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, check_against,
-    check_alone, run,
+    Batch, FUNCTIONS, Kind, MAPS_OF_COMPLEX, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, check_against,
+    check_alone, lines_of, run,
 };
 use crate::support::bench::{Bench, cpu, is_software};
 #[cfg(feature = "gpu")]
@@ -25,6 +25,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.push(bench.host("a_wrong_result_is_seen", a_wrong_result_is_seen));
     trials.push(bench.host("a_wrong_lag_is_seen", a_wrong_lag_is_seen));
     trials.push(bench.host("every_function_is_drawn", every_function_is_drawn));
+    trials.push(bench.host("every_method_is_drawn", every_method_is_drawn));
     trials
 }
 
@@ -61,6 +62,7 @@ fn random(device: &Device) {
         made > 4 * programs,
         "{made} operations in {programs} programs"
     );
+    println!("{} different operations, {made} in all", names.len());
     assert!(names.len() > 90, "{names:?}");
 }
 
@@ -151,6 +153,68 @@ fn every_function_is_drawn() {
         .map(|row| row.name)
         .filter(|name| !drawn.contains(name))
         .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// The programs contain every function along axes, and call every method of these files of the library.
+fn every_method_is_drawn() {
+    let kinds = [Kind::F32, Kind::I32, Kind::U32, Kind::F16, Kind::C32];
+    let lines: BTreeSet<&str> = kinds.into_iter().flat_map(lines_of).collect();
+    let text = |path: &str| {
+        let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
+    let methods = |file: &str| -> Vec<String> {
+        let text = text(&format!("src/tensor/{file}.rs"));
+        let declared = text.split("\n    pub fn ").skip(1);
+        let name = |rest: &str| {
+            rest.split(|c: char| !c.is_alphanumeric() && c != '_')
+                .next()
+                .map(str::to_owned)
+        };
+        declared.filter_map(name).collect()
+    };
+    let mut missing = BTreeSet::new();
+    // Drawn by their own names, except those of two operands.
+    let of_pairs = ["dot", "equivalent_blocking"];
+    for file in ["lines", "cumulations", "sorting", "reductions"] {
+        let methods = methods(file);
+        assert!(methods.len() > 4, "{methods:?} in {file}");
+        let undrawn = methods
+            .into_iter()
+            .filter(|name| !lines.contains(name.as_str()));
+        missing.extend(undrawn.filter(|name| !of_pairs.contains(&name.as_str())));
+    }
+    let programs = [
+        text("tests/suite/programs/apply.rs"),
+        text("tests/suite/programs/apply/unary.rs"),
+        text("tests/suite/programs/values.rs"),
+    ]
+    .concat();
+    // Special cases of what is drawn: these windows, one layout for all shapes, and a part of the seed.
+    let special = ["hann", "minimal_shape_blocking", "from_element"];
+    for file in [
+        "labels",
+        "histograms",
+        "frames",
+        "sums",
+        "complex_products",
+        "random",
+        "create",
+        "shapes",
+        "elements",
+        "stacking",
+        "transforms",
+        "minimal",
+    ] {
+        let methods = methods(file);
+        assert!(!methods.is_empty(), "nothing in {file}");
+        let uncalled = methods.into_iter().filter(|name| {
+            let calls = [format!(".{name}("), format!(".{name}::<")];
+            !calls.iter().any(|call| programs.contains(call))
+        });
+        missing.extend(uncalled.filter(|name| !special.contains(&name.as_str())));
+    }
     assert!(missing.is_empty(), "{missing:?}");
 }
 
