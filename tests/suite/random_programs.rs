@@ -62,8 +62,7 @@ fn random(device: &Device) {
         made > 4 * programs,
         "{made} operations in {programs} programs"
     );
-    println!("{} different operations, {made} in all", names.len());
-    assert!(names.len() > 90, "{names:?}");
+    assert!(names.len() > 150, "{names:?}");
 }
 
 /// Shaders with runtime checks give the same bits as those without.

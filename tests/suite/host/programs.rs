@@ -48,6 +48,18 @@ pub const PROGRAMS: &[Program] = &[
         run: functions::lines,
     },
     Program {
+        name: "labels",
+        run: functions::labels,
+    },
+    Program {
+        name: "created",
+        run: functions::created,
+    },
+    Program {
+        name: "written",
+        run: functions::written,
+    },
+    Program {
         name: "order",
         run: functions::order,
     },
@@ -92,6 +104,10 @@ pub const PROGRAMS: &[Program] = &[
         run: planes,
     },
     Program {
+        name: "frames",
+        run: frames,
+    },
+    Program {
         name: "shapes",
         run: shapes,
     },
@@ -110,6 +126,10 @@ pub const PROGRAMS: &[Program] = &[
     Program {
         name: "matmul",
         run: products::matmul,
+    },
+    Program {
+        name: "complex_matmul",
+        run: products::complex_matmul,
     },
     Program {
         name: "kron",
@@ -228,14 +248,7 @@ fn reductions(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.max()?)?;
     sum.add(a.argmax()?)?;
     sum.add(a.var()?)?;
-    sum.add(a.softmax(0)?)?;
     sum.add(a.max_pool(&[2])?)?;
-    sum.add(device.linspace(a.layout(), 0.0f32, 1.0)?)?;
-    sum.add(device.uniform(a.layout(), 0, 9, 1)?)?;
-    sum.add(device.normal(a.layout(), 0.0f32, 1.0, 1)?)?;
-    sum.add(a.dropout(0.5, 1)?)?;
-    sum.add(a.cross_entropy(&a.argmax()?)?)?;
-    sum.add(a.argmax()?.one_hot::<f32>(3)?)?;
     sum.add(a.histogram(10, 0.0..=1.0)?)?;
     sum.add(a.histogram_edges(&[0.0, 1.0, 2.0])?)?;
     sum.add(a.strided_slice(&[(Some(-2000), None, -3)])?)?;
@@ -390,6 +403,18 @@ fn planes(device: &Device, n: usize) -> Result<u64> {
     let spectra = x.rfft2()?;
     sum.add(spectra.irfft2(x.layout())?)?;
     sum.add(spectra.fft2()?.ifft2()?)?;
+    sum.value()
+}
+
+fn frames(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let x = series(device, n, 0, &[300, 2000])?;
+    for (size, hop) in [(4, 1), (24, 7)] {
+        let window = device.hann(size)?;
+        let spectra = x.stft(&window, hop)?;
+        sum.add(spectra.istft(&window, hop, x.layout())?)?;
+        sum.add(spectra)?;
+    }
     sum.value()
 }
 
