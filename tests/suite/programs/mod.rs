@@ -66,6 +66,11 @@ impl Step {
         text[..end.unwrap_or(text.len())].to_owned()
     }
 
+    /// The numbers of its operands.
+    pub fn operands(&self) -> impl Iterator<Item = usize> {
+        self.operands.iter().copied()
+    }
+
     /// The numbers of its results; `None` for an error.
     pub fn results(&self) -> Option<Range<usize>> {
         self.results.clone().ok()
