@@ -3,6 +3,7 @@
 
 mod boxes;
 mod functions;
+mod others;
 mod products;
 mod vectors;
 
@@ -22,6 +23,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         boxes::SUBJECTS,
         products::SUBJECTS,
         functions::SUBJECTS,
+        others::SUBJECTS,
     ];
     for subject in tables.concat() {
         let name = subject.name;

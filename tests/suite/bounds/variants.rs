@@ -12,7 +12,7 @@ use vsla::{
 
 use super::{Draw, ON_MATRICES};
 use crate::programs::{
-    Batch, LINES, Meeting, Value, Values, Vectors, functions_of, maps_of, pools_of,
+    Batch, Meeting, OF_FLOATS, Value, Values, Vectors, functions_of, maps_of, pools_of,
 };
 use crate::support::bench::{all_are_instrumented, assert_within, compared, gpu};
 use crate::support::corpus::rng;
@@ -248,9 +248,12 @@ pub fn functions(device: &Device) {
                 d.ran("map", Values::Map(name, 3).apply(device, &[x]));
             }
         }
-        for name in LINES {
+        for name in OF_FLOATS
+            .iter()
+            .chain(&["sum_axis", "max_axis", "min_axis"])
+        {
             for axis in 0..left.rank() {
-                d.ran("line", Values::Line(name, axis).apply(device, &[&x[0]]));
+                d.ran("line", Values::Line(name, axis, 0).apply(device, &[&x[0]]));
             }
         }
         for axis in 0..left.rank() {

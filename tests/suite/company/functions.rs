@@ -4,7 +4,7 @@ use vsla::{Complex32, Device, Indices, Layout, Ragged, Shape, Tensor, f16};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
 use crate::programs::{
-    Batch, Kind, LINES, Meeting, Value, Values, Vectors, functions_of, maps_of, pools_of,
+    Batch, Kind, Meeting, Value, Values, Vectors, functions_of, lines_of, maps_of, pools_of,
 };
 use crate::support::bench::is_software;
 
@@ -67,7 +67,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
 ];
 
 /// Lines of every class of the functions along axes, and lengths at the limits of quads and tiles.
-const EXTENTS: &[[usize; 2]] = &[
+pub(super) const EXTENTS: &[[usize; 2]] = &[
     [1, 1],
     [5, 3],
     [0, 7],
@@ -84,7 +84,7 @@ const EXTENTS: &[[usize; 2]] = &[
     [8193, 1],
 ];
 
-fn batch(device: &Device, picked: &[usize], seed: usize) -> Tensor<f32> {
+pub(super) fn batch(device: &Device, picked: &[usize], seed: usize) -> Tensor<f32> {
     boxes_of(
         device,
         picked,
@@ -93,7 +93,7 @@ fn batch(device: &Device, picked: &[usize], seed: usize) -> Tensor<f32> {
     )
 }
 
-fn halves(device: &Device, picked: &[usize], seed: usize) -> Tensor<f16> {
+pub(super) fn halves(device: &Device, picked: &[usize], seed: usize) -> Tensor<f16> {
     batch(device, picked, seed).to::<f16>().unwrap()
 }
 
@@ -214,17 +214,18 @@ fn three(device: &Device, picked: &[usize]) -> Rows {
     ])
 }
 
+/// Functions along axes and of whole elements, of every type that has them.
 fn lines(device: &Device, picked: &[usize]) -> Rows {
-    let x: Value = batch(device, picked, 1).into();
-    let lines = LINES
-        .iter()
-        .flat_map(|name| [0, 1].map(|axis| Values::Line(name, axis)));
-    let own = [
-        batch(device, picked, 1).standardize(),
-        batch(device, picked, 1).norm2(),
-    ];
-    let lines = lines.map(|line| rows(device, &line, &[&x]));
-    beside(lines.chain(own.map(|result| bytes(&result.unwrap()))))
+    let operands = of_all(device, picked, 1);
+    beside(operands.iter().flat_map(|x| {
+        let names = lines_of(x.kind_and_layout().0);
+        // Some lines are too short for the former, and its results are the first of the latter's.
+        let names: Vec<_> = names.into_iter().filter(|name| *name != "top_k").collect();
+        let lines = some(device, &names).flat_map(|name| [0, 1].map(|axis| (*name, axis)));
+        lines
+            .map(|(name, axis)| rows(device, &Values::Line(name, axis, 63), &[x]))
+            .collect::<Vec<_>>()
+    }))
 }
 
 fn cumulations(device: &Device, picked: &[usize]) -> Rows {

@@ -1,6 +1,6 @@
-//! Matrix products, dense and block-sparse.
+//! Matrix products, real, complex and block-sparse.
 
-use vsla::{Bsr, Device, Tensor, Topology, f16, product::Activation};
+use vsla::{Bsr, Complex32, Device, Tensor, Topology, f16, product::Activation};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
 
@@ -14,6 +14,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "matmul::f16",
         count: EXTENTS.len(),
         run: halves,
+    },
+    Subject {
+        name: "matmul::complex",
+        count: EXTENTS.len(),
+        run: complex,
     },
     Subject {
         name: "bsr",
@@ -106,6 +111,17 @@ fn halves(device: &Device, picked: &[usize]) -> Rows {
         bytes(&product.run().unwrap()),
         bytes(&product.clone().to::<f32>().run().unwrap()),
     ])
+}
+
+fn complex(device: &Device, picked: &[usize]) -> Rows {
+    let value = |seed| {
+        move |i: usize, at: usize| Complex32::new(value(seed, i, at), value(seed + 1, i, at))
+    };
+    let sides = |i: usize| [EXTENTS[i][0], EXTENTS[i][1]];
+    let a = boxes_of(device, picked, sides, value(1));
+    let sides = |i: usize| [EXTENTS[i][1], EXTENTS[i][2]];
+    let b = boxes_of(device, picked, sides, value(3));
+    bytes(&a.matmul(&b).unwrap())
 }
 
 /// Columns of right operands, or rows of left operands.

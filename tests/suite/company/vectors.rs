@@ -79,7 +79,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
 
 /// First, lengths that were once found to influence each other; then primes, powers, products of small primes, and
 /// lengths on both sides of 4,096 and 8,192.
-const LENGTHS: &[usize] = &[
+pub(super) const LENGTHS: &[usize] = &[
     108, 2700, 109, 4111, 0, 1, 3, 4, 64, 66, 96, 121, 1000, 1024, 1111, 1536, 1537, 1999, 2048,
     2401, 2600, 2701, 3000, 3125, 3600, 4000, 4001, 4095, 4096, 4097, 4099, 4200, 4374, 4620, 4913,
     5000, 8191, 8192, 8193, 8232, 8748, 9000, 9973, 10_000, 12_167,
@@ -90,7 +90,7 @@ fn other(i: usize) -> usize {
     LENGTHS[(i * 7 + 3) % LENGTHS.len()]
 }
 
-fn side(
+pub(super) fn side(
     device: &Device,
     picked: &[usize],
     length: &dyn Fn(usize) -> usize,

@@ -4,13 +4,14 @@
 mod files;
 mod functions;
 mod products;
+mod transforms;
 mod values;
 
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Complex32, Device, Error, Indices, Layout, PairList, Pairing, Permutation, Ragged, Result,
-    Shape, Topology,
+    Bsr, Device, Error, Indices, Layout, PairList, Pairing, Permutation, Ragged, Result, Shape,
+    Topology,
     batch::{Offsets, Remainder},
     conv::{ConvMethod, ConvMode, CostTable, HeterogeneityProfile},
 };
@@ -46,6 +47,18 @@ pub const PROGRAMS: &[Program] = &[
     Program {
         name: "lines",
         run: functions::lines,
+    },
+    Program {
+        name: "labels",
+        run: functions::labels,
+    },
+    Program {
+        name: "created",
+        run: functions::created,
+    },
+    Program {
+        name: "written",
+        run: functions::written,
     },
     Program {
         name: "order",
@@ -85,11 +98,15 @@ pub const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "transforms",
-        run: transforms,
+        run: transforms::transforms,
     },
     Program {
         name: "planes",
-        run: planes,
+        run: transforms::planes,
+    },
+    Program {
+        name: "frames",
+        run: transforms::frames,
     },
     Program {
         name: "shapes",
@@ -110,6 +127,10 @@ pub const PROGRAMS: &[Program] = &[
     Program {
         name: "matmul",
         run: products::matmul,
+    },
+    Program {
+        name: "complex_matmul",
+        run: products::complex_matmul,
     },
     Program {
         name: "kron",
@@ -228,14 +249,7 @@ fn reductions(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.max()?)?;
     sum.add(a.argmax()?)?;
     sum.add(a.var()?)?;
-    sum.add(a.softmax(0)?)?;
     sum.add(a.max_pool(&[2])?)?;
-    sum.add(device.linspace(a.layout(), 0.0f32, 1.0)?)?;
-    sum.add(device.uniform(a.layout(), 0, 9, 1)?)?;
-    sum.add(device.normal(a.layout(), 0.0f32, 1.0, 1)?)?;
-    sum.add(a.dropout(0.5, 1)?)?;
-    sum.add(a.cross_entropy(&a.argmax()?)?)?;
-    sum.add(a.argmax()?.one_hot::<f32>(3)?)?;
     sum.add(a.histogram(10, 0.0..=1.0)?)?;
     sum.add(a.histogram_edges(&[0.0, 1.0, 2.0])?)?;
     sum.add(a.strided_slice(&[(Some(-2000), None, -3)])?)?;
@@ -360,36 +374,6 @@ fn polynomials(device: &Device, n: usize) -> Result<u64> {
     sum.add(a.eval(&b)?)?;
     let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
     sum.add(a.pair(&b, Pairing::List(&pairs))?.eval()?)?;
-    sum.value()
-}
-
-fn transforms(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    // Transforms by the definition, in stages, and by a convolution; on a GPU, also in passes.
-    let long = [67, 71, 67, 96, 128, 1000, 2048];
-    let more = [9014, 1 << 15, 4507];
-    let long: &[usize] = if device.is_gpu() {
-        &[&long[..], &more].concat()
-    } else {
-        &long
-    };
-    let x = series(device, n, 0, long)?;
-    let spectra = x.rfft()?;
-    sum.add(spectra.irfft(x.layout())?)?;
-    sum.add(spectra)?;
-    let layout = x.layout();
-    let values = listed(layout.total(), |i| Complex32::new(number(i), number(i + 1)))?;
-    let x = device.upload(&Ragged::from_parts(layout.clone(), values)?)?;
-    sum.add(x.fft()?.ifft()?)?;
-    sum.value()
-}
-
-fn planes(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let x = matrices(device, n / 2, |i| [i % 5, i % 7])?;
-    let spectra = x.rfft2()?;
-    sum.add(spectra.irfft2(x.layout())?)?;
-    sum.add(spectra.fft2()?.ifft2()?)?;
     sum.value()
 }
 

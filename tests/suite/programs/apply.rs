@@ -1,5 +1,7 @@
 //! Executing operations.
 
+mod unary;
+
 use vsla::{
     BsrTensor, Device, Layout, Paired, Ragged, Result, ShapeMatrix, Tensor,
     batch::Remainder,
@@ -9,7 +11,8 @@ use vsla::{
 };
 
 use super::batch::{Value, each};
-use super::op::{Binary, Entries, Meeting, Op, Sparse, Unary, Whole};
+use super::op::{Binary, Entries, Meeting, Op, Sparse, Whole};
+use unary::{complex, float, unary};
 
 /// The maximum bytes of a stack.
 pub const STACK: u64 = 1 << 18;
@@ -26,6 +29,8 @@ macro_rules! real {
         }
     };
 }
+
+use real;
 
 macro_rules! both {
     ($a:expr, $b:expr; $($kind:ident)*; $x:ident, $y:ident => $body:expr) => {
@@ -91,72 +96,6 @@ impl Op {
 
 fn transposed_if<T: vsla::scalar::Scalar>(bsr: BsrTensor<T>, transposed: bool) -> BsrTensor<T> {
     if transposed { bsr.transpose() } else { bsr }
-}
-
-fn unary(op: &Unary, x: &Value) -> Result<Value> {
-    Ok(match op {
-        Unary::Copy => each!(Value, x, x => x.copy()?.into()),
-        Unary::Slice(start, end) => each!(Value, x, x => x.slice(start, end)?.into()),
-        Unary::Pad(widths) => each!(Value, x, x => x.pad(widths)?.into()),
-        Unary::Flip(axes) => each!(Value, x, x => x.flip(axes)?.into()),
-        Unary::Resize(layout) => each!(Value, x, x => x.resize(layout)?.into()),
-        Unary::Transpose(order) => each!(Value, x, x => x.transpose(order)?.into()),
-        Unary::Reshape(layout) => each!(Value, x, x => x.reshape(layout)?.into()),
-        Unary::Broadcast(layout) => each!(Value, x, x => x.broadcast(layout)?.into()),
-        Unary::ScatterSet(indices, layout) => {
-            each!(Value, x, x => x.scatter_set(indices, layout)?.into())
-        }
-        Unary::ScatterAdd(indices, layout) => real!(x, x => x.scatter_add(indices, layout)?.into()),
-        Unary::Neg => real!(x, x => x.neg()?.into()),
-        Unary::Scale(factor) => match x {
-            Value::F32(x) => x.scale(*factor as f32)?.into(),
-            Value::I32(x) => x.scale(*factor)?.into(),
-            Value::U32(x) => x.scale(*factor as u32)?.into(),
-            other => unreachable!("{other:?}"),
-        },
-        Unary::Sum => real!(x, x => x.sum()?.into()),
-        Unary::Norm1 => real!(x, x => x.norm1()?.into()),
-        Unary::Max => real!(x, x => x.max()?.into()),
-        Unary::Argmax => real!(x, x => x.argmax()?.into()),
-        Unary::Min => real!(x, x => x.min()?.into()),
-        Unary::Argmin => real!(x, x => x.argmin()?.into()),
-        Unary::Shrink => real!(x, x => x.shrink_blocking()?.into()),
-        Unary::Degree => {
-            let (degrees, device) = real!(x, x => (x.degree_blocking()?, x.device()));
-            let row = |degree: Option<usize>| [degree.map_or(u32::MAX, |degree| degree as u32)];
-            device
-                .upload(&Ragged::from_rows(degrees.into_iter().map(row))?)?
-                .into()
-        }
-        Unary::Norm2 => float(x).norm2()?.into(),
-        Unary::ToF16 => float(x).to::<vsla::f16>()?.into(),
-        Unary::Rfft => float(x).rfft()?.into(),
-        Unary::Rfft2 => float(x).rfft2()?.into(),
-        Unary::ToF32 => match x {
-            Value::F16(x) => x.to::<f32>()?.into(),
-            other => unreachable!("{other:?}"),
-        },
-        Unary::Fft => complex(x).fft()?.into(),
-        Unary::Ifft => complex(x).ifft()?.into(),
-        Unary::Irfft(layout) => complex(x).irfft(layout)?.into(),
-        Unary::Fft2 => complex(x).fft2()?.into(),
-        Unary::Ifft2 => complex(x).ifft2()?.into(),
-        Unary::Irfft2(layout) => complex(x).irfft2(layout)?.into(),
-    })
-}
-
-fn float(x: &Value) -> &Tensor<f32> {
-    match x {
-        Value::F32(x) => x,
-        other => unreachable!("{other:?}"),
-    }
-}
-
-fn complex(x: &Value) -> &Tensor<vsla::Complex32> {
-    match x {
-        Value::C32(x) => x,
-        other => unreachable!("{other:?}"),
-    }
 }
 
 fn binary(
@@ -239,6 +178,13 @@ fn binary(
                 formed(x.pair(y, pairing)?.product(), *transposed, *ambient).run()?.into()
             }),
         },
+        Binary::ComplexMatmul { transposed } => {
+            let (x, y) = (complex(a), complex(b));
+            let turned = transposed.then(|| y.transpose(&[1, 0])).transpose()?;
+            x.pair(turned.as_ref().unwrap_or(y), pairing)?
+                .matmul()?
+                .into()
+        }
         Binary::CorrelateMax => {
             let found = float(a).pair(float(b), pairing)?.correlate_max()?;
             return Ok(vec![found.value.into(), found.lag.into()]);
@@ -320,6 +266,10 @@ fn whole(op: &Whole, operands: &[&Value]) -> Result<Vec<Value>> {
             return several(each!(Value, x, x => {
                 x.pyramid(sizes, flush, STACK)?.into_iter().map(Value::from).collect()
             }));
+        }
+        Whole::SumBatch => each!(Value, x, x => x.sum_batch()?.into()),
+        Whole::SumGroups(groups, count) => {
+            each!(Value, x, x => x.sum_groups(groups, *count)?.into())
         }
         Whole::Join => both!(x, operands[1]; F32 I32 U32 F16 C32; x, y => x.join(&[y])?.into()),
         Whole::ConcatAll(axis) => {

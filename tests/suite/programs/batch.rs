@@ -128,11 +128,12 @@ impl Batch {
         }
     }
 
-    /// The absolute values, of the types of floats that have some.
+    /// The absolute values of floats and complex numbers.
     pub fn abs(&self) -> Batch {
         match self {
             Batch::F32(x) => x.cast(f32::abs).unwrap().into(),
             Batch::F16(x) => x.cast(|v| f16::from_f32(v.to_f32().abs())).unwrap().into(),
+            Batch::C32(x) => x.cast(|z| Complex32::new(z.norm(), 0.0)).unwrap().into(),
             other => other.clone(),
         }
     }

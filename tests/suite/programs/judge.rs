@@ -1,9 +1,12 @@
 //! How closely the results of two devices must agree.
 
+mod frames;
+mod lines;
+
 use vsla::{conv::ConvMethod, scalar};
 
 use super::batch::{Batch, Kind};
-use super::op::{Binary, Entries, Op, Unary};
+use super::op::{Binary, Entries, Op, Unary, Whole};
 use super::values::Values;
 
 /// The unit roundoff of f32.
@@ -11,6 +14,10 @@ const U: f64 = 1.0 / (1u64 << 24) as f64;
 /// The largest depth of a sum in any operation here: products with an inner extent of 8,192 on 8 x 8 matrices, with a
 /// documented bound of 4 γ_h.
 const DEPTH: f64 = 4.0 * (8.0 + 8192.0 / 8.0);
+/// The largest depth of sums of whole elements and along axes.
+const DEPTH_OF_LINES: f64 = 66.0 + 14.0;
+/// The largest depth of cumulative sums.
+const DEPTH_OF_RUNS: f64 = 265.0;
 /// The maximum sum of subnormal terms that are flushed to 0.
 const SMALL: f64 = 8192.0 * f32::MIN_POSITIVE as f64;
 /// From this magnitude on, sums may overflow on one device but not on another.
@@ -18,7 +25,7 @@ const LARGE: f64 = 1e37;
 /// The maximum difference of transforms, relative to norms.
 const NORMWISE: f64 = 2.0 * 2.0 * 1.5 * 14.0 * U + 2.0 * 232.0 * U;
 
-/// The maximum difference of functions along axes, relative to the largest value.
+/// The maximum difference of pooled means, relative to the largest value.
 const LINES: f64 = 3e-5;
 
 /// How closely two devices must agree.
@@ -26,9 +33,10 @@ pub enum Judge {
     Bits,
     /// One rounding, which is correct on both devices; subnormal results may be 0.
     Rounded,
-    /// Sums of products, within a bound by the sum of their magnitudes; exact if all are small integers.
+    /// Sums of products, within a bound by the sum of their magnitudes and this depth; exact if all are small integers.
     Summed {
         exact: bool,
+        depth: f64,
     },
     /// Sums by transforms: relative to the norms of the operands.
     Normwise,
@@ -38,10 +46,13 @@ pub enum Judge {
     Near(f64),
     /// Functions of values: within this many units in the last place of f32, plus an absolute error.
     Units(f64, f64),
-    /// Functions along axes: relative to the largest value of the element.
-    Lines {
-        squared: bool,
-    },
+    /// Functions along axes: within the bound of each.
+    Line(&'static str, usize, u8),
+    /// Pooled means: relative to the largest value of the element.
+    Pooled,
+    /// Short-time Fourier transforms.
+    Stft,
+    Istft,
 }
 
 impl Judge {
@@ -50,18 +61,23 @@ impl Judge {
         if matches!(kind, Some(Kind::I32 | Kind::U32)) {
             return Judge::Bits;
         }
-        let summed = || Judge::Summed {
-            exact: operands
-                .iter()
-                .all(|batch| batch.wide().iter().all(|v| v.fract() == 0.0)),
-        };
+        let summed = || Judge::summed(operands, DEPTH);
         match op {
             Op::Unary(unary) => match unary {
-                Unary::Sum | Unary::Norm1 | Unary::ScatterAdd(..) => summed(),
+                Unary::Sum | Unary::Norm1 => Judge::summed(operands, DEPTH_OF_LINES),
+                Unary::ScatterAdd(..) => summed(),
                 Unary::Neg | Unary::Scale(_) => Judge::Rounded,
                 Unary::Norm2 => Judge::Near(1e-5),
                 Unary::Fft | Unary::Ifft | Unary::Rfft | Unary::Irfft(_) => Judge::Spectral,
                 Unary::Fft2 | Unary::Ifft2 | Unary::Rfft2 | Unary::Irfft2(_) => Judge::Spectral,
+                Unary::CrossEntropy(_) => Judge::Line("cross_entropy", 0, 0),
+                Unary::Stft(..) => Judge::Stft,
+                Unary::Istft(..) => Judge::Istft,
+                Unary::Dropout { .. } => Judge::Units(1.0, 0.0),
+                Unary::Created(made) if made.name == "linspace" => {
+                    let [from, to] = made.numbers.map(|n| f64::from(n).abs());
+                    Judge::Units(0.0, from.max(to) / 4.0 * 2f64.powi(-19))
+                }
                 _ => Judge::Bits,
             },
             Op::Binary(binary, _) => match binary {
@@ -74,7 +90,8 @@ impl Judge {
                 Binary::Conv { .. } | Binary::ConvPlan { .. } | Binary::CorrelateMax => {
                     Judge::Normwise
                 }
-                Binary::Dot | Binary::Eval | Binary::Matmul { .. } => summed(),
+                Binary::Dot | Binary::Eval => summed(),
+                Binary::Matmul { .. } | Binary::ComplexMatmul { .. } => summed(),
                 Binary::Sbd => Judge::Near(1e-5),
                 Binary::Equivalent | Binary::Concat(_) | Binary::BlockDiag => Judge::Bits,
             },
@@ -82,8 +99,29 @@ impl Judge {
             Op::Entries(Entries::Add, _) => Judge::Rounded,
             Op::Entries(Entries::Conv, _) => Judge::Normwise,
             Op::Entries(Entries::Kron, _) | Op::Sparse(..) | Op::Sampled(..) => summed(),
+            // Each addition is rounded by itself, in the same order.
+            Op::Whole(Whole::SumBatch | Whole::SumGroups(..)) => Judge::Rounded,
             Op::Gather(..) | Op::Whole(_) => Judge::Bits,
+            Op::Values(Values::Line(name, axis, n)) => Judge::of_line(name, *axis, *n, operands),
             Op::Values(values) => Judge::of_values(values, operands[0].kind()),
+        }
+    }
+
+    fn summed(operands: &[&Batch], depth: f64) -> Judge {
+        let exact = operands
+            .iter()
+            .all(|batch| batch.wide().iter().all(|v| v.fract() == 0.0));
+        Judge::Summed { exact, depth }
+    }
+
+    fn of_line(name: &'static str, axis: usize, n: u8, operands: &[&Batch]) -> Judge {
+        match name.trim_end_matches("_axis") {
+            "sum" | "norm1" => Judge::summed(operands, DEPTH_OF_LINES),
+            "cumsum" => Judge::summed(operands, DEPTH_OF_RUNS),
+            "diff" => Judge::Rounded,
+            "norm_max" | "max" | "argmax" | "min" | "argmin" => Judge::Bits,
+            _ if is_order(name) => Judge::Bits,
+            _ => Judge::Line(name, axis, n),
         }
     }
 
@@ -100,15 +138,11 @@ impl Judge {
             Values::Function(name, _) | Values::Spread(name, ..) => {
                 scalar::functions().find(|row| row.name == *name && row.dtype == dtype)
             }
-            Values::Line(name, _) => {
-                let squared = name.starts_with("var");
-                return Judge::Lines { squared };
-            }
-            Values::Pool("mean_pool", _) => return Judge::Lines { squared: false },
+            Values::Pool("mean_pool", _) => return Judge::Pooled,
             Values::Pool(..) => return Judge::Bits,
             // Both the product and the sum are rounded.
             Values::Three("mul_add", _) => return Judge::Rounded,
-            Values::Cast(_) | Values::Three(..) => return Judge::Bits,
+            Values::Cast(_) | Values::Three(..) | Values::Line(..) => return Judge::Bits,
         };
         let row = row.expect("a row of the table");
         match row.ulps <= 0.5 {
@@ -141,8 +175,23 @@ impl Judge {
             return lags(op, operands, &x, &y);
         }
         // A GPU may flush a subnormal operand to zero, which may be on the other side of a step or a pole.
-        let subnormal = |v: f64| v != 0.0 && v.abs() < f32::MIN_POSITIVE.into();
-        if let Op::Values(Values::Map(..) | Values::Function(..) | Values::Spread(..)) = op
+        let line = match op {
+            Op::Values(Values::Line(name, ..)) => !is_order(name),
+            _ => false,
+        };
+        let normal = match operands.first().map(|batch| batch.kind()) {
+            Some(Kind::F16) if line => 2f64.powi(-14),
+            _ => f32::MIN_POSITIVE.into(),
+        };
+        let subnormal = |v: f64| v != 0.0 && v.abs() < normal;
+        let values = match op {
+            Op::Values(values) => matches!(
+                values,
+                Values::Map(..) | Values::Function(..) | Values::Spread(..)
+            ),
+            _ => false,
+        };
+        if (line || values)
             && operands
                 .iter()
                 .any(|batch| batch.wide().into_iter().any(subnormal))
@@ -201,26 +250,29 @@ impl Judge {
                 }
                 Ok(())
             }
-            Judge::Lines { squared } => {
+            Judge::Line(name, axis, n) => lines::judge((name, *axis, *n), operands[0], here, there),
+            Judge::Stft => frames::spectra(here, there),
+            Judge::Istft => match op {
+                Op::Unary(Unary::Istft(window, hop, _)) => {
+                    frames::vectors(operands[0], window, *hop, here, there)
+                }
+                other => unreachable!("{other:?}"),
+            },
+            Judge::Pooled => {
                 let (operand, layout) = (operands[0].wide(), here.layout());
                 let half = matches!(here, Batch::F16(_));
                 for element in 0..layout.len() {
                     let values = &operand[operands[0].layout().offsets().range(element)];
                     let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
-                    // Squares and sums of exponentials of finite values.
                     if !values.iter().all(|v| v.abs() < 1e15) {
                         continue;
                     }
                     for i in layout.offsets().range(element) {
-                        let absolute = match squared {
-                            true => (4.0 * U * largest).powi(2),
-                            false => LINES * largest.max(1.0),
-                        };
                         let rounded = match half {
                             true => x[i].abs() * 2f64.powi(-10) + 2f64.powi(-24),
                             false => 0.0,
                         };
-                        let allowed = LINES * x[i].abs() + absolute + SMALL + rounded;
+                        let allowed = LINES * (x[i].abs() + largest.max(1.0)) + SMALL + rounded;
                         if !alike(x[i], y[i]) && !below((x[i] - y[i]).abs(), allowed) {
                             return wrong(i, allowed);
                         }
@@ -228,7 +280,7 @@ impl Judge {
                 }
                 Ok(())
             }
-            Judge::Summed { exact } => {
+            Judge::Summed { exact, depth } => {
                 let magnitudes = magnitudes.expect("allocated for this").wide();
                 let half = matches!(here, Batch::F16(_));
                 let most = magnitudes
@@ -241,7 +293,9 @@ impl Judge {
                 };
                 let large = if half { 65000.0 } else { LARGE };
                 for (i, (x, y)) in both() {
-                    let magnitude = magnitudes[i];
+                    // Those of complex numbers have no imaginary parts.
+                    let complex = matches!(here, Batch::C32(_));
+                    let magnitude = magnitudes[if complex { i - i % 2 } else { i }];
                     if alike(x, y) || !below(magnitude, large) {
                         continue;
                     }
@@ -250,7 +304,7 @@ impl Judge {
                     } else {
                         0.0
                     };
-                    let allowed = 2.0 * (DEPTH + horner) * U * magnitude + SMALL + rounded;
+                    let allowed = 2.0 * (depth + horner) * U * magnitude + SMALL + rounded;
                     if exact || !below((x - y).abs(), allowed) {
                         return wrong(i, if exact { 0.0 } else { allowed });
                     }
@@ -288,6 +342,13 @@ impl Judge {
             }
         }
     }
+}
+
+/// Functions along axes that only compare and move values.
+fn is_order(name: &str) -> bool {
+    ["sort", "argsort", "top_k", "cummax", "cummin"]
+        .iter()
+        .any(|order| name.starts_with(order))
 }
 
 /// ‖a‖₂ ‖b‖₂ of the operands of an element of the result.

@@ -13,6 +13,7 @@ mod bytes;
 mod check;
 mod decode;
 mod judge;
+mod lines;
 mod op;
 mod values;
 
@@ -22,11 +23,12 @@ use vsla::{Device, Error};
 
 pub use batch::{Batch, Kind, Value};
 pub use check::{check_against, check_alone};
+pub use lines::{OF_FLOATS, lines_of};
 pub use op::Meeting;
-use op::Op;
+use op::{Op, Unary};
 pub use values::{
-    FUNCTIONS, LINES, MAPS_OF_COMPLEX, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Values, Vectors,
-    functions_of, maps_of, pools_of,
+    FUNCTIONS, MAPS_OF_COMPLEX, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, Values, Vectors, functions_of,
+    maps_of, pools_of,
 };
 
 /// The maximum number of operations of a program.
@@ -50,6 +52,7 @@ impl Step {
     /// The operation's name.
     pub fn name(&self) -> String {
         let text = match &self.op {
+            Op::Unary(Unary::Created(made)) => return made.name.to_owned(),
             Op::Unary(op) => format!("{op:?}"),
             Op::Binary(op, _) => format!("{op:?}"),
             Op::Whole(op) => format!("{op:?}"),
@@ -61,6 +64,11 @@ impl Step {
         };
         let end = text.find(|c: char| !c.is_alphanumeric());
         text[..end.unwrap_or(text.len())].to_owned()
+    }
+
+    /// The numbers of its operands.
+    pub fn operands(&self) -> impl Iterator<Item = usize> {
+        self.operands.iter().copied()
     }
 
     /// The numbers of its results; `None` for an error.

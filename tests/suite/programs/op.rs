@@ -6,7 +6,7 @@ use vsla::{
     f16,
 };
 
-use super::batch::element;
+use super::batch::{Kind, element};
 use super::values::Values;
 
 /// [`Pairing`] that owns its list.
@@ -81,6 +81,10 @@ pub enum Binary {
         /// One for each pair.
         residual: Option<Ragged<f32>>,
     },
+    /// Of complex matrices, with the transposed right operand or without.
+    ComplexMatmul {
+        transposed: bool,
+    },
     CorrelateMax,
     Sbd,
 }
@@ -118,6 +122,33 @@ pub enum Unary {
     Irfft2(Layout),
     ScatterSet(Indices, Layout),
     ScatterAdd(Indices, Layout),
+    Strided(Vec<(Option<i64>, Option<i64>, i64)>),
+    /// The number of bins, and both ends in units of `Small`.
+    Histogram(usize, [i32; 2]),
+    HistogramEdges(Vec<i32>),
+    OneHot(usize, Kind),
+    /// The scores are the operand.
+    CrossEntropy(Ragged<u32>),
+    /// A batch with the operand's layout and type.
+    Created(Created),
+    Dropout {
+        p: f32,
+        seed: u64,
+        first: u32,
+    },
+    Stft(Ragged<f32>, usize),
+    Istft(Ragged<f32>, usize, Layout),
+}
+
+/// A batch that follows from a few numbers.
+#[derive(Clone, Debug)]
+pub struct Created {
+    pub name: &'static str,
+    /// In units of `Small`.
+    pub numbers: [i32; 2],
+    pub seed: u64,
+    /// The number of the first element.
+    pub first: u32,
 }
 
 /// Operations on a batch as a whole, which have no equivalent for a single element.
@@ -135,6 +166,9 @@ pub enum Whole {
     Pyramid(Vec<usize>, bool),
     Join,
     ConcatAll(usize),
+    SumBatch,
+    /// The group of each element, and the number of groups.
+    SumGroups(Vec<u32>, usize),
 }
 
 #[derive(Clone, Debug)]
@@ -189,6 +223,19 @@ impl Op {
                     Unary::ScatterAdd(indices, layout) => {
                         Unary::ScatterAdd(list(indices, pair), range(layout))
                     }
+                    Unary::CrossEntropy(targets) => Unary::CrossEntropy(element(targets, pair)),
+                    Unary::Istft(window, hop, layout) => {
+                        Unary::Istft(window.clone(), *hop, range(layout))
+                    }
+                    Unary::Created(made) => Unary::Created(Created {
+                        first: pair as u32,
+                        ..made.clone()
+                    }),
+                    Unary::Dropout { p, seed, .. } => Unary::Dropout {
+                        p: *p,
+                        seed: *seed,
+                        first: pair as u32,
+                    },
                     other => other.clone(),
                 };
                 (Op::Unary(unary), vec![pair])

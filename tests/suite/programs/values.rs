@@ -8,6 +8,7 @@ use vsla::{
 };
 
 use super::batch::{Batch, Kind, Value};
+use super::lines::line;
 use super::op::Meeting;
 
 /// Vectors that are spread over the elements of an operand: along an axis, or one value for each element.
@@ -31,8 +32,8 @@ pub enum Values {
     /// With a number from which its scalars are made.
     Map(&'static str, i32),
     Cast(Kind),
-    /// The axis, for functions that take one.
-    Line(&'static str, usize),
+    /// The axis, for functions that take one, and a number from which other arguments are made.
+    Line(&'static str, usize, u8),
     /// The window and the strides; the mean or the maximum.
     Pool(&'static str, [Vec<usize>; 2]),
     Function(&'static str, Meeting),
@@ -47,7 +48,7 @@ impl Values {
     pub fn name(&self) -> String {
         match self {
             Values::Map(name, _)
-            | Values::Line(name, _)
+            | Values::Line(name, ..)
             | Values::Pool(name, _)
             | Values::Function(name, _) => (*name).to_owned(),
             Values::Cast(kind) => format!("Cast{kind:?}"),
@@ -91,10 +92,7 @@ impl Values {
                 Value::C32(x) => of_complex(name, x, *n as f32),
             },
             Values::Cast(to) => cast(x, *to),
-            Values::Line(name, axis) => match x {
-                Value::F32(x) => Ok(line(name, x, *axis)?.into()),
-                other => unreachable!("{other:?}"),
-            },
+            Values::Line(name, axis, n) => line(name, x, *axis, *n),
             Values::Pool(name, [window, strides]) => pool(name, x, window, strides),
             Values::Function(name, meeting) => {
                 let pairing = meeting.pairing();
@@ -212,45 +210,6 @@ fn cast(x: &Value, to: Kind) -> Result<Value> {
         (Value::U32(x), Kind::I32) => x.to::<i32>()?.into(),
         other => unreachable!("{other:?}"),
     })
-}
-
-pub const LINES: &[&str] = &[
-    "mean",
-    "var",
-    "std",
-    "log_sum_exp",
-    "sum_axis",
-    "mean_axis",
-    "var_axis",
-    "std_axis",
-    "max_axis",
-    "min_axis",
-    "log_sum_exp_axis",
-    "softmax",
-    "log_softmax",
-    "layer_norm",
-    "rms_norm",
-];
-
-fn line(name: &str, x: &Tensor<f32>, axis: usize) -> Result<Tensor<f32>> {
-    match name {
-        "mean" => x.mean(),
-        "var" => x.var(),
-        "std" => x.std(),
-        "log_sum_exp" => x.log_sum_exp(),
-        "sum_axis" => x.sum_axis(axis),
-        "mean_axis" => x.mean_axis(axis),
-        "var_axis" => x.var_axis(axis),
-        "std_axis" => x.std_axis(axis),
-        "max_axis" => x.max_axis(axis),
-        "min_axis" => x.min_axis(axis),
-        "log_sum_exp_axis" => x.log_sum_exp_axis(axis),
-        "softmax" => x.softmax(axis),
-        "log_softmax" => x.log_softmax(axis),
-        "layer_norm" => x.layer_norm(axis, 0.5),
-        "rms_norm" => x.rms_norm(axis, 0.5),
-        other => unreachable!("{other}"),
-    }
 }
 
 pub const POOLS: &[&str] = &["max_pool", "mean_pool"];

@@ -39,6 +39,20 @@ pub fn matmul(device: &Device, n: usize) -> Result<u64> {
     sum.value()
 }
 
+pub fn complex_matmul(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let complex = |shape: fn(usize) -> [usize; 2]| {
+        let re = matrices(device, n, shape)?;
+        re.complex(&re.flip(&[0])?)
+    };
+    let a = complex(|i| if i == 0 { [70, 90] } else { [1 + i % 3, 2] })?;
+    let b = complex(|i| if i == 0 { [90, 40] } else { [2, 1 + i % 4] })?;
+    sum.add(a.matmul(&b)?)?;
+    let pairs = PairList::new(listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?)?;
+    sum.add(a.pair(&b, Pairing::List(&pairs))?.matmul()?)?;
+    sum.value()
+}
+
 pub fn kron(device: &Device, n: usize) -> Result<u64> {
     let mut sum = Sum::default();
     let (a, b) = (

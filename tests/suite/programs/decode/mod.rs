@@ -1,6 +1,7 @@
 //! Decodes bytes into batches, and into operations on existing batches.
 
 mod one;
+mod others;
 mod two;
 mod values;
 
@@ -18,7 +19,11 @@ const WORK: usize = 1 << 21;
 const PAIRS: usize = 64;
 
 /// Bytes from this one on encode functions of values.
-const FUNCTIONS_FROM: u8 = 176;
+const FUNCTIONS_FROM: u8 = 160;
+/// Bytes from this one on encode functions along axes.
+const LINES_FROM: u8 = 200;
+/// Bytes from this one on encode operations with arguments of their own.
+const OTHERS_FROM: u8 = 218;
 /// Bytes from this one on encode pooling.
 const POOLING_FROM: u8 = 248;
 
@@ -40,6 +45,12 @@ pub fn step(bytes: &mut Bytes<'_>, values: &[(Kind, Layout)]) -> Option<(Op, Vec
     let what = bytes.u8();
     if what >= POOLING_FROM && *kind != Kind::C32 {
         return Some((Op::Values(values::pooled(bytes, *kind, x)), vec![at]));
+    }
+    if (OTHERS_FROM..POOLING_FROM).contains(&what) {
+        return others::step(bytes, values, at);
+    }
+    if (LINES_FROM..OTHERS_FROM).contains(&what) {
+        return Some((Op::Values(values::line(bytes, *kind, x)), vec![at]));
     }
     if what >= FUNCTIONS_FROM {
         return values::step(bytes, values, at);

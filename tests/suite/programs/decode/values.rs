@@ -3,7 +3,8 @@
 use vsla::Layout;
 
 use super::super::batch::Kind;
-use super::super::values::{LINES, POOLS, Values, Vectors, functions_of, maps_of};
+use super::super::lines::lines_of;
+use super::super::values::{POOLS, Values, Vectors, functions_of, maps_of};
 use super::two::{meeting, partner};
 use super::{Bytes, MOST, Op, PAIRS, Random, filled};
 
@@ -32,10 +33,7 @@ pub fn step(
             };
             Values::Cast(bytes.pick(to))
         }
-        4 | 5 if *kind == Kind::F32 => {
-            let beyond = usize::from(bytes.one_in(32));
-            Values::Line(bytes.pick(LINES), bytes.below(x.rank() + beyond))
-        }
+        4 | 5 => line(bytes, *kind, x),
         6 | 7 => {
             let vectors = vectors(bytes, *kind, x)?;
             Values::Spread(bytes.pick(functions), vectors, bytes.one_in(2))
@@ -82,6 +80,13 @@ pub fn step(
     let one: usize = largest.iter().map(|&extent| extent as usize).product();
     let small = operands.len() == 1 || one * x.len().max(PAIRS) <= 64 * MOST;
     small.then_some((Op::Values(op), operands))
+}
+
+/// A function along an axis or of whole elements.
+pub fn line(bytes: &mut Bytes<'_>, kind: Kind, x: &Layout) -> Values {
+    let name = bytes.pick(&lines_of(kind));
+    let beyond = usize::from(bytes.one_in(32));
+    Values::Line(name, bytes.below(x.rank() + beyond), bytes.u8())
 }
 
 /// Pooling with a window and strides that usually fit a batch.
