@@ -253,7 +253,7 @@ fn held_of(line: Line, k: u32, end: u32, lanes: u32) -> Held {
         return held_pairs(base, k, end, lanes);
     }
 #endif
-    let none = vec4(nothing());
+    let none = vec4(filler());
     var held = Held(none, none, none, none);
     if k < end {
         held.a = four(base, k, end, line.step, lanes);
@@ -428,7 +428,7 @@ fn there4(k: u32, end: u32, lanes: u32) -> vec4<bool> {
 }
 
 // Stands for values beyond the end of a line.
-fn nothing() -> f32 {
+fn filler() -> f32 {
 #if EXP
     return beyond();
 #else
@@ -436,7 +436,7 @@ fn nothing() -> f32 {
 #endif
 }
 
-// The values at places4, and nothing() beyond the end of the line, which is not empty. In place of each of those, the
+// The values at places4, and filler() beyond the end of the line, which is not empty. In place of each of those, the
 // last value is read, so that the loads need no branches.
 fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
     let at = vec4(base) + min(places4(k, lanes), vec4(end - 1u)) * step;
@@ -444,7 +444,7 @@ fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
 }
 
 fn there_or(v: vec4<f32>, k: u32, end: u32, lanes: u32) -> vec4<f32> {
-    return select(vec4(nothing()), v, there4(k, end, lanes));
+    return select(vec4(filler()), v, there4(k, end, lanes));
 }
 
 #if PAIRS
