@@ -111,6 +111,11 @@ pub fn order(device: &Device, n: usize) -> Result<u64> {
     sum.add(x.cumsum(0)?)?;
     sum.add(x.argsort_descending(0)?)?;
     sum.add(x.median()?)?;
+    // As many edges as elements.
+    let edges = listed(n, |i| i as f32 - 20.0)?;
+    let long = x.elements(n..n + 2)?;
+    sum.add(long.histogram(n, -50.0..=50.0)?)?;
+    sum.add(long.histogram_edges(&edges)?)?;
     let x = matrices(device, n, |i| [1 + i % 3, 2 + i % 5])?;
     sum.add(x.cummax(0)?)?;
     sum.add(x.sort_descending(1)?)?;
