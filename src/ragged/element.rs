@@ -132,8 +132,8 @@ impl Scalar for f16 {
 
 /// A type of real numbers: `f32`, `i32` or `u32`.
 ///
-/// Reductions and convolutions are defined on these types. Value-by-value arithmetic is defined on every [`Number`].
-/// `f16` is for storage and matrix products.
+/// Convolutions, inner products and tests for equivalence are defined on these types. Most other operations also take
+/// `f16`, which is computed in `f32`; the type of their values is a [`Factor`], or a [`Float`] if it is no integer.
 pub trait Real: Factor {}
 
 impl Real for f32 {}
