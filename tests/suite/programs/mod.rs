@@ -23,7 +23,9 @@ use vsla::{Device, Error};
 
 pub use batch::{Batch, Kind, Value};
 pub use check::{check_against, check_alone};
-pub use lines::{OF_FLOATS, lines_of};
+#[cfg(feature = "gpu")]
+pub use lines::OF_FLOATS;
+pub use lines::lines_of;
 pub use op::Meeting;
 use op::{Op, Unary};
 pub use values::{
