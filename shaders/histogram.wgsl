@@ -166,7 +166,8 @@ fn place_of(item: vec4<u32>, elements: u32, v: u32) -> u32 {
     var e = 0u;
     var its = base;
     var next = select(end, begin, elements > 1u);
-    let quads = (end + 4u * PER_WORD - 1u) / (4u * PER_WORD);
+    // Without values, none is compared with edges, because a batch without values has none.
+    let quads = select(0u, (end + 4u * PER_WORD - 1u) / (4u * PER_WORD), begin < end);
     let last_quad = max(quads, 1u) - 1u;
     let first_quad = begin / (4u * PER_WORD) + lid;
     // Two later quads are on their way while one is counted.
