@@ -62,12 +62,14 @@ fn reduce_run(line: Line, begin: u32, end: u32, lanes: u32) -> Acc {
     if k < end {
         let at = vec3(k, k + lanes, k + 2u * lanes);
         let place = min(at, vec3(end - 1u));
-        let v = scale * vec3(
+        let v = vec3(
             value_at(base + place.x * step),
             value_at(base + place.y * step),
             value_at(base + place.z * step),
         );
-        s = fma(vec4(v, 0.0), select(vec4(0.0), vec4(v, 0.0), vec4(at, end) < vec4(end)), s);
+        // The last value may belong to another invocation, whose scale is smaller.
+        let scaled = vec4(select(vec3(0.0), scale * v, at < vec3(end)), 0.0);
+        s = fma(scaled, scaled, s);
     }
     return Acc(top, bitcast<u32>((s.x + s.y) + (s.z + s.w)));
 #else
