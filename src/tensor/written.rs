@@ -40,7 +40,8 @@ impl Device {
     ///
     /// With the feature `gpu`, the expression is checked even if the device is the CPU; without it, the text is not
     /// read. A GPU compiles a text once: here, or when the map is first applied on another GPU or to `f16`. Accuracy is
-    /// that of the functions used: WGSL's `exp`, for example, may err by 3 + 2 |x| units in the last place.
+    /// that of the functions used: WGSL's `exp`, for example, may err by 3 + 2 |x| units in the last place. Compilers
+    /// may also join and reorder steps of arithmetic: `x * x - 2.0 * x` may be computed as `x * (x - 2.0)`.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
