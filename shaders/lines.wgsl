@@ -191,7 +191,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     let shift = shift_of(highest);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
-        s += exp4(four(base, k, end, line.step, lanes) - vec4(shift));
+        s += exp4(four(base, k, line.step, lanes) - vec4(shift));
     }
     for (; k < end; k += lanes) {
         s.x += exp_below(value_at(base + k * line.step) - shift);
@@ -200,7 +200,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     return vec4(highest, sum.x, 0.0, n);
 #else
     for (; k + 3u * lanes < end; k += 4u * lanes) {
-        let v = four(base, k, end, line.step, lanes);
+        let v = four(base, k, line.step, lanes);
 #if SQUARES
         s = fma(v, v, s);
 #else
@@ -222,7 +222,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     s = vec4(0.0);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
-        let d = four(base, k, end, line.step, lanes) - vec4(near);
+        let d = four(base, k, line.step, lanes) - vec4(near);
         s += d;
         t = fma(d, d, t);
     }
@@ -253,17 +253,23 @@ fn held_of(line: Line, k: u32, end: u32, lanes: u32) -> Held {
         return held_pairs(base, k, end, lanes);
     }
 #endif
-    let none = vec4(filler());
-    var held = Held(none, none, none, none);
+    // The loads of two quads share a branch, and precede all selections.
+    let last = vec4(end - 1u);
+    var v = Held(vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0));
     if k < end {
-        held.a = four(base, k, end, line.step, lanes);
-        held.b = four(base, k + 4u * lanes, end, line.step, lanes);
+        v.a = quad_at(base, min(places4(k, lanes), last), line.step);
+        v.b = quad_at(base, min(places4(k + 4u * lanes, lanes), last), line.step);
     }
     if k + 8u * lanes < end {
-        held.c = four(base, k + 8u * lanes, end, line.step, lanes);
-        held.d = four(base, k + 12u * lanes, end, line.step, lanes);
+        v.c = quad_at(base, min(places4(k + 8u * lanes, lanes), last), line.step);
+        v.d = quad_at(base, min(places4(k + 12u * lanes, lanes), last), line.step);
     }
-    return held;
+    return Held(
+        there_or(v.a, k, end, lanes),
+        there_or(v.b, k + 4u * lanes, end, lanes),
+        there_or(v.c, k + 8u * lanes, end, lanes),
+        there_or(v.d, k + 12u * lanes, end, lanes),
+    );
 }
 
 #if EXP
@@ -436,13 +442,23 @@ fn filler() -> f32 {
 #endif
 }
 
-// The values at places4, and filler() beyond the end of the line, which is not empty. In place of each of those, the
-// last value is read, so that the loads need no branches.
-fn four(base: u32, k: u32, end: u32, step: u32, lanes: u32) -> vec4<f32> {
-    let at = vec4(base) + min(places4(k, lanes), vec4(end - 1u)) * step;
-    return there_or(vec4(value_at(at.x), value_at(at.y), value_at(at.z), value_at(at.w)), k, end, lanes);
+#if APART
+// The values at places4, which are all within the line.
+fn four(base: u32, k: u32, step: u32, lanes: u32) -> vec4<f32> {
+    return quad_at(base, places4(k, lanes), step);
+}
+#endif
+
+fn quad_at(base: u32, place: vec4<u32>, step: u32) -> vec4<f32> {
+    return vec4(
+        value_at(base + place.x * step),
+        value_at(base + place.y * step),
+        value_at(base + place.z * step),
+        value_at(base + place.w * step),
+    );
 }
 
+// In place of each value beyond the end, filler().
 fn there_or(v: vec4<f32>, k: u32, end: u32, lanes: u32) -> vec4<f32> {
     return select(vec4(filler()), v, there4(k, end, lanes));
 }
