@@ -32,14 +32,9 @@ fn entry_of(e: u32) -> Entry {
 }
 
 #include "tables"
-
+#include "value_at"
 #if F16
-#include "half_of"
 #include "half_bits"
-
-fn value_at(i: u32) -> f32 {
-    return half_of(x[i / 2u], i);
-}
 
 fn bits_of(loss: f32) -> u32 {
     return half_bits(loss);
@@ -47,10 +42,6 @@ fn bits_of(loss: f32) -> u32 {
 
 const NO_NUMBER = 0x7e00u;
 #else
-fn value_at(i: u32) -> f32 {
-    return x[i];
-}
-
 fn bits_of(loss: f32) -> u32 {
     return bitcast<u32>(loss);
 }

@@ -101,17 +101,11 @@ fn taken(at: u32) -> Acc {
     return bitcast<Acc>(x[at]);
 }
 #else
-#if F16
-#include "half_of"
+#include "value_at"
 
 fn taken(at: u32) -> Acc {
-    return acc_of(half_of(x[at / 2u], at));
+    return acc_of(value_at(at));
 }
-#else
-fn taken(at: u32) -> Acc {
-    return acc_of(x[at]);
-}
-#endif
 #endif
 
 #if HALVES

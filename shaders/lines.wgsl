@@ -45,17 +45,7 @@ const FIRST = 1u;
 #include "line_groups"
 #include "lines"
 
-#if F16
-#include "half_of"
-
-fn value_at(i: u32) -> f32 {
-    return half_of(x[i / 2u], i);
-}
-#else
-fn value_at(i: u32) -> f32 {
-    return x[i];
-}
-#endif
+#include "value_at"
 
 #if HALVES
 #include "half_bits"

@@ -38,7 +38,6 @@ struct Entry {
 #endif
 #else
 #if F16
-#include "half_of"
 #include "half_bits"
 #endif
 #endif
@@ -101,15 +100,7 @@ fn pooled(begin: u32, width: u32) -> u32 {
     return bits_of_key(top);
 }
 #else
-#if F16
-fn value_at(i: u32) -> f32 {
-    return half_of(x[i / 2u], i);
-}
-#else
-fn value_at(i: u32) -> E {
-    return x[i];
-}
-#endif
+#include "value_at"
 
 #if DIFF
 fn pooled(begin: u32, width: u32) -> u32 {

@@ -20,17 +20,9 @@ const WG = 256u;
 #include "ends"
 #include "nan"
 
+#include "value_at"
 #if F16
-#include "half_of"
 #include "half_bits"
-
-fn value_at(i: u32) -> f32 {
-    return half_of(x[i / 2u], i);
-}
-#else
-fn value_at(i: u32) -> f32 {
-    return x[i];
-}
 #endif
 
 fn between(low: f32, high: f32, weight: f32) -> f32 {

@@ -24,17 +24,7 @@
 #include "line_groups"
 #include "reduce"
 
-#if F16
-#include "half_of"
-
-fn value_at(i: u32) -> V {
-    return half_of(x[i / 2u], i);
-}
-#else
-fn value_at(i: u32) -> V {
-    return x[i];
-}
-#endif
+#include "value_at"
 
 // Reduces every `lanes`-th value from `begin` to before `end`, in four independent chains. In place of values beyond the
 // end, the last one is read, so that the loads of the last round need only one branch.

@@ -87,6 +87,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "trig",
     "turn",
     "units",
+    "value_at",
     "wide_product",
 ];
 
