@@ -53,96 +53,13 @@ const FIRST = 1u;
 #endif
 
 #if !APPLY
-var<workgroup> sh_sums: array<vec2<f32>, SIZE>;
-var<workgroup> sh_more: array<vec2<f32>, SIZE>;
-
-// The sum over the invocations that share a line, whose indices are `apart` apart; all of them receive it. Must be
-// called in uniform control flow.
-fn tree_sum(v: vec2<f32>, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec2<f32> {
-    let few = rounds_of(lanes);
-    let first = lid - lane * apart;
-    sh_sums[lid] = v;
-    workgroupBarrier();
-    if lane < few {
-        var s = vec2(0.0);
-        for (var k = lane; k < lanes; k += 4u * few) {
-            let at = first + k * apart;
-            let step = few * apart;
-            let a = sh_sums[at];
-            let b = select(vec2(0.0), sh_sums[min(at + step, SIZE - 1u)], k + few < lanes);
-            let c = select(vec2(0.0), sh_sums[min(at + 2u * step, SIZE - 1u)], k + 2u * few < lanes);
-            let d = select(vec2(0.0), sh_sums[min(at + 3u * step, SIZE - 1u)], k + 3u * few < lanes);
-            s += (a + b) + (c + d);
-        }
-        sh_more[lid] = s;
-    }
-    workgroupBarrier();
-    var all = vec2(0.0);
-    for (var k = 0u; k < few; k += 4u) {
-        let at = first + k * apart;
-        all += (sh_more[at] + sh_more[at + apart]) + (sh_more[at + 2u * apart] + sh_more[at + 3u * apart]);
-    }
-    return all;
-}
+#include "line_sums"
 
 fn total(v: vec4<f32>) -> f32 {
     return (v.x + v.y) + (v.z + v.w);
 }
 
 #if EXP
-#if MAPPED
-// Decides the shift only, so NaN may be lost here: it returns in the sum of exponentials.
-alias Top = f32;
-
-fn top_of(x: f32) -> f32 {
-    return x;
-}
-
-fn of_top(top: f32) -> f32 {
-    return top;
-}
-#else
-// In order, except that a NaN with its sign set is the lowest: the sum of exponentials becomes NaN by itself.
-alias Top = u32;
-
-fn top_of(x: f32) -> u32 {
-    let bits = bitcast<i32>(x);
-    return bitcast<u32>(bits ^ ((bits >> 31u) & 0x7fffffff)) ^ 0x80000000u;
-}
-
-fn of_top(top: u32) -> f32 {
-    let bits = bitcast<i32>(top ^ 0x80000000u);
-    return bitcast<f32>(bits ^ ((bits >> 31u) & 0x7fffffff));
-}
-#endif
-
-var<workgroup> sh_tops: array<Top, SIZE>;
-var<workgroup> sh_more_tops: array<Top, SIZE>;
-
-// The maximum over these invocations.
-fn tree_max(own: Top, lid: u32, lane: u32, lanes: u32, apart: u32) -> Top {
-    let few = rounds_of(lanes);
-    let first = lid - lane * apart;
-    sh_tops[lid] = own;
-    workgroupBarrier();
-    if lane < few {
-        var top = own;
-        for (var k = lane + few; k < lanes; k += few) {
-            top = max(top, sh_tops[first + k * apart]);
-        }
-        sh_more_tops[lid] = top;
-    }
-    workgroupBarrier();
-    var top = own;
-    for (var k = 0u; k < few; k += 4u) {
-        let at = first + k * apart;
-        let low = max(sh_more_tops[at], sh_more_tops[at + apart]);
-        let high = max(sh_more_tops[at + 2u * apart], sh_more_tops[at + 3u * apart]);
-        top = max(top, max(low, high));
-    }
-    return top;
-}
-
 // Negative infinity, which no compiler knows.
 fn beyond() -> f32 {
     return bitcast<f32>(p.ones & 0xff800000u);
@@ -177,7 +94,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     for (; k < end; k += lanes) {
         top = max(top, top_of(value_at(base + k * line.step)));
     }
-    let highest = of_top(tree_max(top, lid, lane, lanes, apart));
+    let highest = of_top(line_max(top, lid, lane, lanes, apart));
     let shift = shift_of(highest);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
@@ -186,7 +103,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     for (; k < end; k += lanes) {
         s.x += exp_below(value_at(base + k * line.step) - shift);
     }
-    let sum = tree_sum(vec2(total(s), 0.0), lid, lane, lanes, apart);
+    let sum = line_sum(vec2(total(s), 0.0), lid, lane, lanes, apart);
     return vec4(highest, sum.x, 0.0, n);
 #else
     for (; k + 3u * lanes < end; k += 4u * lanes) {
@@ -205,7 +122,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
         s.x += v;
 #endif
     }
-    let sum = tree_sum(vec2(total(s), 0.0), lid, lane, lanes, apart).x;
+    let sum = line_sum(vec2(total(s), 0.0), lid, lane, lanes, apart).x;
 #if MOMENTS
     let near = sum / max(n, 1.0);
     var t = vec4(0.0);
@@ -221,7 +138,7 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
         s.x += d;
         t.x = fma(d, d, t.x);
     }
-    return moments(near, tree_sum(vec2(total(s), total(t)), lid, lane, lanes, apart), n);
+    return moments(near, line_sum(vec2(total(s), total(t)), lid, lane, lanes, apart), n);
 #else
     return vec4(sum, 0.0, 0.0, n);
 #endif
@@ -289,7 +206,7 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
     if k2 < end {
         top = max(top, max(top4(c), top4(d)));
     }
-    let highest = of_top(tree_max(top, lid, lane, lanes, 1u));
+    let highest = of_top(line_max(top, lid, lane, lanes, 1u));
     let shift = vec4(shift_of(highest));
     let none = vec4(0.0);
     var e = Held(exp4(a - shift), none, none, none);
@@ -302,7 +219,7 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
     if k3 < end {
         e.d = exp4(d - shift);
     }
-    let sum = tree_sum(vec2(total((e.a + e.b) + (e.c + e.d)), 0.0), lid, lane, lanes, 1u);
+    let sum = line_sum(vec2(total((e.a + e.b) + (e.c + e.d)), 0.0), lid, lane, lanes, 1u);
 #if MAPPED
 #if !LOG
     *held = e;
@@ -315,7 +232,7 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
 #else
     let s = (a + b) + (c + d);
 #endif
-    let sum = tree_sum(vec2(total(s), 0.0), lid, lane, lanes, 1u).x;
+    let sum = line_sum(vec2(total(s), 0.0), lid, lane, lanes, 1u).x;
 #if MOMENTS
     let near = sum / max(n, 1.0);
     let e = Held(
@@ -326,7 +243,7 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
     );
     let first = total((e.a + e.b) + (e.c + e.d));
     let second = total(fma(e.a, e.a, e.b * e.b) + fma(e.c, e.c, e.d * e.d));
-    return moments(near, tree_sum(vec2(first, second), lid, lane, lanes, 1u), n);
+    return moments(near, line_sum(vec2(first, second), lid, lane, lanes, 1u), n);
 #else
     return vec4(sum, 0.0, 0.0, n);
 #endif

@@ -56,6 +56,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "held_words",
     "line",
     "line_groups",
+    "line_sums",
     "lines",
     "loads",
     "log",
