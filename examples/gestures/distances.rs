@@ -187,11 +187,26 @@ fn chunks(
 }
 
 impl Distances {
+    /// For each test series, the index of its nearest of the `n_train` training series; the first of several.
+    pub fn nearest(&self, n_train: usize) -> Vec<usize> {
+        self.values.chunks(n_train).map(first_least).collect()
+    }
+
     fn take(&mut self, part: Part) {
         self.values.extend(part.values);
         self.lags.extend(part.lags);
         self.device_bytes = self.device_bytes.max(part.device_bytes);
     }
+}
+
+fn first_least(row: &[f32]) -> usize {
+    let mut best = 0;
+    for (index, distance) in row.iter().enumerate() {
+        if *distance < row[best] {
+            best = index;
+        }
+    }
+    best
 }
 
 fn median(times: &mut [Duration]) -> Option<Duration> {
@@ -218,6 +233,12 @@ mod tests {
             chunks(lengths.into_iter(), 16, 1 << 20),
             [0..3, 3..4, 4..5, 5..6]
         );
+    }
+
+    #[test]
+    fn of_equal_distances_the_first_wins() {
+        assert_eq!(first_least(&[0.5, 0.25, 0.25, 0.75]), 1);
+        assert_eq!(first_least(&[1.0, 1.0]), 0);
     }
 
     #[test]

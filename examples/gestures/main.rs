@@ -15,14 +15,17 @@ use classify::Classified;
 use device::Choice;
 use reference::Check;
 use report::Report;
-use ts::{Dataset, TsError};
+use ts::Dataset;
 
+#[path = "../common/classify.rs"]
 mod classify;
 #[path = "../common/device.rs"]
 mod device;
 mod distances;
 #[path = "../common/ink.rs"]
 mod ink;
+#[path = "../common/numbers.rs"]
+mod numbers;
 #[path = "../common/output.rs"]
 mod output;
 mod plot;
@@ -31,6 +34,7 @@ mod progress;
 mod reference;
 mod report;
 mod scale;
+#[path = "../common/ts.rs"]
 mod ts;
 
 const EXAMPLES: &str = "\
@@ -86,7 +90,9 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let bar = progress::bar(args.json, what, test.series.len());
     let distances = distances::compute(&device, &test.series, &train.series, &bar)?;
     bar.finish_and_clear();
-    let classified = Classified::new(&test, &train, &distances.values);
+    let nearest = distances.nearest(train.series.len());
+    let predicted = nearest.iter().map(|&i| train.classes[i]).collect();
+    let classified = Classified::new(&test, &train, predicted);
 
     let pairs = reference::select(args.check, &test.series, &train.series);
     let bar = progress::bar(args.json, "check against f64".to_owned(), pairs.len());
@@ -94,7 +100,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     bar.finish_and_clear();
 
     if let Some(path) = &args.plot {
-        let svg = plot::svg(&test, &train, &classified, &distances)?;
+        let svg = plot::svg(&test, &train, &classified, &distances, &nearest)?;
         output::write(path, &svg)?;
     }
     let report = Report {
@@ -115,20 +121,27 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-fn data(args: &Args) -> Result<(Dataset, Dataset), TsError> {
+fn data(args: &Args) -> Result<(Dataset, Dataset), Box<dyn Error>> {
     macro_rules! bundled {
         ($name:literal) => {
             ts::parse($name, include_bytes!(concat!("../data/", $name)))
         };
     }
-    match (&args.train, &args.test) {
-        (Some(train), Some(test)) => Ok((ts::read(train)?, ts::read(test)?)),
+    let (train, test) = match (&args.train, &args.test) {
+        (Some(train), Some(test)) => (ts::read(train)?, ts::read(test)?),
         // The argument parser ensures that both or neither are given.
-        _ => Ok((
+        _ => (
             bundled!("PickupGestureWiimoteZ_TRAIN.ts")?,
             bundled!("PickupGestureWiimoteZ_TEST.ts")?,
-        )),
+        ),
+    };
+    for data in [&train, &test] {
+        if data.channels > 1 {
+            let (name, channels) = (&data.name, data.channels);
+            return Err(format!("{name}: {channels} channels: only one is supported").into());
+        }
     }
+    Ok((train, test))
 }
 
 #[cfg(test)]
@@ -153,7 +166,9 @@ mod tests {
                 "{distance} {known}"
             );
         }
-        let classified = Classified::new(&test, &train, &distances.values);
+        let nearest = distances.nearest(train.series.len());
+        let predicted = nearest.iter().map(|&i| train.classes[i]).collect();
+        let classified = Classified::new(&test, &train, predicted);
         assert_eq!((classified.correct(), classified.actual.len()), (35, 50));
 
         let pairs = reference::select(args.check, &test.series, &train.series);
@@ -162,12 +177,23 @@ mod tests {
         assert_eq!(checked.pairs, 2_500);
         assert!(checked.within_bounds(), "{checked:?}");
 
-        let svg = plot::svg(&test, &train, &classified, &distances).unwrap();
+        let svg = plot::svg(&test, &train, &classified, &distances, &nearest).unwrap();
         assert_eq!(
             svg.matches("classified").count() - 1,
             15,
             "one title per panel and one for the plot"
         );
+    }
+
+    #[test]
+    fn several_channels_are_refused() {
+        let vowels = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/examples/data/JapaneseVowels_TEST.ts"
+        );
+        let args = Args::parse_from(["gestures", "--train", vowels, "--test", vowels]);
+        let error = data(&args).unwrap_err().to_string();
+        assert_eq!(error, "JapaneseVowels: 12 channels: only one is supported");
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub fn svg(
     train: &Dataset,
     classified: &Classified,
     distances: &Distances,
+    nearest: &[usize],
 ) -> Result<String, Box<dyn Error>> {
     let errors: Vec<usize> = classified.errors().collect();
     let rows = errors.len().div_ceil(COLUMNS) as u32;
@@ -40,7 +41,7 @@ pub fn svg(
             let (column, row) = ((place % COLUMNS) as u32, (place / COLUMNS) as u32);
             let corner = ((column * PANEL.0) as i32, (row * PANEL.1) as i32);
             let panel = body.clone().shrink(corner, PANEL).margin(6, 6, 4, 8);
-            let neighbour = classified.nearest[index];
+            let neighbour = nearest[index];
             let pair = index * train.series.len() + neighbour;
             Panel {
                 title: format!(

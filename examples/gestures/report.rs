@@ -8,6 +8,7 @@ use vsla::device::DeviceInfo;
 
 use crate::classify::Classified;
 use crate::distances::Distances;
+use crate::numbers::{bytes, duration, thousands};
 use crate::reference::Checked;
 use crate::ts::Dataset;
 
@@ -20,12 +21,6 @@ pub struct Report<'a> {
     pub classified: &'a Classified,
     pub checked: Checked,
 }
-
-/// Column headers longer than this are replaced by the class's number.
-const LONGEST_HEAD: usize = 4;
-/// With more classes than this, the table does not fit a terminal, and the most frequent confusions are listed instead.
-const MOST_COLUMNS: usize = 40;
-const MOST_LISTED: usize = 40;
 
 impl Report<'_> {
     fn pairs(&self) -> usize {
@@ -87,7 +82,7 @@ impl Report<'_> {
             thousands(c.correct()),
             thousands(n_test)
         )?;
-        self.write_confusion(out)?;
+        c.write_confusion(out)?;
 
         writeln!(
             out,
@@ -137,125 +132,5 @@ impl Report<'_> {
                 thousands(pairs)
             ),
         }
-    }
-
-    fn write_confusion(&self, out: &mut String) -> std::fmt::Result {
-        let labels = &self.classified.labels;
-        let table = self.classified.confusion();
-        if labels.len() > MOST_COLUMNS {
-            return self.write_confusions(out, &table);
-        }
-        let (rows, columns) = heads(labels);
-        let width = |texts: &[String]| texts.iter().map(|t| t.chars().count()).max();
-        let head = width(&rows).unwrap_or_default();
-        let counts = table.iter().flatten().map(|n| n.to_string().len());
-        let cell = counts.chain(width(&columns)).max().unwrap_or_default();
-
-        writeln!(
-            out,
-            "confusion    rows: actual class, columns: predicted class"
-        )?;
-        write!(out, "  {:head$}  ", "")?;
-        for column in columns {
-            write!(out, " {column:>cell$}")?;
-        }
-        writeln!(out, "   found")?;
-        for (i, row) in table.iter().enumerate() {
-            write!(out, "  {:>head$} |", rows[i])?;
-            for &n in row {
-                match n {
-                    0 => write!(out, " {:>cell$}", "·")?,
-                    _ => write!(out, " {n:>cell$}")?,
-                }
-            }
-            writeln!(out, "   {} of {}", row[i], row.iter().sum::<usize>())?;
-        }
-        Ok(())
-    }
-
-    fn write_confusions(&self, out: &mut String, table: &[Vec<usize>]) -> std::fmt::Result {
-        let labels = &self.classified.labels;
-        let mut confusions: Vec<(usize, usize, usize)> = (0..labels.len())
-            .flat_map(|i| (0..labels.len()).map(move |j| (i, j)))
-            .filter(|&(i, j)| i != j && table[i][j] > 0)
-            .map(|(i, j)| (table[i][j], i, j))
-            .collect();
-        confusions.sort_by_key(|&(count, i, j)| (usize::MAX - count, i, j));
-        writeln!(
-            out,
-            "confusion    actual class → predicted class, most frequent first"
-        )?;
-        for (count, i, j) in confusions.iter().take(MOST_LISTED) {
-            writeln!(out, "  {count:>6} × {} → {}", labels[*i], labels[*j])?;
-        }
-        match confusions.len() {
-            0 => writeln!(out, "  none"),
-            n if n > MOST_LISTED => writeln!(out, "  and {} more", thousands(n - MOST_LISTED)),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Row and column headers of a table: the labels, or numbered labels if they are too long for a column.
-fn heads(labels: &[String]) -> (Vec<String>, Vec<String>) {
-    if labels
-        .iter()
-        .all(|label| label.chars().count() <= LONGEST_HEAD)
-    {
-        return (labels.to_vec(), labels.to_vec());
-    }
-    let number = |i: usize| format!("({i})");
-    let row = |(i, label)| format!("{label} {:>4}", number(i));
-    (
-        labels.iter().enumerate().map(row).collect(),
-        (0..labels.len()).map(number).collect(),
-    )
-}
-
-/// Formats 2500 as "2,500".
-pub fn thousands(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-fn duration(time: Duration) -> String {
-    let us = time.as_secs_f64() * 1e6;
-    match us {
-        _ if us < 999.5 => format!("{us:.1} µs"),
-        _ if us < 999.5e3 => format!("{:.2} ms", us / 1e3),
-        _ => format!("{:.2} s", us / 1e6),
-    }
-}
-
-fn bytes(n: u64) -> String {
-    match n as f64 {
-        n if n < 1024.0 => format!("{n} bytes"),
-        n if n < 1024.0 * 1024.0 => format!("{:.1} KiB", n / 1024.0),
-        n if n < 1024.0 * 1024.0 * 1024.0 => format!("{:.1} MiB", n / 1024.0 / 1024.0),
-        n => format!("{:.1} GiB", n / 1024.0 / 1024.0 / 1024.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_for_readers() {
-        assert_eq!(thousands(0), "0");
-        assert_eq!(thousands(999), "999");
-        assert_eq!(thousands(1_234_567), "1,234,567");
-        assert_eq!(duration(Duration::from_micros(45)), "45.0 µs");
-        assert_eq!(duration(Duration::from_micros(1_500)), "1.50 ms");
-        assert_eq!(duration(Duration::from_millis(2_500)), "2.50 s");
-        assert_eq!(bytes(1023), "1023 bytes");
-        assert_eq!(bytes(3 << 19), "1.5 MiB");
     }
 }

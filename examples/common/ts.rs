@@ -1,4 +1,4 @@
-//! Reader of the `.ts` text format of the UCR and UEA archives: one labelled, univariate series a line.
+//! Reader of the `.ts` text format of the UCR and UEA archives: one labelled series a line.
 //!
 //! ```text
 //! # comments, and blank lines, anywhere
@@ -11,9 +11,11 @@
 //! 1.5,-2.5:fast
 //! ```
 //!
-//! Header names are case-insensitive, and names that do not affect the form of the data are skipped. Input for which
-//! the distance is undefined (missing values, several channels, time stamps) is refused with its line number, never
-//! guessed at.
+//! A series of several channels lists one channel after the other, with a colon between them: `1,2:3,4:slow` has two
+//! samples of two channels. Series may differ in length; the channels of one series may not.
+//!
+//! Header names are case-insensitive, and names that do not affect the form of the data are skipped. Missing values and
+//! time stamps are refused with their line number, never guessed at.
 
 use std::fmt;
 use std::fs;
@@ -26,7 +28,9 @@ pub struct Dataset {
     pub name: String,
     /// The class labels, in the header's order.
     pub labels: Vec<String>,
-    /// The values of each series, at least one; all finite.
+    /// The number of channels of every series.
+    pub channels: usize,
+    /// The values of each series, sample by sample, each with its channels; at least one sample; all finite.
     pub series: Vec<Vec<f64>>,
     /// For each series, the index of its class in `labels`.
     pub classes: Vec<usize>,
@@ -56,7 +60,7 @@ impl std::error::Error for TsError {}
 ///
 /// # Errors
 ///
-/// If the file cannot be opened, or for the first line that is not a labelled univariate series.
+/// If the file cannot be opened, or for the first line that is not a labelled series.
 pub fn read(path: &Path) -> Result<Dataset, TsError> {
     let file = path.display().to_string();
     match fs::read(path) {
@@ -105,6 +109,8 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Dataset, TsError> {
 struct Reader {
     name: Option<String>,
     labels: Option<Vec<String>>,
+    /// How many channels a series must have, and the reason.
+    channels: Option<(usize, String)>,
     equal_length: bool,
     in_data: bool,
     series: Vec<Vec<f64>>,
@@ -137,16 +143,22 @@ impl Reader {
             "timestamps" if flag(&name, words.next())? => {
                 return Err("series with time stamps are not supported".to_owned());
             }
-            "univariate" if !flag(&name, words.next())? => {
-                return Err(
-                    "series with several channels are not supported (@univariate false)".to_owned(),
-                );
+            "univariate" if flag(&name, words.next())? => {
+                self.expect_channels(1, "@univariate is true")?;
             }
-            "dimension" | "dimensions" if words.clone().next() != Some("1") => {
-                return Err(format!(
-                    "series with several channels are not supported (@{name} {})",
-                    words.next().unwrap_or_default()
-                ));
+            "dimension" | "dimensions" => {
+                let word = words.next().unwrap_or_default();
+                match word.parse() {
+                    Ok(channels) if channels > 0 => {
+                        self.expect_channels(channels, &format!("@{name} is {channels}"))?;
+                    }
+                    _ => {
+                        return Err(format!(
+                            "@{name} must be a number of channels, not {}",
+                            clip(word)
+                        ));
+                    }
+                }
             }
             "targetlabel" if flag(&name, words.next())? => {
                 return Err(
@@ -184,12 +196,6 @@ impl Reader {
         let Some((values, label)) = line.rsplit_once(':') else {
             return Err("no class label after the values: is the file truncated?".to_owned());
         };
-        let channels = values.split(':').count();
-        if channels > 1 {
-            return Err(format!(
-                "{channels} channels: only univariate series are supported"
-            ));
-        }
         let label = label.trim();
         let labels = self.labels.as_deref().unwrap_or_default();
         let class = match labels.iter().position(|known| known == label) {
@@ -199,27 +205,39 @@ impl Reader {
             }
             None => return Err(format!("the label {} is not in @classLabel", clip(label))),
         };
-        if values.trim().is_empty() {
-            return Err("the series is empty".to_owned());
-        }
-        let values = values
-            .split(',')
-            .enumerate()
-            .map(|(index, text)| value(index + 1, text.trim()))
-            .collect::<Result<Vec<f64>, String>>()?;
+        let channels = channels(values)?;
+        self.expect_channels(
+            channels.len(),
+            &format!("the first series has {}", channels.len()),
+        )?;
+        let samples = channels.first().map_or(0, Vec::len);
         if self.equal_length
-            && let Some(first) = self.series.first()
-            && first.len() != values.len()
+            && let Some(first) = self.series.first().map(|s| s.len() / channels.len())
+            && first != samples
         {
             return Err(format!(
-                "{} values, but @equalLength is true and the first series has {}",
-                values.len(),
-                first.len()
+                "{samples} values, but @equalLength is true and the first series has {first}"
             ));
         }
-        self.series.push(values);
+        let values = (0..samples).flat_map(|i| channels.iter().map(move |channel| channel[i]));
+        self.series.push(values.collect());
         self.classes.push(class);
         Ok(())
+    }
+
+    /// Refuses a number of channels that is not the expected one, or expects it from now on, for this reason.
+    fn expect_channels(&mut self, channels: usize, reason: &str) -> Result<(), String> {
+        match &self.channels {
+            Some((expected, why)) if *expected != channels => Err(match self.in_data {
+                true => format!("{channels} channels, but {why}"),
+                false => format!("{reason}, but {why}"),
+            }),
+            Some(_) => Ok(()),
+            None => {
+                self.channels = Some((channels, reason.to_owned()));
+                Ok(())
+            }
+        }
     }
 
     fn finish(self, file: &str) -> Result<Dataset, String> {
@@ -235,6 +253,7 @@ impl Reader {
                 .name
                 .unwrap_or_else(|| stem().to_string_lossy().into_owned()),
             labels: self.labels.unwrap_or_default(),
+            channels: self.channels.map_or(1, |(channels, _)| channels),
             series: self.series,
             classes: self.classes,
         })
@@ -250,6 +269,41 @@ fn flag(name: &str, word: Option<&str>) -> Result<bool, String> {
             clip(word.unwrap_or_default())
         )),
     }
+}
+
+/// The values of each channel of a series.
+fn channels(text: &str) -> Result<Vec<Vec<f64>>, String> {
+    let several = text.contains(':');
+    let mut channels: Vec<Vec<f64>> = Vec::new();
+    for (index, text) in text.split(':').enumerate() {
+        // Counted from 1, like the values.
+        let number = index + 1;
+        if text.trim().is_empty() {
+            return Err(match several {
+                true => format!("channel {number} is empty"),
+                false => "the series is empty".to_owned(),
+            });
+        }
+        let values = text.split(',').enumerate();
+        let values = values
+            .map(|(index, text)| value(index + 1, text.trim()))
+            .collect::<Result<Vec<f64>, String>>()
+            .map_err(|problem| match several {
+                true => format!("channel {number}: {problem}"),
+                false => problem,
+            })?;
+        if let Some(first) = channels.first()
+            && first.len() != values.len()
+        {
+            return Err(format!(
+                "channel {number} has {} values, but channel 1 has {}",
+                values.len(),
+                first.len()
+            ));
+        }
+        channels.push(values);
+    }
+    Ok(channels)
 }
 
 fn value(position: usize, text: &str) -> Result<f64, String> {
@@ -273,4 +327,5 @@ fn clip(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "ts/tests.rs"]
 mod tests;

@@ -111,11 +111,58 @@ fn an_empty_series_is_refused() {
 }
 
 #[test]
-fn several_channels_are_refused() {
-    refused_row("1,2:3,4:fast", "2 channels");
-    refused_row("1:2:3:fast", "3 channels");
-    refused_header("univariate", "@univariate false", 4, "several channels");
-    refused_header("univariate", "@dimensions 3", 4, "several channels");
+fn channels_are_read_sample_by_sample() {
+    let head = HEAD.replace("@univariate true", "@univariate false\n@dimensions 2");
+    let data = ok(format!("{head}1,2,3:-1,-2,-3:fast\n7:8:slow\n"));
+    assert_eq!(data.channels, 2);
+    let expected = [vec![1.0, -1.0, 2.0, -2.0, 3.0, -3.0], vec![7.0, 8.0]];
+    assert_eq!(data.series, expected);
+    assert_eq!(data.classes, [1, 0]);
+    let undeclared = ok("@classLabel true a\n@data\n1:2:3:a\n");
+    assert_eq!(
+        (undeclared.channels, undeclared.series),
+        (3, vec![vec![1.0, 2.0, 3.0]])
+    );
+    assert_eq!(ok(format!("{HEAD}1,2:slow\n")).channels, 1);
+}
+
+#[test]
+fn wrong_numbers_of_channels_are_refused() {
+    refused_row("1,2:3,4:fast", "2 channels, but @univariate is true");
+    let head = HEAD.replace("@univariate true", "@dimensions 3");
+    for row in ["1:2", "1:2:3:4"] {
+        let text = format!("{head}1:2:3:slow\n{row}:slow\n");
+        refused(text, 9, "channels, but @dimensions is 3");
+    }
+    let head = HEAD.replace("@univariate true", "");
+    let text = format!("{head}1:2:3:slow\n1:2:slow\n");
+    refused(text, 9, "2 channels, but the first series has 3");
+    for (dimensions, problem) in [
+        ("3", "@dimensions is 3, but @univariate is true"),
+        ("0", "must be a number of channels, not \"0\""),
+        ("many", "not \"many\""),
+    ] {
+        let two = format!("@univariate true\n@dimensions {dimensions}");
+        refused_header("univariate", &two, 5, problem);
+    }
+}
+
+#[test]
+fn channels_of_different_lengths_are_refused() {
+    let head = HEAD.replace("@univariate true", "@univariate false");
+    let two = format!("{head}1,2:3,4:slow\n");
+    for (row, problem) in [
+        ("1,2:3:slow", "channel 2 has 1 values, but channel 1 has 2"),
+        ("1::slow", "channel 2 is empty"),
+        (":1:slow", "channel 1 is empty"),
+        ("1,2:3,?:slow", "channel 2: value 2 is missing (?)"),
+    ] {
+        refused(format!("{two}{row}\n"), 9, problem);
+    }
+    let equal = two.replace("@equalLength false", "@equalLength true");
+    assert_eq!(ok(format!("{equal}5,6:7,8:fast\n")).series.len(), 2);
+    let problem = "1 values, but @equalLength is true and the first series has 2";
+    refused(format!("{equal}5:7:fast\n"), 9, problem);
 }
 
 #[test]
