@@ -40,9 +40,9 @@ fn entry_of(e: u32) -> Entry {
     let a_start = a_meta[pair.x];
     let b_start = b_meta[pair.y];
     var lengths = vec2(a_meta[pair.x + 1u] - a_start, b_meta[pair.y + 1u] - b_start);
-    if OVERLAP {
-        lengths = vec2(min(lengths.x, lengths.y));
-    }
+#if $(OVERLAP) == true
+    lengths = vec2(min(lengths.x, lengths.y));
+#endif
     return Entry(vec4(p.a_base + a_start, p.b_base + b_start, lengths));
 }
 

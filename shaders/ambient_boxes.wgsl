@@ -151,13 +151,20 @@ fn result(v: u32, tile: Tile) -> R {
     let place = place_of(v - start_in_tile(e, tile), entry_in_tile(e, tile));
     var x = V();
     var y = V();
-    // What meets nothing is not loaded where it does not count.
-    if place.in_a && (place.in_b || !OVERLAP) {
+#if $(OVERLAP) == true
+    // What meets nothing does not count. Both loads are in one branch.
+    if place.in_a && place.in_b {
         x = load_a(place.a);
-    }
-    if place.in_b && (place.in_a || !OVERLAP) {
         y = load_b(place.b);
     }
+#else
+    if place.in_a {
+        x = load_a(place.a);
+    }
+    if place.in_b {
+        y = load_b(place.b);
+    }
+#endif
     return combine(x, y, place.in_a, place.in_b);
 }
 

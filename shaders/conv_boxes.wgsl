@@ -23,6 +23,7 @@
 
 const CHUNK = 128u;
 
+#include "grid"
 #include "pairs"
 #include "entries"
 #include "modes"
@@ -52,9 +53,16 @@ fn x_value(column: u32, width: u32, m: u32, row: u32) -> E {
     return x[column + row * width];
 }
 
-#main {
+// Not `#main`, so that one condition covers idle groups and idle invocations.
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let group = group_index(wid, count);
     let unit = group * WG + lid;
-    if unit >= p.units {
+    if group >= p.groups || unit >= p.units {
         return;
     }
     let entry = entry_of(group, unit);

@@ -1,8 +1,8 @@
 // Frames of vectors, times a window (CUT); or vectors from frames: at each place the sum of all frames times the
-// window, divided by the sum of the window's squares (ADD).
+// window, divided by the sum of the window's squares (ADD), or not (SUM).
 //
 // Frame t of an element begins at its value t * p.hop and has p.size values. The frames of an element are the rows of a
-// matrix, which is c for CUT and x for ADD. Where the window's squares add up to no more than p.least, or there is no
+// matrix, which is c for CUT and x otherwise. Where the window's squares add up to no more than p.least, or there is no
 // frame, ADD gives 0. An invocation computes one result at a time.
 
 #params
@@ -50,17 +50,25 @@ fn result(i: u32, entry: Entry) -> f32 {
         t = (i - p.size) / p.hop + 1u;
     }
     var sum = 0.0;
+#if !SUM
     var squares = 0.0;
+#endif
     for (; t < end; t += 1u) {
         let k = i - t * p.hop;
         let weight = w[p.w_base + k];
         sum = fma(x[entry.begin + t * p.size + k], weight, sum);
+#if !SUM
         squares = fma(weight, weight, squares);
+#endif
     }
+#if SUM
+    return sum;
+#else
     if squares > bitcast<f32>(p.least) {
         return sum / squares;
     }
     return 0.0;
+#endif
 }
 #endif
 

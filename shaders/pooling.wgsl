@@ -1,5 +1,5 @@
 // The largest value (MAX) or the mean (MEAN) of every window along the last one or two axes, or the difference of its
-// last and its first value (DIFF).
+// last and its first value (DIFF). PLACE: the index of the largest value in its element, the first if several are.
 //
 // An element consists of planes of its last two axes, which are pooled one by one; a vector is one row. A window of one
 // axis has one row and a stride of one row. Result (row, column) of a plane is that of the window of p.window_rows x
@@ -79,11 +79,28 @@ fn key_at(i: u32) -> u32 {
     return order_key(x[i]);
 }
 
+#if !PLACE
 fn bits_of_key(key: u32) -> u32 {
     return key_bits(key);
 }
 #endif
+#endif
 
+#if PLACE
+// How far behind index `begin` of x the largest value of the window is, in rows of `width` values.
+fn pooled(begin: u32, width: u32) -> u32 {
+    var top = key_at(begin);
+    var place = 0u;
+    for (var row = 0u; row < p.window_rows; row += 1u) {
+        for (var k = 0u; k < p.window_columns; k += 1u) {
+            let key = key_at(begin + row * width + k);
+            place = select(place, row * width + k, key > top);
+            top = max(top, key);
+        }
+    }
+    return place;
+}
+#else
 // The bits of the result of the window that begins at index `begin` of x, in rows of `width` values.
 fn pooled(begin: u32, width: u32) -> u32 {
     var top = 0u;
@@ -99,6 +116,7 @@ fn pooled(begin: u32, width: u32) -> u32 {
     }
     return bits_of_key(top);
 }
+#endif
 #else
 #include "value_at"
 
@@ -150,7 +168,13 @@ fn value_of(v: u32, tile: Tile) -> u32 {
     let column = i - row * entry.width;
     let plane = row_of(row, entry.rows, entry.low);
     let down = plane * entry.x_rows + (row - plane * entry.rows) * p.stride_rows;
-    return pooled(entry.begin + down * entry.x_width + column * p.stride_columns, entry.x_width);
+    let first = down * entry.x_width + column * p.stride_columns;
+    let result = pooled(entry.begin + first, entry.x_width);
+#if PLACE
+    return first + result;
+#else
+    return result;
+#endif
 }
 
 #main {

@@ -1,4 +1,5 @@
 // Copies runs of values, shifted or reversed: c_i = x_(i + shift), or x_(n − 1 − i), or zero where x has no such value.
+// If p.align is 1, the shift is such that the last values of both correspond, and if it is 2, their middles.
 //
 // Element e of the result reads element e / size · stride + e % size of x, which is element e itself if size and stride
 // are 1, and a window otherwise; an element beyond the last is empty. p.rank is 2 if the shift counts rows of full
@@ -49,7 +50,11 @@ fn entry_of(e: u32) -> Entry {
         }
         width = c_meta[p.elements + 2u + 2u * e];
     }
-    let shift = p.shift * i32(width * p.words);
+    var shift = p.shift * i32(width * p.words);
+    if p.align != 0u {
+        let longer = i32(length) - i32(c_meta[e + 1u] - c_meta[e]);
+        shift = longer / i32(p.align) * i32(p.words);
+    }
     return Entry(vec4(p.x_base + p.words * start, p.words * length, bitcast<u32>(shift), 0u));
 }
 

@@ -1,6 +1,8 @@
-// Copies boxes of p.rank axes. Each axis of x is read along some axis of the result: from a shift on, backwards, one
-// value repeatedly, or every few values from a place on that is counted from either end. The result is zero where x has
-// no such value. RANK2: matrices.
+// Copies boxes of p.rank axes. Each axis of x is read along some axis of the result: from a shift on, to its end, so
+// that its middle is that of the result, backwards, one value repeatedly, or every few values from a place on that is
+// counted from either end. The result is zero where x has no such value. RANK2: matrices. PLACED: only every few
+// values of the result have a source value, those that such a place and step select; each axis of x is read along the
+// same axis of the result.
 //
 // Along axis a of the result, x is read from `first` on, `count` times, `stride` values apart, where the stride may be
 // negative. These numbers are in tables as in ambient.wgsl; strided.wgsl says which element of x is read. An invocation
@@ -19,7 +21,8 @@ struct Params {
     stride: u32,
     // For each axis of x, four bits: the axis of the result along which it is read.
     along: u32,
-    // Bit j: axis j is read backwards. Bit 8: an extent of 1 is repeated.
+    // Bit j: axis j is read backwards. Bit 8: an extent of 1 is repeated. Bit 16 + j: axis j is read to its end. Bit
+    // 24 + j: its middle is that of the result.
     flags: u32,
     shift: array<vec4<i32>, 2>,
     // The distance of values along an axis whose shift is such a place; 0 for other axes.
@@ -97,20 +100,35 @@ fn entry_of(e: u32) -> Entry {
             let a = (p.along >> (4u * axis)) & 15u;
             let there = extent_of_x(source, axis);
             let extent = extent_of_c(e, a);
-            let shift = p.shift[axis / 4u][axis % 4u];
+            var shift = p.shift[axis / 4u][axis % 4u];
+            if (p.flags >> (16u + axis) & 1u) != 0u {
+                shift = there - extent;
+            }
+            if (p.flags >> (24u + axis) & 1u) != 0u {
+                shift = (there - extent) / 2;
+            }
             var first = max(0, -shift);
             // Each difference is of nonnegative numbers. Combined, they would overflow for extents near 2³¹.
             var count = max(0, min(extent - first, there - max(0, shift)));
             var step = stride;
             let distance = p.step[axis / 4u][axis % 4u];
             if distance != 0 {
-                // The result has as many values as there are.
                 let back = i32(distance < 0);
+#if PLACED
+                count = there;
+                let place = clamp(select(shift, shift + extent, shift < 0), -back, extent - back);
+                // Backwards, the last value of x comes first.
+                first = place + back * distance * (there - 1);
+                entry.begin += u32(back * (there - 1) * stride);
+                step = stride - 2 * back * stride;
+#else
+                // The result has as many values as there are.
+                count = extent;
                 let place = clamp(select(shift, shift + there, shift < 0), -back, there - back);
                 first = 0;
-                count = extent;
                 entry.begin += u32(place * stride);
                 step = distance * stride;
+#endif
             } else if (p.flags >> axis & 1u) != 0u {
                 count = min(extent, there);
                 entry.begin += u32((there - 1) * stride);
@@ -119,7 +137,7 @@ fn entry_of(e: u32) -> Entry {
                 count = extent;
                 step = 0;
             } else {
-                entry.begin += u32(shift * stride);
+                entry.begin += u32(max(0, shift) * stride);
             }
             entry.axes[a] = vec4(u32(extent), u32(first), u32(count), u32(step));
             stride *= there;
@@ -145,6 +163,20 @@ fn value_at(i: u32, there: bool) -> Value {
 #endif
 }
 
+// The number of source values along axis a before place k of the result, of which `first` is the first that has one;
+// more than there are if k has none.
+fn before(k: u32, a: u32, first: u32) -> u32 {
+    // Wraps around before `first`.
+    let past = k - first;
+#if PLACED
+    let apart = max(u32(abs(p.step[a / 4u][a % 4u])), 1u);
+    let count = past / apart;
+    return select(0xFFFFFFFFu, count, k >= first && past == count * apart);
+#else
+    return past;
+#endif
+}
+
 fn value_of(v: u32, tile: Tile) -> Value {
     let e = place_in_tile(v, tile);
     let entry = entry_in_tile(e, tile);
@@ -154,23 +186,24 @@ fn value_of(v: u32, tile: Tile) -> Value {
 #if RANK2
     let across = entry.axes[1];
     let row = row_of(rest, across.x, bitcast<f32>(entry.axes[0].x));
-    let k = rest - row * across.x;
-    there = k - across.y < across.z;
-    at += k * across.w;
+    let column = before(rest - row * across.x, 1u, across.y);
+    there = column < across.z;
+    at += column * across.w;
     rest = row;
 #else
     for (var a = p.rank - 1u; a > 0u; a -= 1u) {
         let axis = entry.axes[a];
         let quotient = rest / axis.x;
-        let k = rest - quotient * axis.x;
+        let k = before(rest - quotient * axis.x, a, axis.y);
         rest = quotient;
-        there = there && k - axis.y < axis.z;
+        there = there && k < axis.z;
         at += k * axis.w;
     }
 #endif
     let down = entry.axes[0];
-    there = there && rest - down.y < down.z;
-    return value_at(at + rest * down.w, there);
+    let k = before(rest, 0u, down.y);
+    there = there && k < down.z;
+    return value_at(at + k * down.w, there);
 }
 
 #main {

@@ -78,7 +78,7 @@ fn find_element(v: u32, n: u32, lid: u32) -> u32 {
 }
 // The function of a row of the table in src/ops/ambient: V, the type in which it is computed; R, the type of a result;
 // `value`, the function itself; and for two operands `combine`, where an operand may have no entry: in_a and in_b say
-// which have one. OVERLAP: the result is 0 unless both have one.
+// which have one. OVERLAP: unless both have one, the result is 0, and the kernel gives two zeros for x and y.
 //
 // Uses: E, the row's texts, and what its expression uses.
 // Whether x is NaN, tested by its bits: a compiler may assume that `x != x` is never true.
@@ -149,7 +149,6 @@ fn value(x: V, y: V) -> R {
 fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return value(x, y);
 }
-const OVERLAP = false;
 // For each operand: the type of its binding; `a_one`, which loads one value; and `a_four`, which loads four consecutive
 // ones. Places count values. For results: the type of their binding, and `packed`, which converts four of them to it.
 //
@@ -198,9 +197,6 @@ fn entry_of(e: u32) -> Entry {
     let a_start = a_meta[pair.x];
     let b_start = b_meta[pair.y];
     var lengths = vec2(a_meta[pair.x + 1u] - a_start, b_meta[pair.y + 1u] - b_start);
-    if OVERLAP {
-        lengths = vec2(min(lengths.x, lengths.y));
-    }
     return Entry(vec4(p.a_base + a_start, p.b_base + b_start, lengths));
 }
 

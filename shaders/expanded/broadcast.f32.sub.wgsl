@@ -7,7 +7,7 @@ const ONE = 256u;
 //
 // The mode of an operand is WHOLE if it has c's layout. Otherwise it is the axis along which a vector is spread over
 // each element: element e uses vector e, or with the flag ONE all elements use the only vector. An axis of p.rank means
-// one value for the whole element. Tiles and tables are as in ambient.wgsl; an invocation computes four consecutive
+// one value for the whole element, a vector of length 1. Tiles and tables are as in ambient.wgsl; an invocation computes four consecutive
 // values of c. WIDE: c is complex; one value at a time.
 
 struct Params {
@@ -66,7 +66,7 @@ fn find_element(v: u32, n: u32, lid: u32) -> u32 {
 }
 // The function of a row of the table in src/ops/ambient: V, the type in which it is computed; R, the type of a result;
 // `value`, the function itself; and for two operands `combine`, where an operand may have no entry: in_a and in_b say
-// which have one. OVERLAP: the result is 0 unless both have one.
+// which have one. OVERLAP: unless both have one, the result is 0, and the kernel gives two zeros for x and y.
 //
 // Uses: E, the row's texts, and what its expression uses.
 // Whether x is NaN, tested by its bits: a compiler may assume that `x != x` is never true.
@@ -104,7 +104,6 @@ fn value(x: V, y: V) -> R {
 fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return value(x, y);
 }
-const OVERLAP = false;
 // For each operand: the type of its binding; `a_one`, which loads one value; and `a_four`, which loads four consecutive
 // ones. Places count values. For results: the type of their binding, and `packed`, which converts four of them to it.
 //

@@ -1,6 +1,6 @@
 // The function of a row of the table in src/ops/ambient: V, the type in which it is computed; R, the type of a result;
 // `value`, the function itself; and for two operands `combine`, where an operand may have no entry: in_a and in_b say
-// which have one. OVERLAP: the result is 0 unless both have one.
+// which have one. OVERLAP: unless both have one, the result is 0, and the kernel gives two zeros for x and y.
 //
 // Uses: E, the row's texts, and what its expression uses.
 #if CONCAT
@@ -10,7 +10,6 @@ alias R = E;
 fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return x + y;
 }
-const OVERLAP = false;
 #else
 #if !I32
 #if !U32
@@ -38,6 +37,9 @@ fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
 #if $(MISSING) == Zero
     return value(x, y);
 #endif
+#if $(MISSING) == Product
+    return value(x, y);
+#endif
 #if $(MISSING) == Overlap
     return select(R(), value(x, y), in_a && in_b);
 #endif
@@ -45,10 +47,5 @@ fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return select(select(y, x, in_a), value(x, y), in_a && in_b);
 #endif
 }
-#if $(MISSING) == Overlap
-const OVERLAP = true;
-#else
-const OVERLAP = false;
-#endif
 #endif
 #endif

@@ -18,18 +18,11 @@ fn exp_minus(c: f32, h: f32, r: f32) -> f32 {
     return c * s * bitcast<f32>(u32(127 - half) << 23u) * bitcast<f32>(u32(127 - n + half) << 23u);
 }
 
-// x Φ(x), where Φ(x) = erfc(-x / √2) / 2.
+// c Φ(-|x|) for |x| up to 14.5, where Φ(x) = erfc(-x / √2) / 2.
 //
 // The logarithm of erfc(z) e^(z²) / t, t = 1 / (1 + z / 2), is a polynomial in t to within 1.2e-7 (Press et al.,
 // Numerical Recipes, 6.2), so the tail has no cancellation.
-fn gelu(x: f32) -> f32 {
-    // Beyond this range the tail is 0. NaN stays NaN.
-    if x > 14.5 {
-        return x;
-    }
-    if x < -14.5 {
-        return -0.0;
-    }
+fn normal_tail(c: f32, x: f32) -> f32 {
     let t = 1.0 / fma(0.35355339059327373, abs(x), 1.0);
     var s = 0.17087277;
     s = fma(s, t, -0.82215223);
@@ -43,6 +36,18 @@ fn gelu(x: f32) -> f32 {
     s = fma(s, t, -1.26551223);
     // Half the square of twelve bits is exact, and the remainder is small.
     let high = bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-    let tail = exp_minus(0.5 * t * x, 0.5 * high * high, s - 0.5 * (x - high) * (x + high));
+    return exp_minus(0.5 * t * c, 0.5 * high * high, s - 0.5 * (x - high) * (x + high));
+}
+
+// x Φ(x).
+fn gelu(x: f32) -> f32 {
+    // Beyond this range the tail is 0. NaN stays NaN.
+    if x > 14.5 {
+        return x;
+    }
+    if x < -14.5 {
+        return -0.0;
+    }
+    let tail = normal_tail(x, x);
     return select(x - tail, tail, x < 0.0);
 }

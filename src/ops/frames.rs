@@ -34,11 +34,15 @@ pub(crate) static KERNEL: Kernel = Kernel {
             dtype: DType::F32,
             flags: &["ADD"],
         },
+        Variant {
+            dtype: DType::F32,
+            flags: &["SUM"],
+        },
     ],
 };
 
 /// Where the window's squares add up to no more than this, a vector cannot be recovered from its frames: SciPy's limit.
-const LEAST: f32 = 1e-10;
+pub(crate) const LEAST: f32 = 1e-10;
 
 /// A step of a transform of operand 0, frame by frame. Operand 1 is the window, one vector.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -47,6 +51,8 @@ pub(crate) enum Frames {
     Cut { hop: u32 },
     /// Vectors, of the layout of operand 2, from their frames.
     Add { hop: u32 },
+    /// The sums of frames times the window: the adjoint of [`Cut`](Self::Cut).
+    Sum { hop: u32 },
 }
 
 /// The layout of the frames of vectors: a matrix for each, with frames as rows.
@@ -70,10 +76,11 @@ impl Frames {
         let (op, flag, hop, times) = match self {
             Frames::Cut { hop } => ("stft", "CUT", hop, 1),
             Frames::Add { hop } => ("istft", "ADD", hop, size.div_ceil(hop)),
+            Frames::Sum { hop } => ("frames", "SUM", hop, size.div_ceil(hop)),
         };
         let c = match self {
             Frames::Cut { .. } => layout(op, inputs[0], size, hop)?,
-            Frames::Add { .. } => inputs[2].clone(),
+            Frames::Add { .. } | Frames::Sum { .. } => inputs[2].clone(),
         };
         let (total, elements) = (c.total(), c.len());
         let tile = stream_tile(total, elements);
@@ -103,7 +110,11 @@ impl Frames {
         let (size, hop) = (size as usize, hop as usize);
         let twin = CpuKernel::new(move |args| match self {
             Frames::Cut { .. } => cut(args, size, hop),
-            Frames::Add { .. } => add(args, size, hop),
+            Frames::Add { .. } => add(args, size, hop, |sum, squares| match squares > LEAST {
+                true => sum / squares,
+                false => 0.0,
+            }),
+            Frames::Sum { .. } => add(args, size, hop, |sum, _| sum),
         });
         Ok(Launch::new(op, DType::F32, c, dispatch, twin))
     }
@@ -132,7 +143,8 @@ fn cut(args: &mut CpuArgs<'_>, size: usize, hop: usize) {
     );
 }
 
-fn add(args: &mut CpuArgs<'_>, size: usize, hop: usize) {
+/// Results from the sum of the frames times the window, and the sum of the window's squares.
+fn add(args: &mut CpuArgs<'_>, size: usize, hop: usize, of: fn(f32, f32) -> f32) {
     let (x, x_layout) = args.input::<f32>(0);
     let (window, _) = args.input::<f32>(1);
     let output = &mut args.outputs[0];
@@ -151,7 +163,7 @@ fn add(args: &mut CpuArgs<'_>, size: usize, hop: usize) {
                     sum += frames[t * size + k] * window[k];
                     squares += window[k] * window[k];
                 }
-                *y = if squares > LEAST { sum / squares } else { 0.0 };
+                *y = of(sum, squares);
             }
         },
     );

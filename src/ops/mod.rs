@@ -6,6 +6,7 @@ pub(crate) mod ambient;
 pub(crate) mod bsr;
 mod butterfly;
 pub(crate) mod cast;
+pub(crate) mod chain;
 pub(crate) mod conv;
 pub(crate) mod convert;
 mod coop_tile;
@@ -36,6 +37,7 @@ pub(crate) mod sequence;
 pub(crate) mod shape_matmul;
 pub(crate) mod sort;
 pub(crate) mod strided;
+pub(crate) mod take;
 mod traits;
 mod transpose;
 mod worklist;
@@ -103,6 +105,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &maps::COMPLEX,
     &convert::KERNEL,
     &cast::KERNEL,
+    &chain::KERNEL,
+    &chain::TWO,
     &conv::KERNEL,
     &conv::BOXES,
     &conv::PLACE,
@@ -123,6 +127,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &reduce::LINE_PARTS,
     &strided::RUNS,
     &strided::BOXES,
+    &take::KERNEL,
     &transpose::KERNEL,
 ];
 

@@ -2,13 +2,13 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, bsr, cast, conv, convert, correlate_max, cross_entropy, eval, fft, frames, gather,
-    histogram, kron, lines, map, maps, matmul, one_hot, pooling, random, reduce, scatter, select,
-    sequence, shape_matmul, sort, strided, written,
+    ambient, bsr, cast, chain, conv, convert, correlate_max, cross_entropy, eval, fft, frames,
+    gather, histogram, kron, lines, map, maps, matmul, one_hot, pooling, random, reduce, scatter,
+    select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
-use crate::ragged::{Layout, Pairs};
+use crate::ragged::{DType, Layout, Pairs};
 
 /// An operation with its attributes.
 ///
@@ -28,6 +28,7 @@ pub(crate) enum Op {
     Cast(cast::Cast),
     Convert(convert::Convert),
     Combine(ambient::Combine),
+    Chain(chain::Chain),
     Broadcast(ambient::Broadcast),
     Concat(ambient::Concat),
     Along(lines::Along),
@@ -63,6 +64,7 @@ pub(crate) enum Op {
     ShapeTranspose(shape_matmul::Transpose),
     Strided(strided::Strided),
     View(strided::View),
+    Take(take::Take),
 }
 
 /// The inputs of planning besides the operation.
@@ -94,6 +96,19 @@ impl Op {
         )
     }
 
+    /// The function that computes the same as an instruction of a chain, and the type of its values. Operands of a
+    /// function of two must have one layout and be paired element by element.
+    pub(crate) fn code(&self) -> Option<(chain::Code, DType)> {
+        let (code, dtype) = match *self {
+            Op::Map(map) => (chain::Code::of_kind(map.kind), map.dtype),
+            Op::Apply(apply) => (chain::Code::of(apply.name), apply.dtype),
+            Op::Combine(combine) => (chain::Code::of(combine.name), combine.dtype),
+            _ => return None,
+        };
+        let is_float = matches!(dtype, DType::F32 | DType::F16);
+        code.filter(|_| is_float).map(|code| (code, dtype))
+    }
+
     /// Plans the operation: checks the shapes, and computes the layouts of the results and the dispatches.
     pub(crate) fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let PlanRequest { inputs, device, .. } = *request;
@@ -109,6 +124,7 @@ impl Op {
             Op::Cast(cast) => cast.launch(inputs[0]).into(),
             Op::Convert(convert) => convert.launch(inputs[0]).into(),
             Op::Combine(combine) => combine.launch(request.both(), request.pairs())?.into(),
+            Op::Chain(chain) => chain.launch(inputs)?.into(),
             Op::Broadcast(broadcast) => broadcast.launch(inputs)?.into(),
             Op::Concat(concat_axes) => concat_axes.launch(request.both(), request.pairs())?.into(),
             Op::Reduce(reduce) => reduce.launch(inputs[0], device.binding)?.into(),
@@ -160,6 +176,7 @@ impl Op {
             Op::ShapeTranspose(transpose) => transpose.plan(inputs)?,
             Op::Strided(strided) => strided.plan(inputs, device.allowed)?,
             Op::View(view) => view.plan(inputs)?,
+            Op::Take(take) => take.launch(inputs)?.into(),
         })
     }
 }

@@ -31,8 +31,8 @@ params! {
 }
 
 macro_rules! variants {
-    ($($dtype:ident $flag:literal),*) => {
-        &[$(Variant::of(DType::$dtype, &[$flag])),*]
+    ($($dtype:ident $($flag:literal)+),*) => {
+        &[$(Variant::of(DType::$dtype, &[$($flag),+])),*]
     };
 }
 
@@ -42,7 +42,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: variants![
-        F32 "MAX", I32 "MAX", U32 "MAX", F16 "MAX",
+        F32 "MAX", I32 "MAX", U32 "MAX", F16 "MAX", F32 "MAX" "PLACE",
         F32 "MEAN", F16 "MEAN",
         F32 "DIFF", U32 "DIFF", F16 "DIFF"
     ],
@@ -59,6 +59,8 @@ const LARGE: u64 = 32;
 pub(crate) enum Kind {
     /// The largest value. NaN is larger than any number, and −0 is smaller than 0.
     Max,
+    /// The index in its element of the largest value, the first if several are, as u32. Of f32 only.
+    Place,
     Mean,
     /// The last value minus the first.
     Diff,
@@ -113,9 +115,28 @@ fn narrow(extent: u64) -> u32 {
 impl Pool {
     fn op(self) -> &'static str {
         match self.kind {
-            Kind::Max => "max_pool",
+            Kind::Max | Kind::Place => "max_pool",
             Kind::Mean => "mean_pool",
             Kind::Diff => "diff",
+        }
+    }
+
+    /// The extents of the window and its strides along an axis of elements of this rank.
+    pub(crate) fn along(self, rank: usize, axis: usize) -> (usize, usize) {
+        let back = rank - axis;
+        if back > self.window.given {
+            return (1, 1);
+        }
+        let of = |extents: Extents| narrow(extents.both()[AXES - back]) as usize;
+        (of(self.window), of(self.strides.unwrap_or(self.window)))
+    }
+
+    /// The places of the largest values, for values as f32.
+    pub(crate) fn places(self) -> Pool {
+        Pool {
+            kind: Kind::Place,
+            dtype: DType::F32,
+            ..self
         }
     }
 
@@ -171,10 +192,11 @@ impl Pool {
             false => FEW,
         };
         let cost = values.saturating_mul(total as u64);
-        let flag = match self.kind {
-            Kind::Max => "MAX",
-            Kind::Mean => "MEAN",
-            Kind::Diff => "DIFF",
+        let flags: &[&str] = match self.kind {
+            Kind::Max => &["MAX"],
+            Kind::Place => &["MAX", "PLACE"],
+            Kind::Mean => &["MEAN"],
+            Kind::Diff => &["DIFF"],
         };
         let kernel_type = match (self.kind, dtype) {
             // Differences of integers do not depend on the sign.
@@ -184,7 +206,7 @@ impl Pool {
         let [total_param, elements, tile_param] = [total, y.len(), tile].map(|n| n as u32);
         let number = Param::U32;
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(kernel_type, &[flag])),
+            (&KERNEL, KERNEL.variant(kernel_type, flags)),
             Slots {
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),
@@ -214,6 +236,7 @@ impl Pool {
             (Kind::Max, DType::I32) => max::<i32>(args, placed),
             (Kind::Max, DType::U32) => max::<u32>(args, placed),
             (Kind::Max, DType::F16) => max::<f16>(args, placed),
+            (Kind::Place, _) => places(args, placed),
             (Kind::Mean, DType::F32) => mean(args, placed, |x: f32| x, |x| x),
             (Kind::Mean, DType::F16) => mean(args, placed, f16::to_f32, f16::from_f32),
             (Kind::Diff, DType::F32) => diff(args, placed, |x: f32, y| x - y),
@@ -225,7 +248,11 @@ impl Pool {
             // The methods' bounds exclude other types.
             _ => unreachable!("no pooling"),
         });
-        Ok(Launch::new(op, dtype, y, dispatch, twin))
+        let result = match self.kind {
+            Kind::Place => DType::U32,
+            _ => dtype,
+        };
+        Ok(Launch::new(op, result, y, dispatch, twin))
     }
 }
 
@@ -248,6 +275,21 @@ fn max<T: Ordered>(args: &mut CpuArgs<'_>, windows: Windows) {
     each(args, windows, |rows: Rows<'_, T>| {
         let top = |top: i32, row: &[T]| row.iter().map(|x| x.key()).fold(top, i32::max);
         T::of_key(rows.fold(T::LOWEST, top))
+    });
+}
+
+fn places(args: &mut CpuArgs<'_>, windows: Windows) {
+    each(args, windows, |rows: Rows<'_, f32>| {
+        let (mut top, mut place) = (i32::MIN, 0);
+        for row in 0..rows.extents[0] {
+            let begin = rows.begin + row * rows.width;
+            for (k, x) in rows.x[begin..][..rows.extents[1]].iter().enumerate() {
+                if x.key() > top {
+                    (top, place) = (x.key(), begin + k);
+                }
+            }
+        }
+        place as u32
     });
 }
 
@@ -295,14 +337,18 @@ impl<T> Rows<'_, T> {
 }
 
 /// Writes `of(rows)` for every window.
-fn each<T: Scalar>(args: &mut CpuArgs<'_>, windows: Windows, of: impl Fn(Rows<'_, T>) -> T + Sync) {
+fn each<T: Scalar, R: Scalar>(
+    args: &mut CpuArgs<'_>,
+    windows: Windows,
+    of: impl Fn(Rows<'_, T>) -> R + Sync,
+) {
     let (x, x_layout) = args.input::<T>(0);
-    let (y, layout) = args.output::<T>(0);
+    let (y, layout) = args.output::<R>(0);
     let Windows { extents, strides } = windows;
     par_tiles(
         layout.offsets(),
         y,
-        |element, within: Range<usize>, mut out: &mut [T]| {
+        |element, within: Range<usize>, mut out: &mut [R]| {
             let x = &x[x_layout.offsets().range(element)];
             // The rows of a plane, and their width.
             let plane = |layout: &Layout| {

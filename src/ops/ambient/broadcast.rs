@@ -153,7 +153,7 @@ impl Broadcast {
 impl Mode {
     /// Checks that `v` can be spread over the elements of `x` in this mode. `in_front`: `v` is the left operand.
     fn check(self, op: &'static str, v: &Layout, x: &Layout, in_front: bool) -> Result<()> {
-        let all = matches!(self, Mode::Along(_)) && v.len() == 1;
+        let all = self != Mode::Whole && v.len() == 1;
         if v.len() != x.len() && !all {
             let (left, right) = match in_front {
                 true => (v.len(), x.len()),
@@ -187,7 +187,7 @@ impl Mode {
     fn word(self, rank: usize, one: bool) -> u32 {
         let (axis, one) = match self {
             Mode::Whole => return WHOLE,
-            Mode::Each => (rank, false),
+            Mode::Each => (rank, one),
             Mode::Along(axis) => (axis, one),
         };
         axis as u32 | if one { ONE } else { 0 }

@@ -17,9 +17,10 @@ pub(crate) use self::broadcast::{Broadcast, KERNEL as BROADCAST, THREE_KERNEL as
 pub(crate) use self::concat::{Along, Concat, check_concat};
 pub(crate) use self::functions::atan2;
 pub(crate) use self::spread::Mode;
-use self::table::{Row, THREE, TWO};
+pub(crate) use self::table::Run;
+use self::table::{Function, Row, THREE, TWO};
 pub(crate) use self::text::own as own_texts;
-use super::maps::{MapInfo, same};
+use super::maps::{MapInfo, Part, same};
 use super::{PAIRING, STREAM, pair_params, stream_groups};
 use crate::plan::{
     Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, OutputLayout, Param,
@@ -209,6 +210,19 @@ pub fn functions() -> impl Iterator<Item = MapInfo> {
     })
 }
 
+/// The function of this name of two floats as a part of another kernel, for entries that both operands have.
+pub(crate) fn part(name: &str) -> Option<Part<Run<f32, f32>>> {
+    let (row, _) = table::row(TWO, name, DType::F32)?;
+    match row.function {
+        Function::Float(run) => Some(Part {
+            uses: row.uses,
+            wgsl: row.wgsl.to_owned(),
+            run,
+        }),
+        _ => None,
+    }
+}
+
 /// Whether this is the error bound of a function of two floats, in ulp. Checks the numbers in the documentation.
 pub(crate) const fn is_bound(name: &str, ulps: u32) -> bool {
     let mut group = 0;
@@ -381,6 +395,7 @@ impl Stage {
 
 #[cfg(test)]
 mod tests {
+    use super::table::{Function, Missing};
     use super::*;
 
     #[test]
@@ -401,5 +416,26 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn products_of_zeros_are_zero() {
+        fn at_zero<T: bytemuck::Pod>(run: table::Run<T, T>) -> Vec<u8> {
+            let mut result = [bytemuck::cast_slice(&[u32::MAX; 4])[0]];
+            run(&[T::zeroed()], &[T::zeroed()], &mut result);
+            bytemuck::bytes_of(&result[0]).to_vec()
+        }
+        let rows = || TWO.iter().copied().flatten();
+        for row in rows().filter(|row| row.missing == Missing::Product) {
+            let result = match row.function {
+                Function::Float(run) => at_zero(run),
+                Function::I32(run) => at_zero(run),
+                Function::U32(run) => at_zero(run),
+                Function::Complex(run) => at_zero(run),
+                _ => panic!("{}: a function of another kind", row.name),
+            };
+            assert!(result.iter().all(|byte| *byte == 0), "{}", row.name);
+        }
+        assert!(rows().any(|row| row.missing == Missing::Product));
     }
 }

@@ -38,16 +38,16 @@ impl<T: Pod> Source<'_, T> {
         at: usize,
         room: &'r mut [T],
     ) -> &'r [T] {
+        let own = if self.layout.len() == 1 { 0 } else { element };
         let axis = match self.mode {
             Mode::Whole => return &self.values[start + at..start + at + room.len()],
             Mode::Each => {
-                room.fill(self.values[element]);
+                room.fill(self.values[own]);
                 return room;
             }
             Mode::Along(axis) => axis,
         };
-        let element = if self.layout.len() == 1 { 0 } else { element };
-        let vector = &self.values[self.layout.offsets().range(element)];
+        let vector = &self.values[self.layout.offsets().range(own)];
         let inner: usize = extents[axis + 1..].iter().map(|&e| e as usize).product();
         let (mut filled, mut at) = (0, at);
         while filled < room.len() {

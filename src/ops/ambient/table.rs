@@ -26,12 +26,21 @@ pub(super) enum Missing {
     Zero,
     /// The result is 0, whatever the other operand's value.
     Overlap,
+    /// The same, and so is the function of two zeros: kernels compute it, and select nothing.
+    Product,
     /// The result is the other operand's value.
     Alone,
 }
 
+impl Missing {
+    /// Whether the result is 0 unless both operands have the entry.
+    pub(super) const fn is_overlap(self) -> bool {
+        matches!(self, Missing::Overlap | Missing::Product)
+    }
+}
+
 /// Computes results value by value.
-pub(super) type Run<T, R> = fn(&[T], &[T], &mut [R]);
+pub(crate) type Run<T, R> = fn(&[T], &[T], &mut [R]);
 pub(super) type RunThree<T> = fn(&[T], &[T], &[T], &mut [T]);
 
 /// A function's CPU implementation, which also determines its types. Masks are u32.
@@ -139,8 +148,10 @@ pub(super) const TWO: &[&[Row]] = &[
         "add" "ADD" [] "x + y", |x, y| x + y, ROUNDED;
         "sub" "SUB" [] "x - y", |x, y| x - y, ROUNDED;
     },
-    rows! { Float Overlap:
+    rows! { Float Product:
         "hadamard" "HADAMARD" [] "x * y", |x, y| x * y, ROUNDED;
+    },
+    rows! { Float Overlap:
         "div" "DIV" ["exp", "quotient"] "divided(x, y)", |x, y| x / y, within(2.0);
         "remainder" "REMAINDER" ["remainder"] "remainder_of(x, y)", |x, y| x % y, EXACT;
         "pow" "POW" ["exp", "log", "power"] "pow_of(x, y)", |x, y| pow(x, y), within(8.0);
@@ -181,8 +192,10 @@ pub(super) const TWO: &[&[Row]] = &[
         "add" "ADD" [] "x + y", |x, y| x.wrapping_add(y), EXACT;
         "sub" "SUB" [] "x - y", |x, y| x.wrapping_sub(y), EXACT;
     },
-    rows! { U32 Overlap:
+    rows! { U32 Product:
         "hadamard" "HADAMARD" [] "x * y", |x, y| x.wrapping_mul(y), EXACT;
+    },
+    rows! { U32 Overlap:
         "div" "DIV" [] "select(x / max(y, 1u), 0u, y == 0u)", |x, y| x.checked_div(y).unwrap_or(0), EXACT;
         "remainder" "REMAINDER" [] "select(x % max(y, 1u), 0u, y == 0u)", |x, y| x.checked_rem(y).unwrap_or(0), EXACT;
     },
@@ -202,8 +215,10 @@ pub(super) const TWO: &[&[Row]] = &[
         "add" "ADD" "WIDE" [] "x + y", |x, y| x + y, ROUNDED;
         "sub" "SUB" "WIDE" [] "x - y", |x, y| x - y, ROUNDED;
     },
-    rows! { Complex Overlap:
+    rows! { Complex Product:
         "hadamard" "HADAMARD" "WIDE" ["complex"] "c_mul(x, y)", |x, y| x * y, within(3.0);
+    },
+    rows! { Complex Overlap:
         "div" "DIV" "WIDE" ["exp", "quotient", "complex_quotient"] "c_divided(x, y)", |x, y| f::complex_quotient(x, y),
             within(10.0);
     },

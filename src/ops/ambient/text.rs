@@ -16,6 +16,7 @@ pub(crate) fn own(dtype: DType, value: &str) -> Vec<(String, String)> {
         ("RESULT", "V"),
         ("VALUE", value),
         ("MISSING", "Zero"),
+        ("OVERLAP", "false"),
     ];
     texts
         .map(|(name, text)| (name.to_owned(), text.to_owned()))
@@ -44,7 +45,12 @@ pub(super) fn of(row: Option<&Row>, dtype: DType) -> Vec<(String, String)> {
         (true, false) => "halves",
         _ => "words",
     };
-    let mut texts = vec![("OPERANDS", operands), ("PACKED", packed.to_owned())];
+    let overlap = row.is_some_and(|row| row.missing.is_overlap());
+    let mut texts = vec![
+        ("OPERANDS", operands),
+        ("PACKED", packed.to_owned()),
+        ("OVERLAP", overlap.to_string()),
+    ];
     if let Some(row) = row {
         let computed = match dtype {
             DType::F16 if bits => "u32",

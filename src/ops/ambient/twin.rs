@@ -155,7 +155,7 @@ impl<F> Rows<F> {
         let one = x.len().max(y.len()).min(tail.len());
         let (one, none) = tail.split_at_mut(one);
         match self.missing {
-            Missing::Overlap => {
+            Missing::Overlap | Missing::Product => {
                 one.fill(R::zeroed());
                 none.fill(R::zeroed());
             }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{ConvRequest, direct, fused, long};
-use crate::ops::conv::choice::{Choice, Choices, ConvMode, FEW_RESULTS};
+use crate::ops::conv::choice::{Along, Choice, Choices, ConvMode, FEW_RESULTS};
 use crate::plan::{Dispatch, Param, Slot};
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
@@ -11,9 +11,11 @@ use crate::{Result, host};
 /// Marks pairs that the fused kernel does not convolve as a single item.
 const ELSEWHERE: u32 = u32::MAX;
 
-/// The dispatches that convolve every pair by its chosen method, and the words of their scratch buffers.
+/// The dispatches that convolve every pair by its chosen method and keep the results of a mode, and the words of their
+/// scratch buffers.
 ///
-/// `result` has an element for every pair.
+/// `result` has an element for every pair. Pairs that take transforms in several passes are convolved only if all
+/// results are kept; others go to `far`.
 ///
 /// The fused kernel runs all transforms that fit a workgroup, and the pairs with few results, so a batch of mixed
 /// lengths takes one dispatch. Longer transforms follow in multiple passes, which need the scratch buffers.
@@ -23,7 +25,8 @@ pub(super) fn dispatches(
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     choices: &Choices,
-    result: &Layout,
+    (mode, result): (ConvMode, &Layout),
+    far: &mut Vec<usize>,
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let op = request.op;
     let starts = result.offsets().as_slice();
@@ -33,12 +36,20 @@ pub(super) fn dispatches(
         b: b.offsets().as_slice(),
         c: starts,
         reversed: correlate,
+        mode,
     };
-    let parts = |whole: fused::Item, length: u32, each: &mut Each<'_>| {
+    let parts = |part: fused::Item, length: u32, each: &mut Each<'_>| {
+        let kept = part.skip..part.skip + part.write;
+        // Offsets wrap around where the first results are not kept.
+        let whole = fused::Item {
+            c: part.c.wrapping_sub(part.skip),
+            skip: 0,
+            ..part
+        };
         if request.costs.splits(whole.m.into(), whole.n.into(), length) {
-            blocks_of_both(whole, length, each)
+            blocks_of_both(whole, length, kept, each)
         } else {
-            blocks(whole, length, 0..whole.write, &mut |item| each(0, item))
+            blocks(whole, length, kept, &mut |item| each(0, item))
         }
     };
     // The items of the fused kernel are counted first, then written into the work list directly. The method of a pair
@@ -78,6 +89,7 @@ pub(super) fn dispatches(
     for pair in others {
         match choices.get(pair) {
             Choice::Direct => host::push(op, &mut direct, pair)?,
+            Choice::Fft { .. } if mode != ConvMode::Full => host::push(op, far, pair)?,
             Choice::Fft { length } => host::push(op, &mut in_passes, of.item(pair, length))?,
             Choice::OverlapSave { length } => {
                 parts(of.item(pair, length), length, &mut |round, item| {
@@ -115,7 +127,7 @@ pub(super) fn dispatches(
     let (more, scratch) = long::dispatches(op, &in_passes)?;
     dispatches.extend(more);
     dispatches.extend(direct::dispatches(
-        (op, request.dtype, ConvMode::Full),
+        (op, request.dtype, mode),
         (a, b),
         pairs,
         direct.into_iter(),
@@ -140,22 +152,27 @@ struct Of<'a> {
     b: &'a [u32],
     c: &'a [u32],
     reversed: bool,
+    mode: ConvMode,
 }
 
 impl Of<'_> {
-    /// A whole pair as an item, by transforms of this length.
+    /// A pair as an item, by transforms of this length.
     #[inline(always)]
     fn item(&self, pair: usize, length: u32) -> fused::Item {
         let (i, j) = self.pairs.get(pair);
+        let (m, n) = (self.a[i + 1] - self.a[i], self.b[j + 1] - self.b[j]);
         fused::Item {
             length: length / 2,
             a: self.a[i],
-            m: self.a[i + 1] - self.a[i],
+            m,
             b: self.b[j],
-            n: self.b[j + 1] - self.b[j],
+            n,
             reversed: self.reversed,
             c: self.c[pair],
-            skip: 0,
+            skip: match self.mode {
+                ConvMode::Full => 0,
+                mode => Along::kept(mode, (m, n)).0,
+            },
             write: self.c[pair + 1] - self.c[pair],
         }
     }
@@ -200,7 +217,7 @@ fn blocks(
         };
         each(&fused::Item {
             length: length / 2,
-            c: whole.c + at,
+            c: whole.c.wrapping_add(at),
             skip: at - from,
             write,
             ..stretch
@@ -215,7 +232,12 @@ fn blocks(
 /// A block of l values of the shorter operand contributes to l − 1 more results than the longer operand has values. No
 /// earlier block contributes to its last l results, so round 0 writes them. The other results are added to those of
 /// earlier blocks: block k adds in round k. Block 0 writes all its results in round 0.
-fn blocks_of_both(whole: fused::Item, length: u32, each: &mut Each<'_>) -> Result<()> {
+fn blocks_of_both(
+    whole: fused::Item,
+    length: u32,
+    kept: Range<u32>,
+    each: &mut Each<'_>,
+) -> Result<()> {
     let fused::Item { m, n, .. } = whole;
     let (longer, shorter) = (m.max(n), m.min(n));
     let starts = (0..shorter).step_by(length as usize / 2);
@@ -227,14 +249,21 @@ fn blocks_of_both(whole: fused::Item, length: u32, each: &mut Each<'_>) -> Resul
             part(&whole, start..end, 0..n)
         };
         let of_block = fused::Item {
-            c: whole.c + start,
+            c: whole.c.wrapping_add(start),
             ..of_block
         };
         let results = longer + (end - start) - 1;
         let own = if round == 0 { 0 } else { longer - 1 };
-        blocks(of_block, length, own..results, &mut |item| each(0, item))?;
+        let inside = |range: Range<u32>| {
+            let kept = kept.start.saturating_sub(start)..kept.end.saturating_sub(start);
+            range.start.max(kept.start)..range.end.min(kept.end)
+        };
+        let of_own = inside(own..results);
+        blocks(of_block, length, of_own, &mut |item| each(0, item))?;
         if round > 0 {
-            blocks(of_block, length, 0..own, &mut |item| each(round, item))?;
+            blocks(of_block, length, inside(0..own), &mut |item| {
+                each(round, item)
+            })?;
         }
     }
     Ok(())
@@ -283,48 +312,64 @@ mod tests {
             (700, 321, 128),
             (64, 65, 64),
         ] {
-            for reversed in [false, true] {
-                let a: Vec<i64> = (0..m + 3).map(|i| i * i % 17 - 8).collect();
-                let b: Vec<i64> = (0..n + 2).map(|i| i * 7 % 13 - 6).collect();
-                let whole = fused::Item {
-                    length: 1 << 20,
-                    a: 3,
-                    m: m as u32,
-                    b: 2,
-                    n: n as u32,
-                    reversed,
-                    c: 1,
-                    skip: 0,
-                    write: (m + n - 1) as u32,
+            let results = (m + n - 1) as u32;
+            let middle = (n as u32 - 1) / 2..(n as u32 - 1) / 2 + m as u32;
+            let last = results - 1..results;
+            for kept in [0..results, middle, results / 2..results / 2 + 1, last] {
+                blocks_make(m, n, length, kept);
+            }
+        }
+    }
+
+    fn blocks_make(m: i64, n: i64, length: u32, kept: Range<u32>) {
+        for reversed in [false, true] {
+            let a: Vec<i64> = (0..m + 3).map(|i| i * i % 17 - 8).collect();
+            let b: Vec<i64> = (0..n + 2).map(|i| i * 7 % 13 - 6).collect();
+            let part = fused::Item {
+                length: 1 << 20,
+                a: 3,
+                m: m as u32,
+                b: 2,
+                n: n as u32,
+                reversed,
+                c: 1,
+                skip: kept.start,
+                write: kept.end - kept.start,
+            };
+            let unwritten = vec![UNWRITTEN; (m + n) as usize];
+            let mut expected = unwritten.clone();
+            run(&part, (&a, &b), false, &mut expected);
+            let whole = fused::Item {
+                c: part.c.wrapping_sub(part.skip),
+                skip: 0,
+                ..part
+            };
+            let mut items = Vec::new();
+            let splits = m.min(n) >= i64::from(length);
+            if splits {
+                let mut each = |round, item: &fused::Item| {
+                    items.push((round, *item));
+                    Ok(())
                 };
-                let unwritten = vec![UNWRITTEN; (m + n) as usize];
-                let mut expected = unwritten.clone();
-                run(&whole, (&a, &b), false, &mut expected);
-                let mut items = Vec::new();
-                let splits = m.min(n) >= i64::from(length);
-                if splits {
-                    let mut each = |round, item: &fused::Item| {
-                        items.push((round, *item));
-                        Ok(())
-                    };
-                    blocks_of_both(whole, length, &mut each).unwrap();
-                } else {
-                    let results = 0..whole.write;
-                    let mut each = |item: &fused::Item| {
-                        items.push((0, *item));
-                        Ok(())
-                    };
-                    blocks(whole, length, results, &mut each).unwrap();
-                }
-                // One dispatch per round.
-                items.sort_by_key(|(round, _)| *round);
-                let mut got = unwritten;
-                for (round, item) in &items {
-                    run(item, (&a, &b), *round > 0, &mut got);
-                    assert!(item.m.max(item.n) <= length && item.length == length / 2);
-                }
-                assert_eq!(got, expected, "{m} {n} {reversed}");
-                let rounds = items.last().map_or(0, |(round, _)| *round);
+                blocks_of_both(whole, length, kept.clone(), &mut each).unwrap();
+            } else {
+                let mut each = |item: &fused::Item| {
+                    items.push((0, *item));
+                    Ok(())
+                };
+                blocks(whole, length, kept.clone(), &mut each).unwrap();
+            }
+            // One dispatch per round.
+            items.sort_by_key(|(round, _)| *round);
+            let mut got = unwritten;
+            for (round, item) in &items {
+                run(item, (&a, &b), *round > 0, &mut got);
+                assert!(item.m.max(item.n) <= length && item.length == length / 2);
+            }
+            assert_eq!(got, expected, "{m} {n} {reversed} {kept:?}");
+            let rounds = items.last().map_or(0, |(round, _)| *round);
+            assert!(splits || rounds == 0);
+            if kept.start == 0 {
                 assert_eq!(splits, rounds > 0);
             }
         }

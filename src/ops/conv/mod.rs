@@ -22,7 +22,7 @@ pub(crate) use twin::directly;
 
 use super::{Arithmetic, Traits, par_runs, par_tiles, twin_of};
 use crate::cpu::Workspace;
-use crate::ops::conv::choice::{Choices, ConvChoice, ConvMethod, CostTable, Window};
+use crate::ops::conv::choice::{Choices, ConvChoice, ConvMethod, ConvMode, CostTable, Window};
 use crate::plan::{CpuArgs, CpuKernel, Launch, Offset, WorkSum, check_size, cost_of};
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result, host};
@@ -204,7 +204,16 @@ impl Conv {
         let gpu = if request.costs.is_cpu() {
             (Vec::new(), Vec::new())
         } else {
-            gpu::dispatches(&request, correlate, (a, b), pairs, &choices, &result)?
+            let all = (ConvMode::Full, &result);
+            gpu::dispatches(
+                &request,
+                correlate,
+                (a, b),
+                pairs,
+                &choices,
+                all,
+                &mut Vec::new(),
+            )?
         };
         let work = work.max(cost_of(&gpu.0));
         let twin = if !choices.all_direct() {

@@ -9,7 +9,7 @@ const MAGIC: f32 = 12_582_912.0;
 
 /// The nearest integer, as float and as integer.
 #[inline(always)]
-fn nearest(x: f32) -> (f32, i32) {
+pub(super) fn nearest(x: f32) -> (f32, i32) {
     let t = x + MAGIC;
     (
         t - MAGIC,
@@ -26,19 +26,19 @@ pub(super) fn between(x: f32, low: f32, high: f32) -> f32 {
 
 /// x with the sign of `sign`.
 #[inline(always)]
-fn signed_as(x: f32, sign: f32) -> f32 {
+pub(super) fn signed_as(x: f32, sign: f32) -> f32 {
     f32::from_bits((x.to_bits() & 0x7FFF_FFFF) | (sign.to_bits() & 0x8000_0000))
 }
 
 /// The twelve leading bits of x: the product of two such numbers is exact.
 #[inline(always)]
-fn head(x: f32) -> f32 {
+pub(super) fn head(x: f32) -> f32 {
     f32::from_bits(x.to_bits() & 0xFFFF_F000)
 }
 
 /// x 2ⁿ for |n| up to 252, rounded once where the result is subnormal.
 #[inline(always)]
-fn scaled(x: f32, n: i32) -> f32 {
+pub(super) fn scaled(x: f32, n: i32) -> f32 {
     let half = n >> 1;
     let power = |n: i32| f32::from_bits(((n + 127) as u32) << 23);
     x * power(half) * power(n - half)
@@ -46,7 +46,7 @@ fn scaled(x: f32, n: i32) -> f32 {
 
 /// Evaluates a polynomial by Horner's rule; coefficients from the highest power down.
 #[inline(always)]
-fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
+pub(super) fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     let mut y = coefficients[0];
     for c in &coefficients[1..] {
         y = y * x + c;
@@ -64,7 +64,7 @@ fn exp_parts(x: f32) -> (i32, f32, f32) {
 
 /// e^r − 1 − r for |r| up to ½ ln 2.
 #[inline(always)]
-fn exp_tail(r: f32) -> f32 {
+pub(super) fn exp_tail(r: f32) -> f32 {
     let p = polynomial(
         r,
         [
@@ -81,7 +81,7 @@ fn exp_tail(r: f32) -> f32 {
 
 /// c eˣ, multiplied by c before the result can underflow.
 #[inline(always)]
-fn exp_times(c: f32, x: f32) -> f32 {
+pub(super) fn exp_times(c: f32, x: f32) -> f32 {
     let (n, r, p) = exp_parts(between(x, -150.0, 89.0));
     scaled(c * (1.0 + (r + p)), n)
 }
@@ -300,31 +300,6 @@ pub(super) fn tanh(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn sigmoid(x: f32) -> f32 {
-    times_sigmoid(1.0, x)
-}
-
-/// c σ(t).
-#[inline(always)]
-fn times_sigmoid(c: f32, t: f32) -> f32 {
-    let part = c / (1.0 + exp(-t.abs()));
-    if t < 0.0 { exp_times(part, t) } else { part }
-}
-
-#[inline(always)]
-pub(super) fn silu(x: f32) -> f32 {
-    // Infinity times 0 would be NaN.
-    times_sigmoid(between(x, -200.0, f32::INFINITY), x)
-}
-
-#[inline(always)]
-pub(super) fn gelu_tanh(x: f32) -> f32 {
-    let c = between(x, -20.0, f32::INFINITY);
-    let w = between(x, -20.0, 20.0);
-    times_sigmoid(c, w * (1.595_769 + 0.071_354_814 * (w * w)))
-}
-
-#[inline(always)]
 pub(super) fn softplus(x: f32) -> f32 {
     let above = if x > 0.0 { x } else { 0.0 };
     let e = exp(-x.abs());
@@ -367,38 +342,6 @@ pub(super) fn erf(x: f32) -> f32 {
     } else {
         signed_as(far, x)
     }
-}
-
-/// x Φ(x), by the formula of `shaders/lib/gelu.wgsl`.
-#[inline(always)]
-pub(super) fn gelu(x: f32) -> f32 {
-    let w = between(x, -14.5, 14.5);
-    let t = 1.0 / (0.353_553_4 * w.abs() + 1.0);
-    let s = polynomial(
-        t,
-        [
-            0.170_872_77,
-            -0.822_152_2,
-            1.488_515_9,
-            -1.135_204,
-            0.278_868_08,
-            -0.186_288_06,
-            0.096_784_18,
-            0.374_091_96,
-            1.000_023_7,
-            -1.265_512_2,
-        ],
-    );
-    // Half the square of a 12-bit number is exact, and the rest is small.
-    let high = head(w);
-    let rest = s - 0.5 * (w - high) * (w + high);
-    let h = 0.5 * high * high;
-    let (k, n) = nearest((rest - h) * std::f32::consts::LOG2_E);
-    let r = ((-h - k * 0.693_359_4) + k * 2.121_944_4e-4) + rest;
-    let tail = scaled(0.5 * t * w * (1.0 + (r + exp_tail(r))), n);
-    let y = if x < 0.0 { tail } else { x - tail };
-    let y = if x > 14.5 { x } else { y };
-    signed_as(if x < -14.5 { 0.0 } else { y }, x)
 }
 
 /// xʸ for positive, finite x. The exponent of 2 is accurate to 2⁻³⁰, held as the sum of two floats.

@@ -2,6 +2,7 @@
 //!
 //! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
 
+mod activations;
 mod complex;
 mod functions;
 mod table;
@@ -13,8 +14,8 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 pub(crate) use self::complex::{Complex, KERNEL as COMPLEX, is_bound as is_complex_bound};
-pub(crate) use self::table::Bound;
-use self::table::{MAPS, Map, Run};
+pub(crate) use self::table::{Bound, Run};
+use self::table::{MAPS, METHODS, Map};
 use super::{STREAM, par_pieces, stream_groups};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Slot,
@@ -45,14 +46,7 @@ impl Listed for Build {
     }
 
     fn texts(&self) -> Vec<(String, String)> {
-        let map = self.map;
-        let value = match map.twin {
-            table::CpuKernel::Float(_) if map.keeps_nan => {
-                format!("select({}, x, is_nan(x))", map.wgsl)
-            }
-            _ => map.wgsl.to_owned(),
-        };
-        texts(map.uses, &value)
+        texts(self.map.uses, &self.map.value())
     }
 }
 
@@ -81,6 +75,16 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 impl Map {
+    /// The result as a WGSL expression that keeps NaN.
+    fn value(&self) -> String {
+        match self.twin {
+            table::CpuKernel::Float(_) if self.keeps_nan => {
+                format!("select({}, x, is_nan(x))", self.wgsl)
+            }
+            _ => self.wgsl.to_owned(),
+        }
+    }
+
     /// The types it has kernels for.
     const fn types(&self) -> &'static [DType] {
         match self.twin {
@@ -130,10 +134,6 @@ const fn builds() -> [Build; count()] {
     all
 }
 
-fn rows() -> impl Iterator<Item = &'static Map> {
-    MAPS.iter().copied().flatten()
-}
-
 /// The row of a map for a value type, and the variant of its kernel. If there is no i32 row, i32 uses the u32 row.
 fn row(name: &str, dtype: DType) -> Option<(&'static Map, usize)> {
     let of = |dtype: DType| {
@@ -144,6 +144,28 @@ fn row(name: &str, dtype: DType) -> Option<(&'static Map, usize)> {
     match dtype {
         DType::I32 => of(DType::I32).or_else(|| of(DType::U32)),
         _ => of(dtype),
+    }
+}
+
+/// A function of floats as a part of a kernel that computes several.
+pub(crate) struct Part<R> {
+    /// Files of `shaders/lib` that the expression needs.
+    pub uses: &'static [&'static str],
+    /// The result as a WGSL expression of x (and y, for two operands), and of the scalars s and t.
+    pub wgsl: String,
+    pub run: R,
+}
+
+/// The map of floats of this name as a part of another kernel.
+pub(crate) fn part(name: &str) -> Option<Part<Run<f32>>> {
+    let (map, _) = row(name, DType::F32)?;
+    match map.twin {
+        table::CpuKernel::Float(run) => Some(Part {
+            uses: map.uses,
+            wgsl: map.value(),
+            run,
+        }),
+        _ => None,
     }
 }
 
@@ -163,6 +185,12 @@ pub(crate) const fn is_bound(name: &str, ulps: u32, and_more: bool) -> bool {
         group += 1;
     }
     false
+}
+
+/// The bound of a float map.
+#[cfg(test)]
+pub(crate) fn bound(name: &str) -> Bound {
+    row(name, DType::F32).expect("a float map").0.bound
 }
 
 pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {
@@ -277,7 +305,8 @@ pub struct MapInfo {
 /// assert_eq!((exp.dtype, exp.ulps, exp.absolute), (vsla::scalar::DType::F32, 2.0, 0.0));
 /// ```
 pub fn maps() -> impl Iterator<Item = MapInfo> {
-    let real = rows().flat_map(|map| {
+    let rows = METHODS.iter().copied().flatten();
+    let real = rows.flat_map(|map| {
         let types = map.types().iter();
         types.map(|&dtype| MapInfo::new(map.name, dtype, map.bound))
     });

@@ -1,5 +1,6 @@
 //! The table of maps: each row defines a map's kernels, its CPU kernel, and the error bounds that its tests check.
 
+use super::activations as a;
 use super::functions::{self as f, NEAR};
 
 /// How far a result may be from the exact one: `ulps` units in its last place, plus `absolute`.
@@ -49,43 +50,31 @@ pub(crate) struct Map {
     pub bound: Bound,
 }
 
-/// Replaces the result of a row by the operand if the operand is NaN.
-trait KeepNan {
-    fn unless_nan(self, result: Self) -> Self;
+/// The result of a row, or the operand if it is NaN.
+#[inline(always)]
+fn unless_nan(x: f32, result: f32) -> f32 {
+    if x.is_nan() { x } else { result }
 }
 
-impl KeepNan for f32 {
-    #[inline(always)]
-    fn unless_nan(self, result: f32) -> f32 {
-        if self.is_nan() { self } else { result }
-    }
-}
-
-impl KeepNan for i32 {
-    fn unless_nan(self, result: i32) -> i32 {
-        result
-    }
-}
-
-impl KeepNan for u32 {
-    fn unless_nan(self, result: u32) -> u32 {
-        result
-    }
+/// The result of a row that needs no such replacement on a CPU.
+#[inline(always)]
+fn as_is<T>(_: T, result: T) -> T {
+    result
 }
 
 /// Rows of one kind of CPU kernel, whose expressions see x and the scalars.
 macro_rules! rows {
-    ($kind:ident: $($name:literal $flag:literal [$($uses:literal),*] $wgsl:literal,
+    ($kind:ident $keep:ident $keeps_nan:literal: $($name:literal $flag:literal [$($uses:literal),*] $wgsl:literal,
         |$x:ident, $s:pat_param, $t:pat_param| $twin:expr, $bound:expr;)*) => {
         [$(Map {
             name: $name,
             flags: &[$flag],
             uses: &[$($uses),*],
             wgsl: $wgsl,
-            keeps_nan: true,
+            keeps_nan: $keeps_nan,
             twin: CpuKernel::$kind(|x, y, [$s, $t]| {
                 for (y, &$x) in y.iter_mut().zip(x) {
-                    *y = $x.unless_nan($twin);
+                    *y = $keep($x, $twin);
                 }
             }),
             bound: $bound,
@@ -93,24 +82,32 @@ macro_rules! rows {
     };
 }
 
-const FLOATS: [Map; 31] = rows! { Float:
+/// Sums and products, which are NaN where an operand is.
+const ARITHMETIC: [Map; 4] = rows! { Float as_is false:
     "abs" "ABS" [] "abs(x)", |x, _, _| x.abs(), EXACT;
-    "sign" "SIGN" [] "select(signed_as(1.0, x), x, (bitcast<u32>(x) & 0x7fffffffu) == 0u)", |x, _, _| f::sign(x), EXACT;
     "square" "SQUARE" [] "x * x", |x, _, _| x * x, ROUNDED;
-    "relu" "RELU" [] "select(0.0, x, x > 0.0)", |x, _, _| if x > 0.0 { x } else { 0.0 }, EXACT;
-    "leaky_relu" "LEAKY_RELU" [] "select(s * x, x, x > 0.0)", |x, s, _| if x > 0.0 { x } else { s * x }, ROUNDED;
-    "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| f::between(x, s, t), EXACT;
-    "floor" "FLOOR" [] "signed_as(floor(x), x)", |x, _, _| f::floor(x), EXACT;
-    "ceil" "CEIL" [] "signed_as(ceil(x), x)", |x, _, _| f::ceil(x), EXACT;
-    "round" "ROUND" [] "signed_as(round(x), x)", |x, _, _| f::round(x), EXACT;
     "add_scalar" "ADD" [] "x + s", |x, s, _| x + s, ROUNDED;
     "sub_from" "SUB_FROM" [] "s - x", |x, s, _| s - x, ROUNDED;
+};
+
+/// Rows that are NaN for NaN where comparisons and arithmetic follow IEEE 754, as they do on a CPU.
+const COMPARED: [Map; 8] = rows! { Float as_is true:
+    "relu" "RELU" [] "select(0.0, x, x > 0.0)", |x, _, _| if x <= 0.0 { 0.0 } else { x }, EXACT;
+    "leaky_relu" "LEAKY_RELU" [] "select(s * x, x, x > 0.0)", |x, s, _| if x > 0.0 { x } else { s * x }, ROUNDED;
+    "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| f::between(x, s, t), EXACT;
     "div_scalar" "DIV" ["exp", "quotient"] "divided(x, s)", |x, s, _| x / s, within(2.0);
     "div_from" "DIV_FROM" ["exp", "quotient"] "divided(s, x)", |x, s, _| s / x, within(2.0);
-    "rem" "REM" ["remainder"] "remainder(x, s)", |x, s, _| x % s, EXACT;
     "reciprocal" "RECIPROCAL" ["exp", "quotient"] "divided(1.0, x)", |x, _, _| 1.0 / x, within(2.0);
     "sqrt" "SQRT" ["roots"] "sqrt_of(x)", |x, _, _| x.sqrt(), within(1.0);
     "rsqrt" "RSQRT" ["roots"] "rsqrt_of(x)", |x, _, _| f::rsqrt(x), within(2.0);
+};
+
+const FLOATS: [Map; 19] = rows! { Float unless_nan true:
+    "sign" "SIGN" [] "select(signed_as(1.0, x), x, (bitcast<u32>(x) & 0x7fffffffu) == 0u)", |x, _, _| f::sign(x), EXACT;
+    "floor" "FLOOR" [] "signed_as(floor(x), x)", |x, _, _| f::floor(x), EXACT;
+    "ceil" "CEIL" [] "signed_as(ceil(x), x)", |x, _, _| f::ceil(x), EXACT;
+    "round" "ROUND" [] "signed_as(round(x), x)", |x, _, _| f::round(x), EXACT;
+    "rem" "REM" ["remainder"] "remainder(x, s)", |x, s, _| x % s, EXACT;
     "exp" "EXP" ["exp"] "exp_times(1.0, x)", |x, _, _| f::exp(x), within(2.0);
     "exp2" "EXP2" ["exp"] "exp2_of(x)", |x, _, _| f::exp2(x), within(2.0);
     "expm1" "EXPM1" ["exp"] "expm1_of(x)", |x, _, _| f::expm1(x), within(3.0);
@@ -119,12 +116,12 @@ const FLOATS: [Map; 31] = rows! { Float:
     "log1p" "LOG1P" ["log"] "log1p_of(x)", |x, _, _| f::log1p(x), within(4.0);
     "powi" "POWI" ["exp", "quotient", "powi"] "powi_of(x, i32(s))", |x, s, _| f::powi(x, s as i32), within(12.0);
     "tanh" "TANH" ["exp", "sigmoid"] "tanh_of(x)", |x, _, _| f::tanh(x), within(4.0);
-    "sigmoid" "SIGMOID" ["exp", "sigmoid"] "times_sigmoid(1.0, x)", |x, _, _| f::sigmoid(x), within(6.0);
-    "silu" "SILU" ["exp", "sigmoid"] "silu_of(x)", |x, _, _| f::silu(x), within(6.0);
+    "sigmoid" "SIGMOID" ["exp", "sigmoid"] "times_sigmoid(1.0, x)", |x, _, _| a::sigmoid(x), within(6.0);
+    "silu" "SILU" ["exp", "sigmoid"] "silu_of(x)", |x, _, _| a::silu(x), within(6.0);
     "softplus" "SOFTPLUS" ["exp", "log", "softplus"] "softplus_of(x)", |x, _, _| f::softplus(x), within(5.0);
     "erf" "ERF" ["exp", "erf"] "erf_of(x)", |x, _, _| f::erf(x), within(3.0);
-    "gelu" "GELU" ["gelu"] "signed_as(gelu(x), x)", |x, _, _| f::gelu(x), within(10.0);
-    "gelu_tanh" "GELU_TANH" ["exp", "sigmoid"] "gelu_tanh_of(x)", |x, _, _| f::gelu_tanh(x),
+    "gelu" "GELU" ["gelu"] "signed_as(gelu(x), x)", |x, _, _| a::gelu(x), within(10.0);
+    "gelu_tanh" "GELU_TANH" ["exp", "sigmoid"] "gelu_tanh_of(x)", |x, _, _| a::gelu_tanh(x),
         Bound { ulps: 6.0, absolute: 6.0e-8 };
 };
 
@@ -186,8 +183,34 @@ fn turning(x: &[f32], y: &mut [f32], quick: impl Fn(f32) -> f32, slow: fn(f32) -
     }
 }
 
+/// The slopes of other rows at x, for gradients; `_by_result` rows are of their results instead. At 0, the slope of
+/// `relu` and `leaky_relu` is that of negative values; at the bounds of `clamp`, it is 1.
+const SLOPES: [Map; 11] = rows! { Float unless_nan true:
+    "relu_slope" "RELU_SLOPE" [] "select(0.0, 1.0, bitcast<i32>(x) > 0)", |x, _, _| if x > 0.0 { 1.0 } else { 0.0 },
+        EXACT;
+    "leaky_relu_slope" "LEAKY_RELU_SLOPE" [] "select(s, 1.0, bitcast<i32>(x) > 0)",
+        |x, s, _| if x > 0.0 { 1.0 } else { s }, EXACT;
+    "clamp_slope" "CLAMP_SLOPE" ["compare"] "select(1.0, 0.0, is_less(x, s) || is_less(t, x))",
+        |x, s, t| if x < s || x > t { 0.0 } else { 1.0 }, EXACT;
+    "tanh_slope" "TANH_SLOPE" ["exp", "slopes"] "tanh_slope(x)", |x, _, _| a::tanh_slope(x), within(8.0);
+    "tanh_slope_by_result" "TANH_SLOPE_BY_RESULT" [] "(1.0 - x) * (1.0 + x)", |x, _, _| (1.0 - x) * (1.0 + x),
+        within(2.0);
+    "sigmoid_slope" "SIGMOID_SLOPE" ["exp", "slopes"] "logistic(1.0, x).y", |x, _, _| a::sigmoid_slope(x), within(8.0);
+    "sigmoid_slope_by_result" "SIGMOID_SLOPE_BY_RESULT" [] "x * (1.0 - x)", |x, _, _| x * (1.0 - x), within(2.0);
+    "silu_slope" "SILU_SLOPE" ["exp", "slopes"] "silu_slope(x)", |x, _, _| a::silu_slope(x), NEARLY;
+    "erf_slope" "ERF_SLOPE" ["exp"] "exp_times(1.12837917, -x * x)", |x, _, _| a::erf_slope(x), NEARLY;
+    "gelu_slope" "GELU_SLOPE" ["gelu", "gelu_slope"] "gelu_slope(x)", |x, _, _| a::gelu_slope(x), NEARLY;
+    "gelu_tanh_slope" "GELU_TANH_SLOPE" ["exp", "slopes"] "gelu_tanh_slope(x)", |x, _, _| a::gelu_tanh_slope(x), NEARLY;
+};
+
+/// Slopes of which few digits are left where they are small.
+const NEARLY: Bound = Bound {
+    ulps: 6.0,
+    absolute: 1.2e-7,
+};
+
 /// i32 rows where the sign matters; everything else uses the u32 rows.
-const I32: [Map; 6] = rows! { I32:
+const I32: [Map; 6] = rows! { I32 as_is false:
     "abs" "ABS" [] "abs(x)", |x, _, _| x.wrapping_abs(), EXACT;
     "sign" "SIGN" [] "sign(x)", |x, _, _| x.signum(), EXACT;
     "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| x.max(s).min(t), EXACT;
@@ -197,7 +220,7 @@ const I32: [Map; 6] = rows! { I32:
     "shift_right" "SHIFT_RIGHT" [] "x >> u32(s)", |x, s, _| x.wrapping_shr(s as u32), EXACT;
 };
 
-const U32: [Map; 14] = rows! { U32:
+const U32: [Map; 14] = rows! { U32 as_is false:
     "abs" "ABS" [] "x", |x, _, _| x, EXACT;
     "sign" "SIGN" [] "min(x, 1u)", |x, _, _| x.min(1), EXACT;
     "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| x.max(s).min(t), EXACT;
@@ -215,4 +238,15 @@ const U32: [Map; 14] = rows! { U32:
 };
 
 /// All rows.
-pub(crate) const MAPS: &[&[Map]] = &[&FLOATS, &OTHER_FLOATS, &I32, &U32];
+pub(crate) const MAPS: &[&[Map]] = &[
+    &ARITHMETIC,
+    &COMPARED,
+    &FLOATS,
+    &OTHER_FLOATS,
+    &SLOPES,
+    &I32,
+    &U32,
+];
+
+/// The rows that are methods of tensors.
+pub(crate) const METHODS: &[&[Map]] = &[&ARITHMETIC, &COMPARED, &FLOATS, &OTHER_FLOATS, &I32, &U32];

@@ -10,7 +10,7 @@ mod twin;
 
 use half::f16;
 
-pub(crate) use quantile::{QUANTILE, Quantile};
+pub(crate) use quantile::{QUANTILE, Quantile, place as quantile_place};
 
 use self::plan::{CUT, Plan};
 use crate::Result;

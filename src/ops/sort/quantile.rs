@@ -44,7 +44,7 @@ pub(crate) struct Quantile {
 }
 
 /// The place of a quantile among n sorted values: the index of the lower neighbour and the weight of the upper one.
-fn place(q: f64, n: usize) -> (u32, f32) {
+pub(crate) fn place(q: f64, n: usize) -> (u32, f32) {
     let at = q * n.saturating_sub(1) as f64;
     let weight = (at - at.floor()) as f32;
     match weight < 1.0 {

@@ -1,9 +1,10 @@
 //! Strided copies, in which each value of the result is at most one value of the source: slices, padding, reversal,
-//! other boxes, broadcasts, stacks and windows.
+//! other boxes, values placed apart, broadcasts, stacks and windows.
 //!
 //! An element of the result reads one element of the source, axis by axis. Along an axis of the result, it reads from a
-//! shift on, backwards, or the same value repeatedly. Anything outside the source's box is zero. Axes that can be
-//! merged are merged first, so that nearly everything becomes contiguous runs.
+//! shift on, backwards, every few values, or the same value repeatedly, or it has a source value only every few places.
+//! Anything outside the source's box is zero. Axes that can be merged are merged first, so that nearly everything
+//! becomes contiguous runs.
 //!
 //! Cost: the source values that are used read once, the result written once, in one dispatch.
 
@@ -20,7 +21,7 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 
-pub(crate) use rules::{Cut, How, Strided, check_axes, check_flip, check_transpose};
+pub(crate) use rules::{Begin, Cut, How, Strided, check_axes, check_flip, check_transpose};
 pub(crate) use rules::{extent_of, layout};
 pub(crate) use stacks::Groups;
 pub(crate) use views::{Fold, View};
@@ -31,7 +32,7 @@ slots! {
 
 params! {
     struct RunParams {
-        total, elements, tile, x_base, x_elements, rank, size, stride, shift, backwards, words,
+        total, elements, tile, x_base, x_elements, rank, size, stride, shift, backwards, align, words,
     }
 }
 
@@ -62,6 +63,12 @@ pub(crate) static BOXES: Kernel = Kernel {
         Variant::of(DType::U32, &["RANK2"]),
         Variant::of(DType::C32, &["RANK2"]),
         Variant::of(DType::F16, &["RANK2"]),
+        Variant::of(DType::U32, &["PLACED"]),
+        Variant::of(DType::C32, &["PLACED"]),
+        Variant::of(DType::F16, &["PLACED"]),
+        Variant::of(DType::U32, &["PLACED", "RANK2"]),
+        Variant::of(DType::C32, &["PLACED", "RANK2"]),
+        Variant::of(DType::F16, &["PLACED", "RANK2"]),
     ],
 };
 
@@ -75,16 +82,52 @@ fn on_gpu(shift: i64, words: u32) -> u32 {
     shift.clamp(-far, far) as u32
 }
 
-/// How one axis of the source is read.
+/// An axis of the source.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     /// The axis of the result along which this axis is read.
     along: usize,
-    /// The source index of the result's first value; may lie outside.
-    shift: i64,
-    backwards: bool,
-    /// Which values are read instead, if not those from the shift on.
-    cut: Option<Cut>,
+    read: Read,
+}
+
+/// How one axis of the source is read.
+#[derive(Clone, Copy, Debug)]
+enum Read {
+    /// From this source index on, which may lie outside.
+    From(i64),
+    /// So that the last values of source and result correspond.
+    ToEnd,
+    /// So that their middles correspond: with half of the difference of their extents before the shorter one, rounded
+    /// down.
+    Centred,
+    Backwards,
+    /// Only the values of a cut.
+    Cut(Cut),
+    /// At the places from which a cut of the result reads; the result has no source value elsewhere.
+    Place(Cut),
+}
+
+impl Read {
+    fn from(index: i64) -> Read {
+        Read::From(index.clamp(-FAR, FAR))
+    }
+
+    /// Whether it reads the whole axis if the extents agree.
+    fn is_whole(self) -> bool {
+        matches!(
+            self,
+            Read::From(0) | Read::ToEnd | Read::Centred | Read::Backwards
+        )
+    }
+
+    fn is_backwards(self) -> bool {
+        matches!(self, Read::Backwards)
+    }
+
+    /// Whether neighbours in the result are neighbours in the source.
+    fn is_dense(self) -> bool {
+        !matches!(self, Read::Cut(_) | Read::Place(_))
+    }
 }
 
 /// Which element of the source is read, and how.
@@ -101,14 +144,14 @@ struct Reading {
 impl Reading {
     /// Reads every axis along itself, starting at these indices.
     fn shifted(shifts: impl IntoIterator<Item = i64>) -> Reading {
-        let axes = shifts.into_iter().enumerate().map(|(along, shift)| Axis {
-            along,
-            shift: shift.clamp(-FAR, FAR),
-            backwards: false,
-            cut: None,
-        });
+        Reading::along_itself(shifts.into_iter().map(Read::from))
+    }
+
+    /// Reads every axis along itself.
+    fn along_itself(reads: impl IntoIterator<Item = Read>) -> Reading {
+        let axes = reads.into_iter().enumerate();
         Reading {
-            axes: axes.collect(),
+            axes: axes.map(|(along, read)| Axis { along, read }).collect(),
             repeat: false,
             windows: (1, 1),
         }
@@ -130,7 +173,7 @@ impl Reading {
         let rank = x.rank();
         let mut whole = 0;
         for axis in &self.axes {
-            whole |= u32::from(axis.shift == 0 && axis.cut.is_none()) << axis.along;
+            whole |= u32::from(axis.read.is_whole()) << axis.along;
         }
         if rank == 1 {
             // There is nothing to merge the only axis with, and runs may end anywhere.
@@ -178,11 +221,12 @@ impl Merged {
         for a in 0..rank {
             let j = of_result[a];
             let joins = a > 0 && j > 0 && of_result[a - 1] == j - 1 && whole >> a & 1 == 1 && {
-                let (outer, inner) = (&reading.axes[j - 1], &reading.axes[j]);
-                outer.shift == 0
-                    && outer.cut.is_none()
-                    && outer.backwards == inner.backwards
-                    && !((outer.backwards || reading.repeat) && whole >> (a - 1) & 1 == 0)
+                let (outer, inner) = (reading.axes[j - 1].read, reading.axes[j].read);
+                // The last values of merged axes correspond if those of the outer axis do, but not their middles.
+                outer.is_whole()
+                    && !matches!(outer, Read::Centred)
+                    && outer.is_backwards() == inner.is_backwards()
+                    && !((outer.is_backwards() || reading.repeat) && whole >> (a - 1) & 1 == 0)
             };
             begins |= u32::from(!joins) << a;
             x_begins |= u32::from(!joins) << j;
@@ -197,12 +241,14 @@ impl Merged {
             })
             .collect();
         let last_whole = whole >> (rank - 1) & 1 == 1;
-        let runs = axes.iter().all(|axis| axis.cut.is_none())
+        let runs = axes.iter().all(|axis| axis.read.is_dense())
             && match axes[..] {
                 [_] => !reading.repeat || last_whole,
+                // A matrix of whole rows that is read to its end was merged.
                 [outer, inner] => {
                     (outer.along, inner.along) == (0, 1)
-                    && !(outer.backwards || inner.backwards || reading.repeat)
+                    && matches!(outer.read, Read::From(_))
+                    && !(inner.read.is_backwards() || reading.repeat)
                     // All axes of the inner group are whole if the last axis begins it or joins it.
                     && (0..rank).skip(1).all(|a| {
                         begins >> a == 0 || whole >> a & 1 == 1
@@ -257,7 +303,7 @@ fn launch(
     let [size, stride] = [size, stride].map(Param::U32);
     let (groups, cost) = (total.div_ceil(tile) as u32, dtype.words(total) as u64);
     let dispatch = if merged.runs {
-        let axis = axes[0];
+        let read = axes[0].read;
         let words = dtype.words(1) as u32;
         let kind = match dtype {
             DType::F16 => DType::F16,
@@ -272,8 +318,16 @@ fn launch(
             rank: rank_param,
             size,
             stride,
-            shift: Param::U32(on_gpu(axis.shift, words)),
-            backwards: Param::U32(u32::from(axis.backwards)),
+            shift: Param::U32(match read {
+                Read::From(shift) => on_gpu(shift, words),
+                _ => 0,
+            }),
+            backwards: Param::U32(u32::from(read.is_backwards())),
+            align: Param::U32(match read {
+                Read::ToEnd => 1,
+                Read::Centred => 2,
+                _ => 0,
+            }),
             words: Param::U32(words),
         };
         Dispatch::new(
@@ -287,14 +341,20 @@ fn launch(
         let (mut along, mut flags) = (0, u32::from(merged.reading.repeat) << 8);
         let mut shift = [Param::U32(0); MAX_RANK];
         let mut step = shift;
+        let mut placed = false;
         for (j, axis) in axes.iter().enumerate() {
             along |= (axis.along as u32) << (4 * j);
-            flags |= u32::from(axis.backwards) << j;
-            shift[j] = Param::U32(match axis.cut {
-                Some(cut) => cut.start_on_gpu(),
-                None => on_gpu(axis.shift, 1),
-            });
-            step[j] = Param::U32(axis.cut.map_or(0, Cut::step_on_gpu));
+            match axis.read {
+                Read::From(from) => shift[j] = Param::U32(on_gpu(from, 1)),
+                Read::ToEnd => flags |= 1 << (16 + j),
+                Read::Centred => flags |= 1 << (24 + j),
+                Read::Backwards => flags |= 1 << j,
+                Read::Cut(cut) | Read::Place(cut) => {
+                    shift[j] = Param::U32(cut.start_on_gpu());
+                    step[j] = Param::U32(cut.step_on_gpu());
+                }
+            }
+            placed |= matches!(axis.read, Read::Place(_));
         }
         let kind = match dtype {
             DType::F16 | DType::C32 => dtype,
@@ -314,9 +374,14 @@ fn launch(
             shift,
             step,
         };
-        let flags: &[&str] = if rank == 2 { &["RANK2"] } else { &[] };
+        let variant: &[&str] = match (placed, rank == 2) {
+            (false, false) => &[],
+            (false, true) => &["RANK2"],
+            (true, false) => &["PLACED"],
+            (true, true) => &["PLACED", "RANK2"],
+        };
         Dispatch::new(
-            (&BOXES, BOXES.variant(kind, flags)),
+            (&BOXES, BOXES.variant(kind, variant)),
             slots,
             params,
             groups,
@@ -356,8 +421,8 @@ fn transposed_matrices<'a>(
 ) -> Option<impl Iterator<Item = [u32; 3]> + 'a> {
     let axes: Vec<usize> = merged.reading.axes.iter().map(|axis| axis.along).collect();
     let rank = axes.len();
-    let cut = merged.reading.axes.iter().any(|axis| axis.cut.is_some());
-    if cut || !matches!(axes[..], [1, 0] | [0, 2, 1]) {
+    let dense = merged.reading.axes.iter().all(|axis| axis.read.is_dense());
+    if !dense || !matches!(axes[..], [1, 0] | [0, 2, 1]) {
         return None;
     }
     let x = merged.x.as_ref().unwrap_or(x);

@@ -1,9 +1,9 @@
 //! Shape rules, and how each operation reads its source.
 
 use super::stacks::{Groups, stack};
-use super::{Reading, launch, windows};
+use super::{Read, Reading, launch, windows};
 use crate::plan::{Launch, Offset, Plan};
-use crate::ragged::{DType, Layout, MAX_RANK};
+use crate::ragged::{DType, Layout, MAX_RANK, Shape};
 use crate::{Error, Result, host};
 
 /// A layout of `elements` elements of these extents.
@@ -99,6 +99,12 @@ impl Cut {
         self.index(self.start, n)
     }
 
+    /// The indices of the first of `count` values and of the last, along an axis of n values that has them.
+    pub(super) fn ends(self, n: i64, count: i64) -> (i64, i64) {
+        let first = self.first(n);
+        (first, first + (count - 1) * self.step)
+    }
+
     /// The number of values along an axis of n values.
     fn count(self, n: u64) -> u64 {
         let n = n as i64;
@@ -127,6 +133,17 @@ impl Cut {
     }
 }
 
+/// Where a box begins along an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Begin {
+    /// At this index, which may lie outside.
+    At(i64),
+    /// So that it ends with the axis.
+    ToEnd,
+    /// So that its middle is that of the axis: half of the difference of the extents comes first, rounded down.
+    Centred,
+}
+
 /// A strided copy, in which each value is at most one value of the source, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Strided {
@@ -148,6 +165,10 @@ pub(crate) enum How {
     Transpose(Vec<usize>),
     /// Boxes of the shapes of operand 1, with the name of the calling operation for errors.
     Resize(&'static str),
+    /// Boxes of the shapes of operand 1 that begin there along each axis, and may extend outside.
+    Boxes(Vec<Begin>),
+    /// Zeros of the shapes of operand 1, in which these cuts read the source.
+    Place(Vec<Cut>),
     /// Repeats extents of 1 to match the shapes of operand 1.
     Broadcast,
     /// Stacks groups of elements along a new first axis, into at most `most` bytes, with the name of the calling
@@ -170,6 +191,8 @@ impl Strided {
             How::Flip(axes) => flip(dtype, x, axes)?.into(),
             How::Transpose(permutation) => transpose(dtype, x, permutation)?.into(),
             How::Resize(op) => resize(op, dtype, x, inputs[1])?.into(),
+            How::Boxes(begin) => boxes(dtype, x, begin, inputs[1])?.into(),
+            How::Place(cuts) => place(dtype, x, cuts, inputs[1])?.into(),
             How::Broadcast => broadcast(dtype, x, inputs[1])?.into(),
             How::Stack { op, groups, most } => stack(op, dtype, x, groups, (*most, allowed))?,
         })
@@ -195,24 +218,65 @@ fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Result<Launch>
     launch(op, dtype, x, &Reading::shifted(start.iter().copied()), &y)
 }
 
-fn cut(dtype: DType, x: &Layout, cuts: &[Cut]) -> Result<Launch> {
-    let op = "strided_slice";
-    check_axes(op, x, cuts.len())?;
-    if let Some(axis) = cuts.iter().position(|cut| cut.step == 0) {
-        return Err(Error::argument(
+fn check_steps(op: &'static str, cuts: &[Cut]) -> Result<()> {
+    match cuts.iter().position(|cut| cut.step == 0) {
+        None => Ok(()),
+        Some(axis) => Err(Error::argument(
             op,
             format!("a step along axis {axis} other than 0"),
             0,
-        ));
+        )),
     }
+}
+
+fn cut(dtype: DType, x: &Layout, cuts: &[Cut]) -> Result<Launch> {
+    let op = "strided_slice";
+    check_axes(op, x, cuts.len())?;
+    check_steps(op, cuts)?;
     let y = layout(op, x.len(), x.rank(), |element, axis| {
         cuts[axis].count(extent_of(x, element, axis))
     })?;
-    let mut reading = Reading::plain(x.rank());
-    for (axis, &cut) in reading.axes.iter_mut().zip(cuts) {
-        axis.cut = (cut != Cut::WHOLE).then_some(cut);
-    }
+    let read = |&cut: &Cut| match cut {
+        Cut::WHOLE => Read::From(0),
+        cut => Read::Cut(cut),
+    };
+    let reading = Reading::along_itself(cuts.iter().map(read));
     launch(op, dtype, x, &reading, &y)
+}
+
+fn place(dtype: DType, x: &Layout, cuts: &[Cut], y: &Layout) -> Result<Launch> {
+    let op = "place";
+    check_alike(op, x, y)?;
+    check_axes(op, x, cuts.len())?;
+    check_steps(op, cuts)?;
+    for element in 0..x.len() {
+        let most = |axis: usize| cuts[axis].count(extent_of(y, element, axis));
+        if (0..x.rank()).any(|axis| extent_of(x, element, axis) > most(axis)) {
+            let most: Vec<u32> = (0..x.rank()).map(|axis| most(axis) as u32).collect();
+            let most = Shape::from_extents_unchecked(&most);
+            let expected = format!("{most}, or smaller extents");
+            return Err(Error::shape(op, element, expected, x.shape(element)));
+        }
+    }
+    let read = |&cut: &Cut| match cut {
+        Cut::WHOLE => Read::From(0),
+        cut => Read::Place(cut),
+    };
+    let reading = Reading::along_itself(cuts.iter().map(read));
+    launch(op, dtype, x, &reading, y)
+}
+
+fn boxes(dtype: DType, x: &Layout, begin: &[Begin], y: &Layout) -> Result<Launch> {
+    let op = "slice";
+    check_alike(op, x, y)?;
+    check_axes(op, x, begin.len())?;
+    let read = |begin: &Begin| match *begin {
+        Begin::At(index) => Read::from(index),
+        Begin::ToEnd => Read::ToEnd,
+        Begin::Centred => Read::Centred,
+    };
+    let reading = Reading::along_itself(begin.iter().map(read));
+    launch(op, dtype, x, &reading, y)
 }
 
 fn pad(dtype: DType, x: &Layout, widths: &[(usize, usize)]) -> Result<Launch> {
@@ -277,8 +341,10 @@ fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Launch> {
         flipped |= 1 << axis;
     }
     let mut reading = Reading::plain(rank);
-    for (axis, read) in reading.axes.iter_mut().enumerate() {
-        read.backwards = flipped >> axis & 1 == 1;
+    for (j, axis) in reading.axes.iter_mut().enumerate() {
+        if flipped >> j & 1 == 1 {
+            axis.read = Read::Backwards;
+        }
     }
     launch(op, dtype, x, &reading, x)
 }

@@ -39,8 +39,16 @@ impl Groups {
         }
     }
 
+    /// The element that a slice is read from; may not exist.
+    pub(crate) fn source(&self, slice: usize) -> usize {
+        match *self {
+            Groups::Counts(_) => slice,
+            Groups::Windows { size, stride, .. } => slice / size * stride + slice % size,
+        }
+    }
+
     /// The number of elements of all groups together.
-    fn slices(&self) -> usize {
+    pub(crate) fn slices(&self) -> usize {
         match *self {
             Groups::Counts(ref counts) => counts.iter().fold(0, |sum, &n| sum.saturating_add(n)),
             Groups::Windows { count, size, .. } => count.saturating_mul(size),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use super::{Merged, Reading};
+use super::{Merged, Read, Reading};
 use crate::ops::par_tiles;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout, MAX_RANK};
@@ -42,19 +42,24 @@ fn twin<T: Pod + Send + Sync>(args: &mut CpuArgs<'_>, merged: &Merged) {
                 &Steps::new(reading, (x_layout, from), (y_layout, element)),
             );
         }
-        let axis = reading.axes[0];
-        if axis.backwards {
-            let x = &x[x.len() - within.end..x.len() - within.start];
-            let back = out.iter_mut().zip(x.iter().rev());
-            back.for_each(|(out, &value)| *out = value);
-        } else {
-            let width = match y_layout.rank() {
-                1 => 1,
-                _ => i64::from(y_layout.extents()[2 * element + 1]),
-            };
-            let shift = axis.shift.saturating_mul(width);
-            run(out, shift.saturating_add(within.start as i64), x);
-        }
+        let shift = match reading.axes[0].read {
+            Read::Backwards => {
+                let x = &x[x.len() - within.end..x.len() - within.start];
+                let back = out.iter_mut().zip(x.iter().rev());
+                return back.for_each(|(out, &value)| *out = value);
+            }
+            Read::ToEnd => x.len() as i64 - y_layout.length(element) as i64,
+            Read::Centred => (x.len() as i64 - y_layout.length(element) as i64) / 2,
+            Read::From(shift) => {
+                let width = match y_layout.rank() {
+                    1 => 1,
+                    _ => i64::from(y_layout.extents()[2 * element + 1]),
+                };
+                shift.saturating_mul(width)
+            }
+            Read::Cut(_) | Read::Place(_) => unreachable!("not a run"),
+        };
+        run(out, shift.saturating_add(within.start as i64), x);
     });
 }
 
@@ -71,13 +76,35 @@ fn run<T: Pod>(out: &mut [T], from: i64, x: &[T]) {
     none.fill(T::zeroed());
 }
 
-/// How one element is read, for each axis of the result.
+/// How one element is read along an axis of the result.
+#[derive(Clone)]
+struct Walk {
+    extent: usize,
+    /// The indices with source values are the first of this range and every `apart`-th from there on.
+    there: Range<usize>,
+    apart: usize,
+    /// The distance of these values in the source.
+    step: i64,
+}
+
+impl Walk {
+    /// The number of source values before index k, which must be in the range, if k has a source value itself.
+    fn before(&self, k: usize) -> Option<usize> {
+        let past = k - self.there.start;
+        match self.apart {
+            1 => Some(past),
+            apart => past.is_multiple_of(apart).then(|| past / apart),
+        }
+    }
+}
+
+/// How one element is read.
 struct Steps {
     rank: usize,
-    /// Where the result's first value is read; possibly outside the source.
+    /// Where the first source value of all axes is.
     begin: i64,
-    /// (extent, indices that have a source value, step in the source)
-    axes: [(usize, Range<usize>, i64); MAX_RANK],
+    /// For each axis of the result.
+    axes: [Walk; MAX_RANK],
 }
 
 impl Steps {
@@ -86,37 +113,62 @@ impl Steps {
         (x, from): (&Layout, usize),
         (y, element): (&Layout, usize),
     ) -> Steps {
+        const NONE: Walk = Walk {
+            extent: 0,
+            there: 0..0,
+            apart: 1,
+            step: 0,
+        };
         let (x, y) = (x.shape(from), y.shape(element));
         let mut steps = Steps {
             rank: x.rank(),
             begin: 0,
-            axes: [const { (0, 0..0, 0) }; MAX_RANK],
+            axes: [NONE; MAX_RANK],
         };
         let mut stride = 1i64;
         for (axis, &there) in reading.axes.iter().zip(x.extents()).rev() {
             let there = i64::from(there);
             let extent = i64::from(y.extents()[axis.along]);
-            let (mut first, mut step) = (0, stride);
-            let mut end = extent;
-            if let Some(cut) = axis.cut {
-                // A cut without values may begin anywhere.
-                steps.begin = steps
-                    .begin
-                    .saturating_add(cut.first(there).saturating_mul(stride));
-                step = stride.saturating_mul(cut.step);
-            } else if axis.backwards {
-                steps.begin += (there - 1).max(0) * stride;
-                step = -stride;
-            } else if there == 1 && reading.repeat {
-                step = 0;
-            } else {
-                first = (-axis.shift).clamp(0, extent);
-                end = (there - axis.shift).clamp(first, extent);
-                steps.begin = steps
-                    .begin
-                    .saturating_add(axis.shift.saturating_mul(stride));
+            // Indices with source values, the source index of the first, and the distances in result and source.
+            let from = |shift: i64| {
+                let first = (-shift).clamp(0, extent);
+                (first..(there - shift).clamp(first, extent), shift + first)
+            };
+            let (mut apart, mut step) = (1, 1);
+            let (range, at) = match axis.read {
+                _ if there == 1 && reading.repeat => {
+                    step = 0;
+                    (0..extent, 0)
+                }
+                Read::From(shift) => from(shift),
+                Read::ToEnd => from(there - extent),
+                Read::Centred => from((there - extent) / 2),
+                Read::Backwards => {
+                    step = -1;
+                    (0..extent, (there - 1).max(0))
+                }
+                Read::Cut(cut) => {
+                    step = cut.step;
+                    (0..extent, cut.first(there))
+                }
+                Read::Place(_) if there == 0 => (0..0, 0),
+                Read::Place(cut) => {
+                    let (first, last) = cut.ends(extent, there);
+                    (apart, step) = (cut.step.unsigned_abs(), cut.step.signum());
+                    let at = if step > 0 { 0 } else { there - 1 };
+                    (first.min(last)..first.max(last) + 1, at)
+                }
+            };
+            // Nothing is read from an empty range, which may begin anywhere.
+            if !range.is_empty() {
+                steps.begin = steps.begin.saturating_add(at.saturating_mul(stride));
             }
-            steps.axes[axis.along] = (extent as usize, first as usize..end as usize, step);
+            steps.axes[axis.along] = Walk {
+                extent: extent as usize,
+                there: range.start as usize..range.end as usize,
+                apart: usize::try_from(apart).unwrap_or(usize::MAX),
+                step: step.saturating_mul(stride),
+            };
             stride = stride.saturating_mul(there);
         }
         steps
@@ -126,53 +178,69 @@ impl Steps {
 /// Writes values `within` of an element, row by row.
 fn boxes<T: Pod>(mut out: &mut [T], within: Range<usize>, x: &[T], steps: &Steps) {
     let last = steps.rank - 1;
-    let (width, there, step) = &steps.axes[last];
+    let width = steps.axes[last].extent;
     // The row, as indices along the other axes.
     let mut row = [0; MAX_RANK];
     let mut rest = within.start / width;
     for axis in (0..last).rev() {
-        let extent = steps.axes[axis].0;
+        let extent = steps.axes[axis].extent;
         (row[axis], rest) = (rest % extent, rest / extent);
     }
     let mut column = within.start % width;
     while !out.is_empty() {
         let (head, tail) = out.split_at_mut((width - column).min(out.len()));
-        let outer = steps.axes[..last].iter().zip(&row);
-        if outer.clone().all(|((_, there, _), k)| there.contains(k)) {
-            let along = |(axis, k): (&(usize, Range<usize>, i64), &usize)| axis.2 * *k as i64;
-            let begin = steps.begin + outer.map(along).sum::<i64>();
-            let end = column + head.len();
-            let from = there.start.clamp(column, end);
-            let to = there.end.clamp(from, end);
-            head[..from - column].fill(T::zeroed());
-            head[to - column..].fill(T::zeroed());
-            let some = &mut head[from - column..to - column];
-            if !some.is_empty() {
-                let first = begin + step * from as i64;
-                match step {
-                    1 => some.copy_from_slice(&x[first as usize..][..some.len()]),
-                    0 => some.fill(x[first as usize]),
-                    _ => {
-                        let mut at = first;
-                        for value in some {
-                            *value = x[at as usize];
-                            // A far step leads to no value.
-                            at = at.wrapping_add(*step);
-                        }
-                    }
-                }
-            }
-        } else {
-            head.fill(T::zeroed());
+        let mut outer = steps.axes[..last].iter().zip(&row);
+        let begin = outer.try_fold(steps.begin, |begin, (axis, &k)| {
+            let before = axis.there.contains(&k).then(|| axis.before(k))??;
+            Some(begin + axis.step * before as i64)
+        });
+        match begin {
+            Some(begin) => part(head, column, x, begin, &steps.axes[last]),
+            None => head.fill(T::zeroed()),
         }
         out = tail;
         column = 0;
         for axis in (0..last).rev() {
             row[axis] += 1;
-            if row[axis] < steps.axes[axis].0 {
+            if row[axis] < steps.axes[axis].extent {
                 break;
             }
             row[axis] = 0;
+        }
+    }
+}
+
+/// Writes a part of a row from `column` on, whose first source value is at `begin`.
+fn part<T: Pod>(out: &mut [T], column: usize, x: &[T], begin: i64, axis: &Walk) {
+    let Walk {
+        there, apart, step, ..
+    } = axis;
+    let end = column + out.len();
+    let from = there.start.clamp(column, end);
+    let to = there.end.clamp(from, end);
+    out[..from - column].fill(T::zeroed());
+    out[to - column..].fill(T::zeroed());
+    let some = &mut out[from - column..to - column];
+    // The next index with a source value.
+    let before = (from - there.start.min(from)).div_ceil(*apart);
+    let next = before.saturating_mul(*apart).saturating_add(there.start);
+    if next >= to {
+        return some.fill(T::zeroed());
+    }
+    let first = begin + step * before as i64;
+    match (step, apart) {
+        (1, 1) => some.copy_from_slice(&x[first as usize..][..some.len()]),
+        (0, 1) => some.fill(x[first as usize]),
+        _ => {
+            if *apart > 1 {
+                some.fill(T::zeroed());
+            }
+            let mut at = first;
+            for value in some[next - from..].iter_mut().step_by(*apart) {
+                *value = x[at as usize];
+                // A far step leads to no value.
+                at = at.wrapping_add(*step);
+            }
         }
     }
 }

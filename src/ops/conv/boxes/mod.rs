@@ -14,7 +14,7 @@ pub(crate) use place::KERNEL as PLACE;
 use twin::{directly, mixed};
 
 use super::{ConvRequest, gpu};
-use crate::ops::conv::choice::{Choice, Choices, Engine, Flat, Meeting};
+use crate::ops::conv::choice::{Choice, Choices, ConvMode, Engine, Flat, Meeting};
 use crate::ops::twin_of;
 use crate::plan::{CpuKernel, Dispatch, Launch, Offset, Param, Slot, check_size, cost_of};
 use crate::ragged::{DType, Layout, PairList, Pairing, Pairs};
@@ -87,20 +87,22 @@ fn dispatches(
     choices: &Choices,
     result: &Layout,
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
-    let nonempty = (0..pairs.len()).filter(|&pair| result.length(pair) > 0);
-    let (mut directly, mut by_transforms) = (Vec::new(), Vec::new());
-    for pair in nonempty {
-        let alike = match choices.get(pair) {
-            Choice::Direct => &mut directly,
-            Choice::Fft { .. } | Choice::OverlapSave { .. } => &mut by_transforms,
-        };
-        host::push(request.op, alike, pair)?;
-    }
     let rank = a.rank();
-    let mut dispatches = if rank == 1 && request.window.strides(1)[1] == 1 {
-        let of = (request.op, request.dtype, request.window.mode);
-        super::direct::dispatches(of, (a, b), pairs, directly.into_iter(), result, correlate)?
+    let mut by_transforms = Vec::new();
+    let mut dispatches = if rank == 1 && request.window.stride(0) == 1 {
+        // Neighbouring results of vectors: only transforms in several passes compute all others, too.
+        let kept = (request.window.mode, result);
+        let far = &mut by_transforms;
+        gpu::dispatches(request, correlate, (a, b), pairs, choices, kept, far)?.0
     } else {
+        let mut directly = Vec::new();
+        for pair in (0..pairs.len()).filter(|&pair| result.length(pair) > 0) {
+            let alike = match choices.get(pair) {
+                Choice::Direct => &mut directly,
+                Choice::Fft { .. } | Choice::OverlapSave { .. } => &mut by_transforms,
+            };
+            host::push(request.op, alike, pair)?;
+        }
         direct::dispatches(request, correlate, (a, b), pairs, &directly, result)?
     };
     let own = if rank == 1 { OPERANDS } else { OPERANDS + 2 };
@@ -199,13 +201,23 @@ impl<'a> Turn<'a> {
                 (&self.a, &self.b),
                 &pairs,
                 &choices,
-                &self.whole,
+                (ConvMode::Full, &self.whole),
+                &mut Vec::new(),
             )?
         } else {
             let (a, b) = self.operands;
             let list = PairList::new(self.elements.iter().copied())?;
             let pairs = Pairs::new(request.op, a, b, Pairing::List(&list))?;
-            gpu::dispatches(request, correlate, (a, b), &pairs, &choices, &self.whole)?
+            let all = (ConvMode::Full, &self.whole);
+            gpu::dispatches(
+                request,
+                correlate,
+                (a, b),
+                &pairs,
+                &choices,
+                all,
+                &mut Vec::new(),
+            )?
         };
         for dispatch in &mut made {
             dispatch.slots.iter_mut().for_each(|slot| match *slot {

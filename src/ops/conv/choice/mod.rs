@@ -20,4 +20,4 @@ pub use window::ConvMode;
 pub(crate) use choices::Choices;
 pub(crate) use costs::{Costs, Engine, FEW_RESULTS, transform_work};
 pub(crate) use method::Choice;
-pub(crate) use window::{AXES, Flat, Meeting, Window};
+pub(crate) use window::{AXES, Along, Flat, Meeting, Window};

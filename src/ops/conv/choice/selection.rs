@@ -2,7 +2,7 @@
 
 use super::costs::CostTable;
 use super::method::{Choice, ConvMethod};
-use super::window::{Meeting, results};
+use super::window::{Along, Meeting, results};
 use crate::Result;
 
 /// Below this ratio of the lengths, one transform is shorter than all blocks of overlap-save together.
@@ -48,6 +48,9 @@ impl CostTable {
         meeting: &Meeting,
         method: ConvMethod,
     ) -> Result<(Choice, f64), String> {
+        if let Some(axis) = meeting.vectors().filter(|_| !self.is_cpu()) {
+            return self.choose_part(meeting, axis, method);
+        }
         let flat = meeting.flat();
         let copies = self.copies(meeting);
         let fits = results(flat.m, flat.n) <= u64::from(u32::MAX);
@@ -71,6 +74,43 @@ impl CostTable {
                 }
                 let best = self.cheaper((Choice::Direct, direct.1 - copies), flat.m, flat.n);
                 Ok((best.0, best.1 + copies))
+            }
+        }
+    }
+
+    /// The method for vectors of which a GPU computes only the kept results. A transform in one workgroup need only be
+    /// so long that no result that wraps around reaches them; blocks are those that have some of them.
+    fn choose_part(
+        &self,
+        meeting: &Meeting,
+        axis: Along,
+        method: ConvMethod,
+    ) -> Result<(Choice, f64), String> {
+        let (m, n) = (u64::from(axis.m), u64::from(axis.n));
+        let short = self.transform(axis.pitch());
+        let short = short.filter(|(length, _)| *length <= self.longest_block());
+        let transformed = |method| match short {
+            Some((length, cost)) => Ok((Choice::Fft { length }, cost)),
+            None => {
+                let (choice, cost) = self.choose(m, n, method)?;
+                Ok((choice, cost + self.copies(meeting)))
+            }
+        };
+        let in_blocks = |(choice, cost): (Choice, f64)| (choice, cost * share(axis));
+        let direct = (Choice::Direct, self.direct_boxes(meeting));
+        match method {
+            ConvMethod::Direct => Ok(direct),
+            ConvMethod::Fft => transformed(method),
+            ConvMethod::OverlapSave => self.choose(m, n, method).map(in_blocks),
+            ConvMethod::Auto if m.min(n) <= ALWAYS_DIRECT => Ok(direct),
+            ConvMethod::Auto => {
+                let blocks = self.blocks_of(m, n).map(in_blocks);
+                let all = [transformed(ConvMethod::Fft).ok(), blocks];
+                let cheaper = |best: (Choice, f64), next: (Choice, f64)| match next.1 < best.1 {
+                    true => next,
+                    false => best,
+                };
+                Ok(all.into_iter().flatten().fold(direct, cheaper))
             }
         }
     }
@@ -126,6 +166,12 @@ impl CostTable {
     }
 }
 
+/// The share of kept results.
+fn share(axis: Along) -> f64 {
+    let all = results(axis.m.into(), axis.n.into());
+    (axis.kept as f64 / all as f64).min(1.0)
+}
+
 impl CostTable {
     /// The cost of the direct method for boxes: every result counts the most multiply-adds that any result takes.
     fn direct_boxes(&self, meeting: &Meeting) -> f64 {
@@ -141,13 +187,28 @@ impl CostTable {
         values * self.numbers().result
     }
 
+    /// The share of a choice's transforms that a GPU computes for the kept results of vectors; `None` if it computes
+    /// all results and copies those that are kept.
+    fn part(&self, meeting: &Meeting, choice: Choice) -> Option<f64> {
+        let axis = meeting.vectors().filter(|_| !self.is_cpu())?;
+        match choice {
+            Choice::OverlapSave { .. } => Some(share(axis)),
+            Choice::Fft { length } => (length <= self.longest_block()).then_some(1.0),
+            Choice::Direct => None,
+        }
+    }
+
     /// The cost of a choice for boxes with at least one kept result.
     pub(crate) fn cost_of_boxes(&self, meeting: &Meeting, choice: Choice) -> f64 {
         match choice {
             Choice::Direct => self.direct_boxes(meeting),
             Choice::Fft { .. } | Choice::OverlapSave { .. } => {
                 let flat = meeting.flat();
-                self.cost(flat.m, flat.n, choice) + self.copies(meeting)
+                let cost = self.cost(flat.m, flat.n, choice);
+                match self.part(meeting, choice) {
+                    Some(share) => cost * share,
+                    None => cost + self.copies(meeting),
+                }
             }
         }
     }
@@ -159,11 +220,15 @@ impl CostTable {
             Choice::Direct => meeting.products(),
             Choice::Fft { .. } | Choice::OverlapSave { .. } => {
                 let flat = meeting.flat();
+                let work = self.work(flat.m, flat.n, choice);
+                if let Some(share) = self.part(meeting, choice) {
+                    return (work as f64 * share) as u64;
+                }
                 let copied = flat
                     .m
                     .saturating_add(flat.n)
                     .saturating_add(meeting.results());
-                self.work(flat.m, flat.n, choice).saturating_add(copied)
+                work.saturating_add(copied)
             }
         }
     }

@@ -50,6 +50,14 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// All results of a mode.
+    pub(crate) fn new(mode: ConvMode) -> Window {
+        Window {
+            mode,
+            ..Window::default()
+        }
+    }
+
     pub(crate) fn set_strides(&mut self, strides: &[usize]) {
         let kept = strides.len().min(AXES);
         self.strides = [0; AXES];
@@ -83,7 +91,7 @@ impl Window {
     }
 
     /// The stride along an axis of the operands. Any stride above the extents is equivalent to `u32::MAX`.
-    fn stride(&self, axis: usize) -> u32 {
+    pub(crate) fn stride(&self, axis: usize) -> u32 {
         match self.given {
             None => 1,
             Some(_) => u32::try_from(self.strides[axis]).unwrap_or(u32::MAX),
@@ -150,6 +158,15 @@ pub(crate) struct Along {
 }
 
 impl Along {
+    /// The first kept result of vectors of m and n values, and the number of kept ones, if all neighbours are kept.
+    pub(crate) fn kept(mode: ConvMode, (m, n): (u32, u32)) -> (u32, u64) {
+        let axis = match m == 0 || n == 0 {
+            true => Along::NONE,
+            false => Along::new(mode, (m, n), 1),
+        };
+        (axis.first, axis.kept)
+    }
+
     const ONE: Along = Along {
         m: 1,
         n: 1,
@@ -189,8 +206,9 @@ impl Along {
         }
     }
 
-    /// The distance between rows at which the results that spill over from one row into the next reach no kept result.
-    fn pitch(&self) -> u64 {
+    /// The distance between rows at which the results that spill over from one row into the next reach no kept result,
+    /// and the shortest transform in which those that wrap around reach none.
+    pub(crate) fn pitch(&self) -> u64 {
         let all = results(self.m.into(), self.n.into());
         let clear = all.saturating_sub(self.first.into()).max(self.end());
         clear.max(self.m.into()).max(self.n.into())
@@ -224,6 +242,12 @@ impl Meeting {
     /// The extents of the result. The number of its values must have been checked.
     pub(crate) fn result(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.rank).map(|axis| self.axes[place(self.rank, axis)].kept as u32)
+    }
+
+    /// Two vectors of which neighbouring results are kept.
+    pub(crate) fn vectors(&self) -> Option<Along> {
+        let axis = self.axes[1];
+        (self.rank == 1 && axis.stride == 1).then_some(axis)
     }
 
     /// The axes in memory order: a vector is a row here, not a column.

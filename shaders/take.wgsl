@@ -1,0 +1,65 @@
+// Copies values by the indices that a device holds: value i of each line of c is value index[i] of the same line of x,
+// zero where that line is shorter. PUT: value i of each line of x becomes value index[i] of the same line of c, unless
+// that line is shorter; c is zero before.
+//
+// A line is the values of an element along axis p.axis, or the whole element if p.rank is 0. The indices have the
+// layout c_meta, and so has the side whose values are in their order: c, or x for PUT. The other side has line_meta.
+// Tiles and tables as in ambient.wgsl; an invocation copies one value at a time.
+
+#params
+@group(0) @binding(1) var<storage, read> x: array<u32>;
+@group(0) @binding(2) var<storage, read> index: array<u32>;
+@group(0) @binding(3) var<storage, read_write> c: array<u32>;
+@group(0) @binding(4) var<storage, read> c_meta: array<u32>;
+@group(0) @binding(5) var<storage, read> line_meta: array<u32>;
+
+const WG = 256u;
+// Elements that fit in the tables.
+const SPAN = 256u;
+
+struct Entry {
+    // The offset of the element of line_meta, the values of its lines, the indices of each, and the distance of
+    // neighbours in a line.
+    at: vec4<u32>,
+}
+
+#include "search"
+
+fn entry_of(e: u32) -> Entry {
+    let begin = line_meta[e];
+    if p.rank == 0u {
+        return Entry(vec4(begin, line_meta[e + 1u] - begin, c_meta[e + 1u] - c_meta[e], 1u));
+    }
+    let extents = p.elements + 1u + e * p.rank;
+    var step = 1u;
+    for (var axis = p.axis + 1u; axis < p.rank; axis += 1u) {
+        step *= c_meta[extents + axis];
+    }
+    return Entry(vec4(begin, line_meta[extents + p.axis], c_meta[extents + p.axis], step));
+}
+
+#include "tables"
+
+#main {
+    let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
+    for (var v = tile.start + lid; v < tile.end; v += WG) {
+        let e = place_in_tile(v, tile);
+        let entry = entry_in_tile(e, tile).at;
+        let before = (v - start_in_tile(e, tile)) / entry.w;
+        let inner = v - start_in_tile(e, tile) - before * entry.w;
+        let outer = before / entry.z;
+        let i = index[p.index_base + v];
+        let at = entry.x + (outer * entry.y + i) * entry.w + inner;
+#if PUT
+        if i < entry.y {
+            c[at] = x[p.x_base + v];
+        }
+#else
+        var value = 0u;
+        if i < entry.y {
+            value = x[p.x_base + at];
+        }
+        c[v] = value;
+#endif
+    }
+}

@@ -1,0 +1,211 @@
+//! The functions that a chain can compute, by number. They are rows of the tables of maps and of functions of two
+//! operands, of which the kernel has the same expressions and the CPU runs the same functions.
+
+use std::fmt;
+
+use crate::ops::ambient;
+use crate::ops::map::Kind;
+use crate::ops::maps::{self, Part, Run};
+
+/// Number by number, first functions of one operand, from [`FIRST_OF_TWO`] on functions of two.
+const NAMES: [&str; 53] = [
+    "copy",
+    "neg",
+    "scale",
+    "abs",
+    "sign",
+    "square",
+    "relu",
+    "relu_slope",
+    "leaky_relu",
+    "leaky_relu_slope",
+    "clamp",
+    "clamp_slope",
+    "floor",
+    "ceil",
+    "round",
+    "add_scalar",
+    "sub_from",
+    "div_scalar",
+    "div_from",
+    "reciprocal",
+    "sqrt",
+    "rsqrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log1p",
+    "powi",
+    "tanh",
+    "tanh_slope",
+    "tanh_slope_by_result",
+    "sigmoid",
+    "sigmoid_slope",
+    "sigmoid_slope_by_result",
+    "silu",
+    "silu_slope",
+    "softplus",
+    "erf",
+    "erf_slope",
+    "gelu",
+    "gelu_slope",
+    "gelu_tanh",
+    "gelu_tanh_slope",
+    "powf",
+    "sin",
+    "cos",
+    "add",
+    "sub",
+    "hadamard",
+    "div",
+    "maximum",
+    "minimum",
+];
+pub(super) const FIRST_OF_TWO: u32 = 47;
+/// Added to the number of a function of two operands that are exchanged.
+pub(super) const EXCHANGED: u32 = NAMES.len() as u32 - FIRST_OF_TWO;
+/// The number behind all these.
+pub(super) const FUNCTIONS: u32 = NAMES.len() as u32 + EXCHANGED;
+/// Those whose results are bits of their operand. No map of the table has such a row.
+pub(super) const COPY: u32 = 0;
+pub(super) const NEG: u32 = 1;
+
+/// A function of one or two operands and of up to two scalars, over f32 or f16.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Code(u8);
+
+/// What the CPU does to values in f32.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Copy,
+    Neg,
+    One(Run<f32>),
+    Two(ambient::Run<f32, f32>),
+}
+
+impl Code {
+    /// All functions.
+    pub(crate) fn all() -> impl Iterator<Item = Code> {
+        (0..NAMES.len() as u8).map(Code)
+    }
+
+    /// The map or function of two operands with this name, if chains have it.
+    pub(crate) fn of(name: &str) -> Option<Code> {
+        Code::all().find(|code| code.name() == name)
+    }
+
+    pub(crate) fn of_kind(kind: Kind) -> Option<Code> {
+        Code::of(match kind {
+            Kind::Scale => "scale",
+            Kind::Neg => "neg",
+            Kind::Copy => "copy",
+        })
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        NAMES[usize::from(self.0)]
+    }
+
+    pub(super) fn number(self) -> u32 {
+        self.0.into()
+    }
+
+    pub(crate) fn operands(self) -> usize {
+        if self.number() < FIRST_OF_TWO { 1 } else { 2 }
+    }
+
+    /// How many scalars it reads: the first ones of the call of the operation alone.
+    pub(crate) fn scalars(self) -> usize {
+        let wgsl = self.wgsl();
+        let words = wgsl.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let reads = |name| words.clone().any(|word| word == name);
+        match (reads("s"), reads("t")) {
+            (_, true) => 2,
+            (true, false) => 1,
+            (false, false) => 0,
+        }
+    }
+
+    /// The row that it is, of one operand or two.
+    fn row(self) -> Row {
+        match self.number() {
+            COPY => Row::of("x", Step::Copy),
+            NEG => Row::of("-x", Step::Neg),
+            _ => match self.name() {
+                "scale" => Row::of(
+                    "s * x",
+                    Step::One(|x, y, [s, _]| {
+                        for (y, &x) in y.iter_mut().zip(x) {
+                            *y = s * x;
+                        }
+                    }),
+                ),
+                name if self.operands() == 1 => Row::from(maps::part(name), Step::One),
+                name => Row::from(ambient::part(name), Step::Two),
+            },
+        }
+    }
+
+    pub(super) fn step(self) -> Step {
+        self.row().step
+    }
+
+    pub(super) fn wgsl(self) -> String {
+        self.row().wgsl
+    }
+
+    pub(super) fn uses(self) -> &'static [&'static str] {
+        self.row().uses
+    }
+}
+
+struct Row {
+    uses: &'static [&'static str],
+    wgsl: String,
+    step: Step,
+}
+
+impl Row {
+    fn of(wgsl: &str, step: Step) -> Row {
+        Row {
+            uses: &[],
+            wgsl: wgsl.to_owned(),
+            step,
+        }
+    }
+
+    fn from<R>(part: Option<Part<R>>, step: impl Fn(R) -> Step) -> Row {
+        let Part { uses, wgsl, run } = part.expect("a row of floats");
+        Row {
+            uses,
+            wgsl,
+            step: step(run),
+        }
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_has_a_row() {
+        for code in Code::all() {
+            assert_eq!(Code::of(code.name()), Some(code));
+            let (two, step) = (code.operands() == 2, code.step());
+            assert_eq!(two, matches!(step, Step::Two(_)), "{code:?}");
+        }
+        assert_eq!(Code::of("scale").map(Code::scalars), Some(1));
+        assert_eq!(Code::of("clamp").map(Code::scalars), Some(2));
+        assert_eq!(Code::of("exp").map(Code::scalars), Some(0));
+        assert_eq!(Code::of("equal"), None);
+    }
+}

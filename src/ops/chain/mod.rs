@@ -1,0 +1,408 @@
+//! Chains: several maps and functions of two operands, value by value over batches of one layout, in one kernel.
+//!
+//! A chain is a short list of instructions that the kernel interprets, so that values are read once and written once.
+//! Each instruction rounds its result as the operation alone does, and its expression ends with it, so that no compiler
+//! contracts a product of one and a sum of another. A chain therefore gives the bits of the operations one after
+//! another; of a NaN, a GPU keeps only that it is one.
+//!
+//! Cost: the operands read once and the results written once, in one dispatch.
+
+mod code;
+mod registers;
+mod twin;
+
+use std::borrow::Cow;
+
+pub(crate) use self::code::Code;
+use self::code::{COPY, EXCHANGED, FIRST_OF_TWO, NEG};
+use self::registers::{REGISTERS, STEPS, steps};
+use crate::plan::{
+    Constants, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param, Slot,
+    constants, params, slots,
+};
+use crate::ragged::{DType, Layout};
+use crate::{Error, Result};
+
+const OP: &str = "chain";
+
+/// The most operands and instructions of a chain, and the most operands and scalars of instructions together.
+pub(crate) const INPUTS: usize = 5;
+pub(crate) const INSTRUCTIONS: usize = 16;
+pub(crate) const WORDS: usize = 16;
+
+slots! {
+    struct Slots { x0: Read, x1: Read, x2: Read, x3: Read, x4: Read, y: Write }
+}
+
+slots! {
+    struct TwoSlots { x0: Read, x1: Read, x2: Read, x3: Read, x4: Read, y: Write, z: Write }
+}
+
+params! {
+    struct Params { total, ones, words: [STEPS + WORDS] }
+}
+
+const WG: u32 = 256;
+const CODES: Constants = constants![WG, NEG, FIRST_OF_TWO, EXCHANGED];
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "chain",
+    source: include_str!("../../../shaders/chain.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[CODES, registers::FORM],
+    variants: &ONE_RESULT,
+};
+
+/// The same with two results.
+pub(crate) static TWO: Kernel = Kernel {
+    stem: "chain_two",
+    source: KERNEL.source,
+    interface: Interface::of::<TwoSlots, Params>(),
+    constants: KERNEL.constants,
+    variants: &TWO_RESULTS,
+};
+
+/// A build of one of the kernels.
+#[derive(Debug)]
+struct Build {
+    dtype: DType,
+    flag: &'static str,
+    registers: usize,
+    /// Quads of words in a register.
+    quads: u32,
+}
+
+/// A chain takes the first one of its type that has enough registers.
+static ONE_RESULT: [Build; 6] = [
+    Build::of(DType::F32, "UNARY", 0, 2),
+    Build::of(DType::F32, "FEW", 2, 2),
+    Build::of(DType::F32, "MANY", REGISTERS, 1),
+    Build::of(DType::F16, "UNARY", 0, 2),
+    Build::of(DType::F16, "FEW", 2, 2),
+    Build::of(DType::F16, "MANY", REGISTERS, 1),
+];
+
+static TWO_RESULTS: [Build; 2] = [
+    Build::of(DType::F32, "TWO", REGISTERS, 1),
+    Build::of(DType::F16, "TWO", REGISTERS, 1),
+];
+
+impl Build {
+    const fn of(dtype: DType, flag: &'static str, registers: usize, quads: u32) -> Build {
+        Build {
+            dtype,
+            flag,
+            registers,
+            quads,
+        }
+    }
+
+    /// Workgroups that make this many words of a result.
+    fn groups(&self, words: usize) -> u32 {
+        words.div_ceil((4 * self.quads * WG) as usize) as u32
+    }
+}
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        vec![self.flag].into()
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        vec![("REGISTERS", self.registers as u32), ("QUADS", self.quads)]
+    }
+
+    fn texts(&self) -> Vec<(String, String)> {
+        let mut files: Vec<&str> = Vec::new();
+        let mut texts: [(_, Vec<String>); 6] = [
+            ("MAPS", Vec::new()),
+            ("FUNCTIONS", Vec::new()),
+            ("SHORT_MAPS", Vec::new()),
+            ("LONG_MAPS", Vec::new()),
+            ("SHORT_FUNCTIONS", Vec::new()),
+            ("LONG_FUNCTIONS", Vec::new()),
+        ];
+        for code in Code::all().filter(|code| ![COPY, NEG].contains(&code.number())) {
+            let more = code.uses().iter().filter(|file| !files.contains(file));
+            let more: Vec<&str> = more.copied().collect();
+            files.extend(more);
+            let (number, two) = (code.number(), code.operands() - 1);
+            let long = usize::from(code.uses().iter().any(|file| *file != "compare"));
+            texts[two].1.push(format!("{number} {}", code.wgsl()));
+            let cases = &mut texts[2 + 2 * two + long].1;
+            if two == 0 {
+                cases.push(format!("{number} {}", code.scalars()));
+            } else {
+                cases.push(format!("{number} {number} x other"));
+                cases.push(format!("{} {number} other x", number + EXCHANGED));
+            }
+        }
+        let texts = texts.map(|(name, texts)| (name.to_owned(), texts.join(", ")));
+        let files = ("FILES".to_owned(), files.join(", "));
+        texts.into_iter().chain([files]).collect()
+    }
+}
+
+/// A function of values, which operands and the results of earlier instructions are, and of scalars of the call. A
+/// value is the number of an operand, or the number of operands plus that of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Instruction {
+    code: Code,
+    values: [u8; 2],
+    scalars: [u8; 2],
+}
+
+impl Instruction {
+    /// As many values and scalars as the function has ([`Code::operands`], [`Code::scalars`]).
+    pub(crate) fn new(code: Code, values: &[usize], scalars: &[usize]) -> Instruction {
+        let two = |all: &[usize]| [0, 1].map(|i| all.get(i).map_or(0, |&at| at as u8));
+        debug_assert!(values.len() == code.operands() && scalars.len() == code.scalars());
+        Instruction {
+            code,
+            values: two(values),
+            scalars: two(scalars),
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.values[0].into()
+    }
+
+    /// The right operand of a function of two.
+    fn right(&self) -> Option<usize> {
+        (self.code.operands() == 2).then_some(self.values[1].into())
+    }
+
+    fn scalars(&self) -> impl Iterator<Item = usize> {
+        let scalars = self.scalars.into_iter().take(self.code.scalars());
+        scalars.map(usize::from)
+    }
+}
+
+/// Instructions over operands of one layout and type, f32 or f16. Results are values of instructions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Chain {
+    dtype: DType,
+    inputs: usize,
+    instructions: Vec<Instruction>,
+    outputs: Vec<usize>,
+}
+
+impl Chain {
+    /// `None` if the kernels cannot run it. They can if
+    ///
+    /// - it has from 1 to [`INPUTS`] operands and from 1 to [`INSTRUCTIONS`] instructions;
+    /// - the operands and the scalars of all instructions are at most [`WORDS`], where a scalar counts as often as it is
+    ///   used;
+    /// - it has one result, the last instruction's, or also another instruction's, in any order;
+    /// - not more values than there are registers are kept at a time.
+    pub(crate) fn new(
+        dtype: DType,
+        inputs: usize,
+        instructions: Vec<Instruction>,
+        outputs: Vec<usize>,
+    ) -> Option<Chain> {
+        let chain = Chain {
+            dtype,
+            inputs,
+            instructions,
+            outputs,
+        };
+        let values = chain.values();
+        let is_result = |&value: &usize| (inputs..values).contains(&value);
+        let has_results = match chain.outputs[..] {
+            [one] => one + 1 == values,
+            [one, two] => one != two && one.max(two) + 1 == values,
+            _ => false,
+        };
+        let fits = (1..=INPUTS).contains(&inputs)
+            && (1..=INSTRUCTIONS).contains(&chain.instructions.len())
+            && has_results
+            && chain.outputs.iter().all(is_result)
+            && (inputs..)
+                .zip(&chain.instructions)
+                .all(|(own, it)| it.left() < own && it.right().is_none_or(|right| right < own));
+        (fits && chain.planned().is_some()).then_some(chain)
+    }
+
+    /// The number of operands and results of instructions.
+    fn values(&self) -> usize {
+        self.inputs + self.instructions.len()
+    }
+
+    /// The number of scalars of a call.
+    #[cfg(test)]
+    pub(crate) fn scalars(&self) -> usize {
+        let read = self.instructions.iter().flat_map(Instruction::scalars);
+        read.max().map_or(0, |last| last + 1)
+    }
+
+    /// The build of its kernel, and the parameters of the steps, with the scalars that they read.
+    fn planned(&self) -> Option<(usize, &'static Build, [u32; STEPS], Vec<usize>)> {
+        let builds: &[Build] = match self.outputs.len() {
+            1 => &ONE_RESULT,
+            _ => &TWO_RESULTS,
+        };
+        let mut builds = builds.iter().enumerate();
+        builds.find_map(|(place, build)| {
+            let planned = (build.dtype == self.dtype).then(|| steps(self, build.registers))?;
+            planned.map(|(steps, scalars)| (place, build, steps, scalars))
+        })
+    }
+
+    /// The launch over operands of one layout.
+    pub(crate) fn launch(&self, inputs: &[&Layout]) -> Result<Launch> {
+        let planned = self.planned().filter(|_| inputs.len() == self.inputs);
+        let (place, build, steps, scalars) =
+            planned.ok_or_else(|| Error::unsupported(OP, format!("{self:?}")))?;
+        let x = inputs[0];
+        for other in inputs.iter().filter(|other| **other != x) {
+            other.check_rank_of(OP, x, "the first operand")?;
+            x.check_len(OP, other.len())?;
+            other.check_shapes(OP, x)?;
+        }
+        let mut words = [Param::U32(0); STEPS + WORDS];
+        let behind = (0..self.inputs).map(Param::InputBase);
+        let behind = behind.chain(scalars.into_iter().map(Param::Scalar));
+        let all = steps.into_iter().map(Param::U32).chain(behind);
+        for (word, param) in words.iter_mut().zip(all) {
+            *word = param;
+        }
+        let params = Params {
+            total: Param::U32(x.total() as u32),
+            // Bits that no compiler can know: see `ends.wgsl`.
+            ones: Param::U32(u32::MAX),
+            words,
+        };
+        // Operands that the chain does not have are not read.
+        let input = |i: usize| Slot::Input(if i < self.inputs { i } else { 0 });
+        let [x0, x1, x2, x3, x4] = [0, 1, 2, 3, 4].map(input);
+        // The last result is y, and the one that is kept in a register is z.
+        let kept = self
+            .outputs
+            .iter()
+            .position(|value| *value + 1 != self.values());
+        let y = Slot::Output(if kept == Some(0) { 1 } else { 0 });
+        let words = self.dtype.words(x.total());
+        let groups = build.groups(words);
+        let cost = (words * self.instructions.len()) as u64;
+        let dispatch = match kept.map(Slot::Output) {
+            None => {
+                let slots = Slots {
+                    x0,
+                    x1,
+                    x2,
+                    x3,
+                    x4,
+                    y,
+                };
+                Dispatch::new((&KERNEL, place), slots, params, groups, cost)
+            }
+            Some(z) => {
+                let slots = TwoSlots {
+                    x0,
+                    x1,
+                    x2,
+                    x3,
+                    x4,
+                    y,
+                    z,
+                };
+                Dispatch::new((&TWO, place), slots, params, groups, cost)
+            }
+        };
+        let launch = Launch::new(
+            OP,
+            self.dtype,
+            OutputLayout::Input(0),
+            dispatch,
+            twin::of(self),
+        );
+        let output = |_| Output::new(self.dtype, OutputLayout::Input(0));
+        Ok(Launch {
+            outputs: self.outputs.iter().map(output).collect(),
+            ..launch
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, values: &[usize], scalars: &[usize]) -> Instruction {
+        Instruction::new(Code::of(name).unwrap(), values, scalars)
+    }
+
+    fn chain(inputs: usize, instructions: &[Instruction], outputs: &[usize]) -> Option<Chain> {
+        Chain::new(DType::F32, inputs, instructions.to_vec(), outputs.to_vec())
+    }
+
+    #[test]
+    fn what_no_kernel_can_run_is_refused() {
+        let (exp, add) = (of("exp", &[0], &[]), of("add", &[0, 1], &[]));
+        assert!(chain(1, &[exp], &[1]).is_some());
+        assert!(chain(2, &[add, exp], &[3, 2]).is_some());
+        assert_eq!(Chain::new(DType::U32, 1, vec![exp], vec![1]), None);
+        // Operands, instructions and results.
+        assert_eq!(chain(0, &[exp], &[0]), None);
+        assert!(chain(INPUTS, &[exp], &[INPUTS]).is_some());
+        assert_eq!(chain(INPUTS + 1, &[exp], &[INPUTS + 1]), None);
+        assert_eq!(chain(1, &[], &[0]), None);
+        assert!(chain(1, &[exp; INSTRUCTIONS], &[INSTRUCTIONS]).is_some());
+        assert_eq!(
+            chain(1, &[exp; INSTRUCTIONS + 1], &[INSTRUCTIONS + 1]),
+            None
+        );
+        for outputs in [&[][..], &[0], &[1], &[2, 2], &[0, 2], &[1, 3], &[1, 2, 3]] {
+            assert_eq!(chain(1, &[exp, exp], outputs), None, "{outputs:?}");
+        }
+        // Values that do not exist yet.
+        assert_eq!(chain(1, &[add], &[1]), None);
+        // Scalars count as often as they are used.
+        let scaled = [of("scale", &[0], &[0]); INSTRUCTIONS];
+        assert!(chain(1, &scaled[1..], &[INSTRUCTIONS - 1]).is_some());
+        assert_eq!(chain(1, &scaled, &[INSTRUCTIONS]), None);
+    }
+
+    #[test]
+    fn too_many_values_at_a_time_are_refused() {
+        // 3 operands and n results, which are all added in the end.
+        let values_at_once = |n: usize| {
+            let first = (0..n).map(|k| of("exp", &[k % 3], &[]));
+            let sums = (1..3 + n).map(|k| {
+                let sum = if k == 1 { 0 } else { 1 + n + k };
+                of("add", &[sum, k], &[])
+            });
+            let instructions: Vec<Instruction> = first.chain(sums).collect();
+            chain(3, &instructions, &[2 + instructions.len()])
+        };
+        assert!(values_at_once(REGISTERS - 3).is_some());
+        assert_eq!(values_at_once(REGISTERS - 1), None);
+    }
+
+    #[test]
+    fn operands_have_one_layout() {
+        let layouts =
+            [vec![2, 3], vec![3, 2], vec![5]].map(|lengths| Layout::from_lengths(lengths).unwrap());
+        let sum = chain(2, &[of("add", &[0, 1], &[])], &[2]).unwrap();
+        let launch = |i: usize| sum.launch(&[&layouts[0], &layouts[i]]);
+        assert_eq!(launch(0).unwrap().outputs.len(), 1);
+        assert!(matches!(
+            launch(1),
+            Err(Error::Shape { op: "chain", .. } | Error::Length { .. })
+        ));
+        assert!(matches!(
+            launch(2),
+            Err(Error::BatchSize { op: "chain", .. })
+        ));
+        assert!(matches!(
+            sum.launch(&[&layouts[0]]),
+            Err(Error::Unsupported { .. })
+        ));
+    }
+}

@@ -1,0 +1,226 @@
+//! From values to registers: the steps that `shaders/chain.wgsl` interprets, a byte each.
+//!
+//! An invocation has its last result and a few registers, of which the first ones begin as the operands. A function
+//! replaces the last result, which is its operand; the place of the other operand of a function of two is a byte behind
+//! it. A value that is read again later is kept in a register whose own value is not read any more. Loading and keeping
+//! are steps of their own, because compilers execute short conditional moves unconditionally.
+
+use super::code::{EXCHANGED, FUNCTIONS};
+use super::{Chain, Instruction, WORDS};
+use crate::plan::{Constants, constants};
+
+/// Words for steps: the number of operands, the steps, and a zero.
+pub(super) const STEPS: usize = 12;
+
+/// The most registers of an invocation.
+pub(super) const REGISTERS: usize = 6;
+
+/// Steps behind those of functions: register k becomes the last result (LOAD + k), and the other way round (KEEP + k).
+const LOAD: u32 = 64;
+const KEEP: u32 = 72;
+const _: () = assert!(FUNCTIONS <= LOAD && LOAD + REGISTERS as u32 <= KEEP);
+
+pub(super) const FORM: Constants = constants![STEPS, LOAD, KEEP];
+
+/// The words of a chain's steps, and the scalars that they read in turn; `None` if it needs more registers or words. Of
+/// a chain with two results, the value of the last register becomes one.
+pub(super) fn steps(chain: &Chain, registers: usize) -> Option<([u32; STEPS], Vec<usize>)> {
+    let inputs = chain.inputs;
+    if inputs > registers.max(1) {
+        return None;
+    }
+    let mut places = Places {
+        chain,
+        steps: vec![inputs as u32],
+        registers: (0..registers).map(|k| (k < inputs).then_some(k)).collect(),
+        result: 0,
+    };
+    let mut scalars = Vec::new();
+    for (i, instruction) in chain.instructions.iter().enumerate() {
+        places.compute(i, instruction)?;
+        scalars.extend(instruction.scalars());
+    }
+    let mut words = [0; STEPS];
+    // The last byte is 0.
+    if places.steps.len() >= 4 * STEPS || inputs + scalars.len() > WORDS {
+        return None;
+    }
+    for (i, step) in places.steps.iter().enumerate() {
+        words[i / 4] |= step << (8 * (i % 4));
+    }
+    Some((words, scalars))
+}
+
+/// Where values are, before an instruction.
+struct Places<'a> {
+    chain: &'a Chain,
+    steps: Vec<u32>,
+    registers: Vec<Option<usize>>,
+    result: usize,
+}
+
+impl Places<'_> {
+    /// Adds the steps of instruction `i`.
+    fn compute(&mut self, i: usize, instruction: &Instruction) -> Option<()> {
+        let (left, function) = (instruction.left(), instruction.code.number());
+        match instruction.right() {
+            None => {
+                self.load(left)?;
+                self.steps.extend((function != 0).then_some(function));
+            }
+            // The last result is the right operand, and the other one the left.
+            Some(right) if right == self.result && left != right => {
+                let other = self.register(left)?;
+                self.steps.extend([function + EXCHANGED, other + 1]);
+            }
+            Some(right) => {
+                self.load(left)?;
+                let other = match right == left {
+                    true => 0,
+                    false => self.register(right)? + 1,
+                };
+                self.steps.extend([function, other]);
+            }
+        }
+        self.result = self.chain.inputs + i;
+        self.keep(i)
+    }
+
+    /// Makes a value the last result.
+    fn load(&mut self, value: usize) -> Option<()> {
+        if value != self.result {
+            let register = self.register(value)?;
+            self.steps.push(LOAD + register);
+        }
+        Some(())
+    }
+
+    fn register(&self, value: usize) -> Option<u32> {
+        let mut registers = (0..).zip(&self.registers);
+        registers.find_map(|(k, &kept)| (kept == Some(value)).then_some(k))
+    }
+
+    /// Keeps the result of instruction `i`, if that is read later, or is a result of the chain.
+    fn keep(&mut self, i: usize) -> Option<()> {
+        let Places { chain, result, .. } = *self;
+        let last = chain.instructions.len() - 1;
+        let read_after = |value: usize, i: usize| {
+            let mut later = chain.instructions[i + 1..].iter();
+            later.any(|it| it.left() == value || it.right() == Some(value))
+        };
+        let register = if i < last && chain.outputs.contains(&result) {
+            self.registers.len() - 1
+        } else if i < last && read_after(result, i + 1) {
+            // The last register is that of the chain's second result.
+            let usable = self.registers.len() - (chain.outputs.len() - 1);
+            let free = |value: &Option<usize>| value.is_none_or(|value| !read_after(value, i));
+            self.registers[..usable].iter().position(free)?
+        } else {
+            return Some(());
+        };
+        self.registers[register] = Some(result);
+        self.steps.push(KEEP + register as u32);
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::chain::{Code, INPUTS, INSTRUCTIONS};
+    use crate::ragged::DType;
+
+    /// The results of a chain as texts, of operands named by numbers.
+    fn expected(chain: &Chain) -> Vec<String> {
+        let mut values: Vec<String> = (0..chain.inputs).map(|i| i.to_string()).collect();
+        for it in &chain.instructions {
+            let right = it.right().map(|right| values[right].clone());
+            values.push(text(it.code.number(), &values[it.left()], right.as_deref()));
+        }
+        let (last, outputs) = (values.len() - 1, chain.outputs.iter());
+        let kept = outputs
+            .filter(|&&value| value != last)
+            .map(|&value| values[value].clone());
+        [values[last].clone()].into_iter().chain(kept).collect()
+    }
+
+    fn text(function: u32, left: &str, right: Option<&str>) -> String {
+        match right {
+            None if function == 0 => left.to_owned(),
+            None => format!("{function}({left})"),
+            Some(right) => format!("{function}({left}, {right})"),
+        }
+    }
+
+    /// What the steps leave in the last result and the last register.
+    fn run(words: &[u32], registers: usize, results: usize) -> Vec<String> {
+        let mut bytes = words
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .map(u32::from);
+        let inputs = bytes.next().unwrap() as usize;
+        let mut x = "0".to_owned();
+        let mut kept: Vec<String> = (0..registers).map(|k| k.min(inputs).to_string()).collect();
+        while let Some(step) = bytes.next().filter(|step| *step != 0) {
+            if let Some(k) = step.checked_sub(KEEP) {
+                kept[k as usize] = x.clone();
+            } else if let Some(k) = step.checked_sub(LOAD) {
+                x = kept[k as usize].clone();
+            } else if step < FUNCTIONS - 2 * EXCHANGED {
+                x = text(step, &x, None);
+            } else {
+                let other = match bytes.next().unwrap() {
+                    0 => x.clone(),
+                    k => kept[k as usize - 1].clone(),
+                };
+                x = match step < FUNCTIONS - EXCHANGED {
+                    true => text(step, &x, Some(&other)),
+                    false => text(step - EXCHANGED, &other, Some(&x)),
+                };
+            }
+        }
+        let results = [Some(x), kept.pop()].into_iter().flatten().take(results);
+        results.collect()
+    }
+
+    #[test]
+    fn steps_leave_the_results_of_instructions() {
+        let codes: Vec<Code> = Code::all().filter(|code| code.scalars() == 0).collect();
+        let mut rng = fastrand::Rng::with_seed(3);
+        let (mut short, mut refused) = ([0; REGISTERS + 1], 0);
+        for _ in 0..20_000 {
+            let (inputs, n) = (rng.usize(1..=INPUTS), rng.usize(1..=INSTRUCTIONS));
+            let instructions = (0..n).map(|i| {
+                let values = inputs + i;
+                let mut value = || rng.usize(values.saturating_sub(4)..values);
+                let values = [value(), value()];
+                let code = *rng.choice(&codes).unwrap();
+                Instruction::new(code, &values[..code.operands()], &[])
+            });
+            let instructions: Vec<_> = instructions.collect();
+            let last = inputs + n - 1;
+            let outputs = match rng.bool() && n > 1 {
+                true => vec![last, rng.usize(inputs..last)],
+                false => vec![last],
+            };
+            let Some(chain) = Chain::new(DType::F32, inputs, instructions, outputs) else {
+                refused += 1;
+                continue;
+            };
+            let results = chain.outputs.len();
+            for (registers, count) in short.iter_mut().enumerate() {
+                if results == 2 && registers < REGISTERS {
+                    continue;
+                }
+                if let Some((words, _)) = steps(&chain, registers) {
+                    *count += 1;
+                    let got = run(&words, registers, results);
+                    assert_eq!(got, expected(&chain), "{chain:?}");
+                }
+            }
+        }
+        // Chains of every kind were made, and most of them fit.
+        assert!(short.iter().all(|&count| count > 100), "{short:?}");
+        assert!(refused < 4_000, "{refused}");
+    }
+}

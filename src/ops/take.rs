@@ -1,0 +1,193 @@
+//! Values taken from lines by the indices that a device holds, and the adjoint: values put where indices say.
+//!
+//! Cost: indices and values read once, the result written once, in one dispatch; for values that are put, the result is
+//! filled with zeros first, in another one.
+
+use super::lines::{check_axis, place_of_axis};
+use super::{map, par_runs, par_tiles, strided};
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
+    params, slots, stream_tile,
+};
+use crate::ragged::{DType, Layout};
+use crate::{Error, Result};
+
+slots! {
+    struct Slots { x: Read, index: Read, c: Write, c_meta: Read, line_meta: Read }
+}
+
+params! {
+    struct Params { total, elements, tile, x_base, index_base, rank, axis }
+}
+
+/// Only the bits of values matter.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "take",
+    source: include_str!("../../shaders/take.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
+    variants: &[
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::U32, &["PUT"]),
+    ],
+};
+
+/// Values of 32 bits, by indices along an axis, or into whole elements if there is none. Operand 1 has the indices.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Take {
+    /// Whether values are put instead, into zeros of the layout that is operand 2. No index occurs twice in a line.
+    pub put: bool,
+    pub dtype: DType,
+    pub axis: Option<usize>,
+}
+
+impl Take {
+    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+        let Take { put, dtype, axis } = self;
+        // The layout of the indices, and that of the lines that they point into.
+        let (op, c, lines) = match put {
+            true => ("put", inputs[1], inputs[2]),
+            false => ("take", inputs[1], inputs[0]),
+        };
+        check_axis(op, lines, axis)?;
+        lines.check_len(op, c.len())?;
+        if axis.is_some() {
+            c.check_rank_of(op, lines, "the batch")?;
+            check_lines(op, axis, c, lines)?;
+        }
+        if put {
+            inputs[0].check_shapes(op, c)?;
+        }
+        let [rank, place] = place_of_axis(c, axis);
+        let total = c.total();
+        let tile = stream_tile(total, c.len());
+        let number = |n: usize| Param::U32(n as u32);
+        let flags: &[&str] = if put { &["PUT"] } else { &[] };
+        let dispatch = Dispatch::new(
+            (&KERNEL, KERNEL.variant(DType::U32, flags)),
+            Slots {
+                x: Slot::Input(0),
+                index: Slot::Input(1),
+                c: Slot::Output(0),
+                c_meta: Slot::InputMeta(1),
+                line_meta: Slot::InputMeta(if put { 2 } else { 0 }),
+            },
+            Params {
+                total: number(total),
+                elements: number(c.len()),
+                tile: number(tile),
+                x_base: Param::InputBase(0),
+                index_base: Param::InputBase(1),
+                rank,
+                axis: place,
+            },
+            total.div_ceil(tile) as u32,
+            total as u64,
+        );
+        let axis = axis.filter(|_| c.rank() > 1);
+        if !put {
+            let twin = CpuKernel::new(move |args| taken(args, axis));
+            return Ok(Launch::new(
+                op,
+                dtype,
+                OutputLayout::Input(1),
+                dispatch,
+                twin,
+            ));
+        }
+        let zeros = map::zeros(lines.total(), Slot::Output(0));
+        let work = zeros.cost + dispatch.cost;
+        let gpu = (vec![zeros, dispatch], Vec::new());
+        let twin = CpuKernel::new(move |args| placed(args, axis));
+        Ok(Launch::of(
+            op,
+            dtype,
+            OutputLayout::Input(2),
+            gpu,
+            work,
+            twin,
+        ))
+    }
+}
+
+/// Checks that both layouts agree along all other axes.
+fn check_lines(op: &'static str, axis: Option<usize>, c: &Layout, lines: &Layout) -> Result<()> {
+    for element in 0..c.len() {
+        let differs =
+            |a: usize| strided::extent_of(c, element, a) != strided::extent_of(lines, element, a);
+        if (0..c.rank()).any(|a| Some(a) != axis && differs(a)) {
+            let expected = format!("{}, with any number of indices", lines.shape(element));
+            return Err(Error::shape(op, element, expected, c.shape(element)));
+        }
+    }
+    Ok(())
+}
+
+/// How indices of an element correspond to values of its lines.
+struct Lines {
+    /// Values of a line, indices for it, and the distance of neighbours.
+    values: usize,
+    indices: usize,
+    step: usize,
+}
+
+impl Lines {
+    fn of(c: &Layout, lines: &Layout, element: usize, axis: Option<usize>) -> Lines {
+        let Some(axis) = axis else {
+            return Lines {
+                values: lines.length(element),
+                indices: c.length(element),
+                step: 1,
+            };
+        };
+        let (of_indices, of_lines) = (c.shape(element), lines.shape(element));
+        let inner = of_indices.extents()[axis + 1..].iter();
+        Lines {
+            values: of_lines.extents()[axis] as usize,
+            indices: of_indices.extents()[axis] as usize,
+            step: inner.map(|&extent| extent as usize).product(),
+        }
+    }
+
+    /// The place in the element of the value that index number `v` refers to, if its line has that value.
+    fn place(&self, v: usize, index: u32) -> Option<usize> {
+        let (before, inner) = (v / self.step, v % self.step);
+        let index = Some(index as usize).filter(|&index| index < self.values)?;
+        Some((before / self.indices * self.values + index) * self.step + inner)
+    }
+}
+
+fn taken(args: &mut CpuArgs<'_>, axis: Option<usize>) {
+    let (x, x_layout) = args.input::<u32>(0);
+    let (index, _) = args.input::<u32>(1);
+    let (c, layout) = args.output::<u32>(0);
+    par_tiles(layout.offsets(), c, |element, within, out| {
+        let lines = Lines::of(layout, x_layout, element, axis);
+        let x = &x[x_layout.offsets().range(element)];
+        let index = &index[layout.offsets().range(element)];
+        for (v, out) in within.zip(out) {
+            *out = lines.place(v, index[v]).map_or(0, |at| x[at]);
+        }
+    });
+}
+
+fn placed(args: &mut CpuArgs<'_>, axis: Option<usize>) -> Result<()> {
+    let (x, _) = args.input::<u32>(0);
+    let (index, x_layout) = args.input::<u32>(1);
+    let (c, layout) = args.output::<u32>(0);
+    par_runs(layout.offsets(), c, &|elements, mut out| {
+        for element in elements {
+            let (own, rest) = out.split_at_mut(layout.length(element));
+            out = rest;
+            own.fill(0);
+            let lines = Lines::of(x_layout, layout, element, axis);
+            let range = x_layout.offsets().range(element);
+            for (v, (&value, &index)) in x[range.clone()].iter().zip(&index[range]).enumerate() {
+                if let Some(at) = lines.place(v, index) {
+                    own[at] = value;
+                }
+            }
+        }
+        Ok(())
+    })
+}
