@@ -475,6 +475,31 @@ pub enum Error {
         reason: String,
     },
 
+    /// Something that a recorded program cannot do: read a value while it is recorded, use a value of another
+    /// recording or after its end, or differentiate an operation that has no gradient.
+    #[error("{op}: {reason}")]
+    Recording {
+        /// The public operation.
+        op: &'static str,
+        /// What is wrong, and what to do instead.
+        reason: String,
+    },
+
+    /// An input of a plan that has another layout or type than the plan was made for.
+    #[error("{op}: input {input}: {}expected {expected}, got {got}: make a plan for these layouts", at(.element))]
+    Layout {
+        /// The public operation.
+        op: &'static str,
+        /// The number of the input.
+        input: usize,
+        /// The first element that differs, if the batches have the same number of elements.
+        element: Option<usize>,
+        /// What the plan was made for.
+        expected: String,
+        /// What was given.
+        got: String,
+    },
+
     /// wgpu rejected commands recorded by this library. That is a bug in this library: please report it.
     #[error("{op}: the GPU reported an error, which is a bug in vsla: {message}")]
     Gpu {

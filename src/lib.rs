@@ -27,13 +27,15 @@
 //!   Operations are methods of [`Tensor`], or of [`Paired`] when the elements of two batches are not paired one to one.
 //! * [`Tensor::matmul`] multiplies matrices of any mix of sizes, dense or block-sparse. [`Tensor::product`] adds
 //!   transposes and a fused epilogue (scale, bias, activation, residual).
-//! * [`Indices`] and [`Permutation`] select the rows and elements that an operation takes; a [`PairList`] lists pairs.
+//! * [`Indices`] and a [`Permutation`](batch::Permutation) select the rows and elements that an operation takes; a [`PairList`] lists pairs.
 //!   [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a matrix whose entries are
 //!   vectors of any length.
+//! * [`program`] records operations once, plans them for the layouts of a batch, and runs them again and again, with
+//!   gradients. [`pages::programs`] is a guide to it.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
 //! * [`pages::operations`] tabulates every operation with its behaviour under trailing zeros (equivalence) and its
 //!   tests. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to
-//!   this library.
+//!   this library, and CUDA graphs, `torch.compile`, autograd and JAX to programs.
 //! * [`Error`] is the only error type. Invalid input is rejected before any work starts.
 //!
 //! # What a call costs
@@ -79,6 +81,8 @@ pub mod pages {
     pub mod cookbook {}
     #[doc = include_str!("../docs/operations.md")]
     pub mod operations {}
+    #[doc = include_str!("../docs/programs.md")]
+    pub mod programs {}
 }
 
 mod cpu;
@@ -90,19 +94,20 @@ pub mod io;
 mod machine;
 mod ops;
 mod plan;
+pub mod program;
 mod ragged;
 mod tensor;
 
 pub use error::{Error, Result};
 pub use half::f16;
 pub use num_complex::Complex32;
-pub use ragged::{Bsr, Indices, Layout, PairList, Pairing, Permutation, Ragged, Shape, Topology};
+pub use ragged::{Bsr, Indices, Layout, PairList, Pairing, Ragged, Shape, Topology};
 pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
 
 /// Parts of batches, and what operations say of their operands.
 pub mod batch {
     pub use crate::error::Side;
-    pub use crate::ragged::{MAX_RANK, Offsets, Rows};
+    pub use crate::ragged::{MAX_RANK, Offsets, Permutation, Rows};
     pub use crate::tensor::{Remainder, Seed, Spread};
 }
 

@@ -2,6 +2,7 @@
 
 mod fft;
 mod pool;
+mod replay;
 mod workspace;
 
 use std::ops::Range;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 pub(crate) use fft::{FFT, IFFT, IRFFT, PlansInUse, RFFT};
 pub(crate) use pool::{CpuBuffer, CpuPool};
+pub(crate) use replay::{CpuBuffers, CpuExternal};
 pub(crate) use workspace::Workspace;
 
 use crate::machine::Memory;

@@ -39,7 +39,9 @@ macro_rules! operation {
             | Error::DeviceLost { op, .. }
             | Error::Gpu { op, .. }
             | Error::Buffer { op, .. }
-            | Error::NotComputed { op, .. } => Some(op),
+            | Error::NotComputed { op, .. }
+            | Error::Recording { op, .. }
+            | Error::Layout { op, .. } => Some(op),
         }
     };
 }
@@ -107,6 +109,8 @@ impl Error {
             Error::DeviceLost { .. } => "device_lost",
             Error::Buffer { .. } => "buffer",
             Error::NotComputed { .. } => "not_computed",
+            Error::Recording { .. } => "recording",
+            Error::Layout { .. } => "layout",
             Error::Gpu { .. } => "gpu",
         }
     }
@@ -136,7 +140,8 @@ impl Error {
             | Error::DuplicateIndex { element, .. }
             | Error::Rank { element, .. }
             | Error::WorkLimit { element, .. }
-            | Error::TooLarge { element, .. } => *element,
+            | Error::TooLarge { element, .. }
+            | Error::Layout { element, .. } => *element,
             Error::BatchSize { .. }
             | Error::ElementCount { .. }
             | Error::Stride { .. }
@@ -158,6 +163,7 @@ impl Error {
             | Error::DeviceLost { .. }
             | Error::Buffer { .. }
             | Error::NotComputed { .. }
+            | Error::Recording { .. }
             | Error::Gpu { .. } => None,
         }
     }

@@ -32,6 +32,7 @@ constructors! {
     unsupported = Unsupported { op: Op, what: Text }
     out_of_memory = OutOfMemory { op: Op, bytes: u64, available: Available }
     gpu = Gpu { op: Op, message: Text }
+    recording = Recording { op: Op, reason: Text }
 }
 
 #[cfg(any(feature = "gpu", test))]

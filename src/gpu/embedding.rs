@@ -5,10 +5,13 @@
 //! only compares ids. So the owner of a handle must be known before it is passed to any of our objects. wgpu cannot
 //! tell the owner, but the effects and errors of calls on a handle occur on its own device, and these can be observed.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use super::context::lacking;
 use super::errors::{Health, caught, cause, is_lost};
@@ -18,23 +21,52 @@ use crate::{Error, Result};
 
 /// Whether this queue belongs to this device.
 ///
-/// Nothing may be submitted to the queue, because it may belong to a device of another instance. A queue runs its
-/// callbacks when its *own* device is polled, on the polling thread. This identifies the device and leaves no trace on
-/// another one. If other threads poll the same device, one of them may run the callback first, so the test is repeated.
+/// Nothing may be submitted or written to the queue, because it may belong to a device of another instance, whose
+/// tables it would search for our ids. A queue runs its callbacks when its *own* device is polled, on the polling
+/// thread. This identifies the device and leaves no trace on another one.
+///
+/// Another thread that polls the same device may run the callback first. So the test is repeated, and such a thread
+/// waits inside the callback until the test ends: each can win only once, however fast it polls. wgpu holds no lock
+/// while it runs callbacks. A thread that is testing a queue itself waits only for tests that began before its own.
 fn is_queue_of(device: &wgpu::Device, queue: &wgpu::Queue) -> bool {
-    const ATTEMPTS: usize = 32;
+    /// More than the threads that poll a device at the same time.
+    const ATTEMPTS: usize = 64;
+    /// How long a thread that has received the callback may take to run it: it runs other callbacks before.
+    const DELAY: Duration = Duration::from_millis(5);
+    /// A thread waits no longer than this, because the callback of another one may need a lock that it holds.
+    const PATIENCE: Duration = Duration::from_secs(1);
+    static TESTS: AtomicU64 = AtomicU64::new(0);
+    thread_local! {
+        /// The number of this thread's test.
+        static TEST: Cell<u64> = const { Cell::new(u64::MAX) };
+    }
     // Runs pending callbacks of the application first: they may do anything, so none may run between request and reply.
     let wait = || device.poll(wgpu::PollType::wait_indefinitely());
     let _ = wait();
-    (0..ATTEMPTS).any(|_| {
+    let this = thread::current().id();
+    let number = TESTS.fetch_add(1, Ordering::Relaxed);
+    // This may be a callback that the application runs during another test.
+    let outer = TEST.get();
+    TEST.set(number.min(outer));
+    // Dropped at the end, which releases all other threads.
+    let mut waiting = Vec::with_capacity(ATTEMPTS);
+    let is_own = (0..ATTEMPTS).any(|_| {
         let (answer, answered) = channel();
+        let (release, released) = channel::<()>();
+        waiting.push(release);
         queue.on_submitted_work_done(move || {
-            let _ = answer.send(thread::current().id());
+            let thread = thread::current().id();
+            let _ = answer.send(thread);
+            if thread != this && TEST.get() > number {
+                let _ = released.recv_timeout(PATIENCE);
+            }
         });
         // A lost device shows in the next call.
         let _ = wait();
-        answered.try_recv() == Ok(thread::current().id())
-    })
+        answered.recv_timeout(DELAY) == Ok(this)
+    });
+    TEST.set(outer);
+    is_own
 }
 
 /// Whether this very device created the buffer.

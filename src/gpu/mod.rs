@@ -15,6 +15,7 @@ mod pool;
 mod profiler;
 mod read;
 mod recorder;
+mod replay;
 mod run;
 mod staging;
 
@@ -39,6 +40,7 @@ pub use context::GpuOptions;
 pub(crate) use context::{adapters, choose, open};
 pub(crate) use pool::GpuBuffer;
 pub(crate) use read::Wait;
+pub(crate) use replay::{GpuExternal, Replay};
 pub(crate) use run::GpuInput;
 
 /// An open GPU. All work is recorded into one encoder, in call order.
@@ -158,5 +160,19 @@ impl Gpu {
     pub(crate) fn flush(&self) -> Result<()> {
         self.health.check("flush")?;
         self.recorder().submit(&self.machine(), "flush").map(|_| ())
+    }
+
+    /// Records a command that makes the submission fail.
+    #[cfg(test)]
+    pub(crate) fn spoil(&self) {
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("spoilt"),
+            size: 16,
+            usage: wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        self.recorder().with_encoder(&self.machine(), |encoder| {
+            encoder.clear_buffer(&buffer, 0, None);
+        });
     }
 }

@@ -86,7 +86,7 @@ pub(crate) struct GpuBuffer {
 }
 
 /// The bytes that kernels need of a buffer of `words` words.
-fn bound_of(words: u64) -> u64 {
+pub(super) fn bound_of(words: u64) -> u64 {
     (words * 4).next_multiple_of(QUAD).max(QUAD)
 }
 
@@ -149,6 +149,11 @@ impl Pool {
         self.lock().account.memory()
     }
 
+    /// Bytes of the largest buffer that can be created and bound whole.
+    pub(super) fn largest(&self) -> u64 {
+        self.largest
+    }
+
     /// A buffer of at least `words` 32-bit words, with arbitrary contents.
     pub(crate) fn allocate(
         self: &Arc<Self>,
@@ -174,7 +179,9 @@ impl Pool {
                     &wgpu::BufferDescriptor {
                         label: Some("vsla"),
                         size: bytes,
+                        // Programs keep their parameters in such buffers.
                         usage: wgpu::BufferUsages::STORAGE
+                            | wgpu::BufferUsages::UNIFORM
                             | wgpu::BufferUsages::COPY_SRC
                             | wgpu::BufferUsages::COPY_DST,
                         mapped_at_creation: false,

@@ -86,6 +86,60 @@ impl Gpu {
         }
     }
 
+    /// Copies ranges of several buffers to the host, after all recorded work: with one submission, if they fit in one
+    /// readback buffer.
+    pub(crate) async fn read_all(
+        &self,
+        op: &'static str,
+        reads: Vec<(&GpuBuffer, u64, &mut [u8])>,
+        wait: Wait,
+    ) -> Result<()> {
+        self.health.check(op)?;
+        let words = |begin: u64, len: usize| {
+            let first = begin & !3;
+            (first, (begin + len as u64).next_multiple_of(4) - first)
+        };
+        let all: u64 = reads
+            .iter()
+            .map(|(_, begin, to)| words(*begin, to.len()).1)
+            .sum();
+        let alone = reads.len() == 1 || all > self.staging.sizes.read;
+        let shared = reads.iter().any(|(from, ..)| from.is_shared());
+        let buffer = match alone || shared || all == 0 {
+            true => None,
+            false => self.staging.read_buffer(&self.pool, op, all)?,
+        };
+        let Some(buffer) = buffer else {
+            for (from, begin, to) in reads {
+                self.read_into(op, from, begin, to, wait).await?;
+            }
+            return Ok(());
+        };
+        let mut places = Vec::with_capacity(reads.len());
+        let submission = {
+            let machine = self.machine();
+            let mut recorder = self.recorder();
+            let mut at = 0;
+            for (from, begin, to) in &reads {
+                let (first, bytes) = words(*begin, to.len());
+                if bytes > 0 {
+                    recorder.copy(&machine, op, from, first, (&buffer.raw, at), bytes)?;
+                }
+                places.push(at + begin - first);
+                at += bytes;
+            }
+            recorder.submit(&machine, op)?
+        };
+        let submission = submission.ok_or_else(|| Error::gpu(op, "a read was not recorded"))?;
+        let mut staged = host::zeroed(op, all as usize)?;
+        let piece = self.mapped(op, buffer, 0..all as usize, submission)?;
+        self.finish_read(op, piece, &mut staged, wait).await?;
+        for ((_, _, to), place) in reads.into_iter().zip(places) {
+            to.copy_from_slice(&staged[place as usize..][..to.len()]);
+        }
+        Ok(())
+    }
+
     /// Waits until another reader returns a buffer.
     async fn wait_for_read_buffer(
         &self,
@@ -126,6 +180,19 @@ impl Gpu {
         let submission = self
             .recorder()
             .read(&machine, op, from, first, &buffer.raw, bytes)?;
+        let request = (request.start - first) as usize..(request.end - first) as usize;
+        self.mapped(op, buffer, request, submission)
+    }
+
+    /// Starts to map a readback buffer that a submission fills.
+    fn mapped(
+        &self,
+        op: &'static str,
+        buffer: Held,
+        request: Range<usize>,
+        submission: wgpu::SubmissionIndex,
+    ) -> Result<Piece> {
+        let bytes = (request.end as u64).next_multiple_of(4);
         let (mapped, deliver) = Delivery::new();
         errors::caught(&self.device, op, || {
             buffer.raw.map_async(wgpu::MapMode::Read, ..bytes, deliver);
@@ -133,7 +200,7 @@ impl Gpu {
         .map_err(|e| self.health.note(e))?;
         Ok(Piece {
             buffer,
-            request: (request.start - first) as usize..(request.end - first) as usize,
+            request,
             mapped,
             submission,
         })

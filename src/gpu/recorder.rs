@@ -37,6 +37,59 @@ pub(crate) struct Machine<'a> {
     pub watch: Option<&'a Watch>,
 }
 
+/// A range of a buffer that a kernel binds.
+pub(crate) struct Bind<'a> {
+    pub buffer: &'a wgpu::Buffer,
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+impl<'a> Bind<'a> {
+    /// A buffer from its start to its bound.
+    pub(crate) fn whole(buffer: &'a GpuBuffer) -> Bind<'a> {
+        Bind {
+            buffer: &buffer.raw,
+            offset: 0,
+            bytes: buffer.bound,
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// A bind group of a buffer of parameter blocks and these ranges. The caller catches errors.
+    pub(crate) fn bind_group<'a>(
+        &'a self,
+        pipeline: &Pipeline,
+        params: &'a wgpu::Buffer,
+        ranges: impl Iterator<Item = Bind<'a>>,
+    ) -> wgpu::BindGroup {
+        let params = Bind {
+            buffer: params,
+            offset: 0,
+            bytes: PARAM_BYTES,
+        };
+        let counts = self.watch.map(|watch| Bind::whole(&watch.buffer));
+        let entries: Vec<wgpu::BindGroupEntry<'_>> = std::iter::once(params)
+            .chain(ranges)
+            .chain(counts)
+            .zip(0..)
+            .map(|(range, binding)| wgpu::BindGroupEntry {
+                binding,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: range.buffer,
+                    offset: range.offset,
+                    size: std::num::NonZero::new(range.bytes),
+                }),
+            })
+            .collect();
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.layout,
+            entries: &entries,
+        })
+    }
+}
+
 /// Bytes from one parameter block to the next.
 pub(crate) fn param_stride(device: &wgpu::Device) -> u64 {
     PARAM_BYTES.max(u64::from(
@@ -67,7 +120,11 @@ pub(crate) struct Recorder {
 }
 
 /// Fails if a submission that writes one of these buffers failed.
-fn check_computed(m: &Machine<'_>, op: &'static str, buffers: &[&GpuBuffer]) -> Result<()> {
+pub(super) fn check_computed(
+    m: &Machine<'_>,
+    op: &'static str,
+    buffers: &[&GpuBuffer],
+) -> Result<()> {
     match buffers
         .iter()
         .find_map(|buffer| m.health.failure(buffer.written()))
@@ -121,6 +178,16 @@ impl Recorder {
         })
     }
 
+    /// Bytes from one parameter block to the next.
+    pub(crate) fn param_stride(&self) -> u64 {
+        self.param_stride
+    }
+
+    /// The number of the open submission, or of the last one.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Records one dispatch of `grid` workgroups. If it uses buffers that the application holds, also submits it.
     pub(crate) fn dispatch(
         &mut self,
@@ -153,21 +220,42 @@ impl Recorder {
     ) -> Result<Option<wgpu::SubmissionIndex>> {
         self.submit(m, op)?;
         let submitted = record(self).and_then(|()| self.hand_over(m, op));
-        submitted.map_err(|error| {
-            let Error::Gpu { message, .. } = &error else {
-                return m.health.note(error);
-            };
-            let shared = || buffers.iter().filter(|buffer| buffer.is_shared());
-            let unusable = shared().find(|buffer| !self.is_usable(m, op, buffer));
-            let Some(buffer) = unusable.or(shared().next()) else {
-                return error;
-            };
-            Error::Buffer {
-                op,
-                buffer: buffer.to_string(),
-                reason: cause(message),
-            }
-        })
+        submitted.map_err(|error| self.blamed(m, op, buffers, error))
+    }
+
+    /// Submits recorded work that uses buffers which the application holds, and no other work.
+    pub(crate) fn submit_alone(
+        &mut self,
+        m: &Machine<'_>,
+        op: &'static str,
+        buffers: &[&GpuBuffer],
+    ) -> Result<()> {
+        let submitted = self.hand_over(m, op);
+        submitted.map_err(|error| self.blamed(m, op, buffers, error))?;
+        Ok(())
+    }
+
+    /// The error of work that failed because the application destroyed or mapped one of these buffers.
+    pub(crate) fn blamed(
+        &self,
+        m: &Machine<'_>,
+        op: &'static str,
+        buffers: &[&GpuBuffer],
+        error: Error,
+    ) -> Error {
+        let Error::Gpu { message, .. } = &error else {
+            return m.health.note(error);
+        };
+        let shared = || buffers.iter().filter(|buffer| buffer.is_shared());
+        let unusable = shared().find(|buffer| !self.is_usable(m, op, buffer));
+        let Some(buffer) = unusable.or(shared().next()) else {
+            return error;
+        };
+        Error::Buffer {
+            op,
+            buffer: buffer.to_string(),
+            reason: cause(message),
+        }
     }
 
     /// Whether a submission that reads this buffer succeeds. It overwrites parameters, which are rewritten before each
@@ -194,10 +282,6 @@ impl Recorder {
             self.submit(m, op)?;
         }
         let group = self.bind_group(m, op, pipeline, buffers)?;
-        let writes = match &mut self.profiler {
-            Some(profiler) => Some(profiler.next((m.device, m.pool), op, &pipeline.name)?),
-            None => None,
-        };
         if self.param_data.is_empty() {
             // wgpu copies the parameters before the submission, and keeps the copy until the submission is done.
             m.pool.reserve(op, Use::Own, self.params.raw.size())?;
@@ -207,7 +291,27 @@ impl Recorder {
             .extend_from_slice(bytemuck::cast_slice(params));
         self.param_data
             .resize(offset + self.param_stride as usize, 0);
+        self.encode(m, (op, pipeline, &group), offset as u32, grid)?;
+        for (access, buffer) in pipeline.access.iter().zip(buffers) {
+            if *access == Access::Write {
+                buffer.written.store(self.number, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
 
+    /// Appends a dispatch to the open pass, with the parameter block at this offset of its bind group's buffer.
+    pub(crate) fn encode(
+        &mut self,
+        m: &Machine<'_>,
+        (op, pipeline, group): (&'static str, &Pipeline, &wgpu::BindGroup),
+        offset: u32,
+        grid: (u32, u32),
+    ) -> Result<()> {
+        let writes = match &mut self.profiler {
+            Some(profiler) => Some(profiler.next((m.device, m.pool), op, &pipeline.name)?),
+            None => None,
+        };
         if self.profiler.is_some() {
             // Uses a separate pass, because timestamps are taken at the boundaries of passes.
             self.pass = None;
@@ -228,13 +332,8 @@ impl Recorder {
         }
         if let Some(pass) = &mut self.pass {
             pass.set_pipeline(&pipeline.raw);
-            pass.set_bind_group(0, &group, &[offset as u32]);
+            pass.set_bind_group(0, group, &[offset]);
             pass.dispatch_workgroups(grid.0, grid.1, 1);
-        }
-        for (access, buffer) in pipeline.access.iter().zip(buffers) {
-            if *access == Access::Write {
-                buffer.written.store(self.number, Ordering::Relaxed);
-            }
         }
         Ok(())
     }
@@ -262,31 +361,9 @@ impl Recorder {
         if self.bind_groups.len() >= BIND_GROUPS {
             self.bind_groups.clear();
         }
-        let mut entries = vec![wgpu::BindGroupEntry {
-            binding: 0,
-            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                buffer: &self.params.raw,
-                offset: 0,
-                size: std::num::NonZero::new(PARAM_BYTES),
-            }),
-        }];
-        let counts = m.watch.map(|watch| watch.buffer.as_ref());
-        for (i, buffer) in buffers.iter().copied().chain(counts).enumerate() {
-            entries.push(wgpu::BindGroupEntry {
-                binding: i as u32 + 1,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer: &buffer.raw,
-                    offset: 0,
-                    size: std::num::NonZero::new(buffer.bound),
-                }),
-            });
-        }
         let group = caught(m.device, op, || {
-            m.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout: &pipeline.layout,
-                entries: &entries,
-            })
+            let whole = buffers.iter().map(|buffer| Bind::whole(buffer));
+            m.bind_group(pipeline, &self.params.raw, whole)
         })
         .map_err(|e| m.health.note(e))?;
         self.bind_groups.insert(key, group.clone());
@@ -364,6 +441,22 @@ impl Recorder {
             copy(self).and_then(|()| self.submit(m, op))
         };
         submitted?.ok_or_else(|| Error::gpu(op, "a read was not recorded"))
+    }
+
+    /// Records a copy to a mappable buffer, at a byte offset of it.
+    pub(crate) fn copy(
+        &mut self,
+        m: &Machine<'_>,
+        op: &'static str,
+        from: &GpuBuffer,
+        offset: u64,
+        (to, at): (&wgpu::Buffer, u64),
+        bytes: u64,
+    ) -> Result<()> {
+        check_computed(m, op, &[from])?;
+        self.encoder(m)
+            .copy_buffer_to_buffer(&from.raw, offset, to, at, bytes);
+        Ok(())
     }
 
     /// Runs `record` on the open encoder, outside any pass.

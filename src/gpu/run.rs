@@ -33,7 +33,7 @@ const DISPATCH_COST_SHARED: u64 = 20_000_000_000;
 const DISPATCH_COST_SOFTWARE: u64 = 1_000_000_000;
 
 /// The number of workgroups per dispatch that keeps its cost within the budget; at least 1.
-fn share(groups: u32, cost: u64, budget: u64) -> u32 {
+pub(super) fn share(groups: u32, cost: u64, budget: u64) -> u32 {
     if cost <= budget {
         return groups;
     }
@@ -75,13 +75,7 @@ impl Gpu {
     ) -> Result<Vec<(Arc<GpuBuffer>, Layout)>> {
         let op = launch.op;
         self.health.check(op)?;
-        for output in &launch.outputs {
-            let (layout, _) = output.sized(|i| inputs[i].layout);
-            self.check_size(op, layout, output.dtype)?;
-        }
-        for words in &launch.scratch {
-            self.check_words(op, None, "workspace", *words)?;
-        }
+        launch.check_sizes(|i| inputs[i].layout, Some(self.limits.binding_bytes))?;
         let ready = self.ready(launch, prepared, inputs)?;
         let mut layouts = Vec::with_capacity(launch.outputs.len());
         let mut outputs = Vec::with_capacity(launch.outputs.len());
@@ -185,12 +179,7 @@ impl Gpu {
         params.extend(dispatch.params.iter().map(|word| value(*word)));
         let buffers: Vec<&GpuBuffer> = buffers.iter().map(Arc::as_ref).collect();
 
-        let budget = match self.info.device_type {
-            wgpu::DeviceType::Cpu => DISPATCH_COST_SOFTWARE,
-            wgpu::DeviceType::DiscreteGpu => DISPATCH_COST,
-            _ => DISPATCH_COST_SHARED,
-        };
-        let share = share(dispatch.groups, dispatch.cost, budget);
+        let share = share(dispatch.groups, dispatch.cost, self.budget());
         let long = share < dispatch.groups;
         let machine = self.machine();
         let mut first = 0;
@@ -210,7 +199,16 @@ impl Gpu {
         Ok(())
     }
 
-    fn pipeline(&self, op: &'static str, dispatch: &Dispatch) -> Result<Arc<Pipeline>> {
+    /// The most multiply-adds of one dispatch.
+    pub(super) fn budget(&self) -> u64 {
+        match self.info.device_type {
+            wgpu::DeviceType::Cpu => DISPATCH_COST_SOFTWARE,
+            wgpu::DeviceType::DiscreteGpu => DISPATCH_COST,
+            _ => DISPATCH_COST_SHARED,
+        }
+    }
+
+    pub(super) fn pipeline(&self, op: &'static str, dispatch: &Dispatch) -> Result<Arc<Pipeline>> {
         let (device, limits, kernel) = (&self.device, &self.limits, dispatch.kernel);
         if let Some(variant) = &dispatch.written {
             return self.written(op, kernel, variant.as_ref());
@@ -264,7 +262,12 @@ impl Gpu {
     }
 
     /// The layout's offsets and extents on this device.
-    fn meta(&self, op: &'static str, place: &Copied, layout: &Layout) -> Result<Arc<GpuBuffer>> {
+    pub(super) fn meta(
+        &self,
+        op: &'static str,
+        place: &Copied,
+        layout: &Layout,
+    ) -> Result<Arc<GpuBuffer>> {
         self.copy(place, || {
             let parts = [layout.offsets().as_slice(), layout.extents()];
             self.check_words(op, None, "layout", layout.bytes() as u64 / 4)?;
@@ -272,7 +275,7 @@ impl Gpu {
         })
     }
 
-    fn words(
+    pub(super) fn words(
         &self,
         op: &'static str,
         place: &Copied,
@@ -288,13 +291,18 @@ impl Gpu {
     /// The device's copy of a table. Never inlined: tests of failing allocations know by this frame that the size of
     /// what is allocated is constant.
     #[inline(never)]
-    fn table(&self, op: &'static str, place: &Copied, table: &Table) -> Result<Arc<GpuBuffer>> {
+    pub(super) fn table(
+        &self,
+        op: &'static str,
+        place: &Copied,
+        table: &Table,
+    ) -> Result<Arc<GpuBuffer>> {
         self.copy(place, || {
             self.upload_parts(op, &[cast_slice(&(table.make)())])
         })
     }
 
-    fn place_of(&self, table: &Table) -> Arc<Copied> {
+    pub(super) fn place_of(&self, table: &Table) -> Arc<Copied> {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let place = || self.copies.place();
         tables.entry(table.name).or_insert_with(place).clone()
@@ -314,7 +322,7 @@ impl Gpu {
     }
 
     /// A buffer with these parts, each of whole words, one after the other.
-    fn upload_parts(&self, op: &'static str, parts: &[&[u8]]) -> Result<Arc<GpuBuffer>> {
+    pub(super) fn upload_parts(&self, op: &'static str, parts: &[&[u8]]) -> Result<Arc<GpuBuffer>> {
         let bytes: usize = parts.iter().map(|p| p.len()).sum();
         let buffer = self.allocate(op, bytes as u64 / 4)?;
         if self.poison {
@@ -378,7 +386,7 @@ impl Gpu {
     }
 
     /// Allocates a buffer from the pool.
-    fn allocate(&self, op: &'static str, words: u64) -> Result<Arc<GpuBuffer>> {
+    pub(super) fn allocate(&self, op: &'static str, words: u64) -> Result<Arc<GpuBuffer>> {
         self.with_room(op, || self.pool.allocate(op, words))
     }
 
@@ -459,13 +467,23 @@ impl Gpu {
     }
 
     /// Fills a buffer with NaN, including the slack that is not bound to kernels.
-    fn poison_buffer(&self, op: &'static str, buffer: &GpuBuffer) -> Result<()> {
+    pub(super) fn poison_buffer(&self, op: &'static str, buffer: &GpuBuffer) -> Result<()> {
+        self.poison_range(op, buffer, 0, buffer.raw.size())
+    }
+
+    /// Fills a range of bytes with NaN.
+    pub(super) fn poison_range(
+        &self,
+        op: &'static str,
+        buffer: &GpuBuffer,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<()> {
         static PIECE: [f32; 1 << 14] = [f32::NAN; 1 << 14];
         let piece: &[u8] = cast_slice(&PIECE);
-        let size = buffer.raw.size();
-        for from in (0..size).step_by(piece.len()) {
-            let count = (size - from).min(piece.len() as u64);
-            self.write(op, buffer, from, &piece[..count as usize])?;
+        for from in (0..bytes).step_by(piece.len()) {
+            let count = (bytes - from).min(piece.len() as u64);
+            self.write(op, buffer, offset + from, &piece[..count as usize])?;
         }
         Ok(())
     }

@@ -9,8 +9,9 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use super::dispatch::{Dispatch, PlanBuffer, Slot};
-use crate::Result;
+use super::work::check_size;
 use crate::ragged::{DType, Layout, Pairs, Permutation};
+use crate::{Error, Result};
 
 /// How to run an operation on one device, for operands with certain layouts.
 #[derive(Debug)]
@@ -66,6 +67,14 @@ impl Plan {
             what: What::View { layout, skipped },
             attached: Attachment::Nothing,
             prepared: Prepared::default(),
+        }
+    }
+
+    /// The operation's name in errors and reports.
+    pub(crate) fn name(&self) -> &'static str {
+        match &self.what {
+            What::Launch(launch) => launch.op,
+            What::View { .. } => "view",
         }
     }
 
@@ -225,6 +234,23 @@ impl Launch {
         Launch {
             pairs: Some(pairs.clone()),
             ..self
+        }
+    }
+
+    /// Checks that results and scratch buffers fit in bindings of `binding` bytes (`None`: no limit).
+    pub(crate) fn check_sizes<'a>(
+        &'a self,
+        input: impl Fn(usize) -> &'a Layout + Copy,
+        binding: Option<u64>,
+    ) -> Result<()> {
+        for output in &self.outputs {
+            let (layout, _) = output.sized(input);
+            check_size(self.op, layout, output.dtype, binding)?;
+        }
+        let mut scratch = self.scratch.iter().map(|words| words * 4);
+        match binding.and_then(|limit| Some((scratch.find(|bytes| *bytes > limit)?, limit))) {
+            None => Ok(()),
+            Some((bytes, limit)) => Err(Error::too_large(self.op, "workspace", bytes, limit)),
         }
     }
 

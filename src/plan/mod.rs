@@ -1,13 +1,16 @@
 //! The intermediate form: what an operation runs, as plain data that can be inspected without a GPU.
 
+mod arena;
 mod boxes;
 mod cache;
 mod dispatch;
 mod kernel;
 mod launch;
+mod schedule;
 mod tiles;
 mod work;
 
+pub(crate) use arena::{Arena, Item, largest_live};
 pub(crate) use boxes::{Boxes, MergedPair, Nested, Offset, merge, overlap};
 pub(crate) use cache::{Ask, PlanCache};
 pub(crate) use dispatch::{
@@ -21,5 +24,6 @@ pub(crate) use launch::{
     Attachment, CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Outcome, Output, OutputLayout,
     Plan, Prepared, What,
 };
+pub(crate) use schedule::{Memory, Schedule, Step, StepOperand};
 pub(crate) use tiles::{TileList, stream_tile};
 pub(crate) use work::{WorkSum, check_size, check_work};

@@ -17,7 +17,7 @@ const OP: &str = "order";
 /// The constructor checks once that every element occurs exactly once. Cloning shares.
 ///
 /// ```
-/// use vsla::Permutation;
+/// use vsla::batch::Permutation;
 ///
 /// let order = Permutation::new([2, 0, 1])?;
 /// assert_eq!(order.as_slice(), [2, 0, 1]);
@@ -43,7 +43,7 @@ impl Permutation {
     /// both with the position; [`Error::SizeOverflow`] for more than 2³² − 1 elements.
     ///
     /// ```
-    /// # use vsla::Permutation;
+    /// # use vsla::batch::Permutation;
     /// assert_eq!(
     ///     Permutation::new([1, 0, 1]).unwrap_err().to_string(),
     ///     "order: positions 0 and 2 both have the index 1",
@@ -85,7 +85,7 @@ impl Permutation {
     /// The sort is stable and takes a few passes over the offsets.
     ///
     /// ```
-    /// # use vsla::{Layout, Permutation};
+    /// # use vsla::{Layout, batch::Permutation};
     /// let layout = Layout::from_lengths([5, 0, 7, 0])?;
     /// assert_eq!(Permutation::by_length(&layout)?.as_slice(), [1, 3, 0, 2]);
     /// # Ok::<(), vsla::Error>(())

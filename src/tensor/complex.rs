@@ -251,10 +251,10 @@ impl Tensor<f32> {
     /// is not 2; [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn view_as_complex(&self) -> Result<Tensor<Complex32>> {
         let view = Op::View(View::AsComplex);
-        match self.base % 2 {
-            0 => self.unary(view, &[]),
-            // Complex values begin at even words. The shapes are checked before the copy.
-            _ => {
+        // Complex values begin at even words. The shapes are checked before the copy.
+        match self.begins_at(2) {
+            true => self.unary(view, &[]),
+            false => {
                 self.unary::<Complex32>(view.clone(), &[])?;
                 let copied = self
                     .copy()

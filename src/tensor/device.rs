@@ -41,7 +41,7 @@ pub struct Device {
 }
 
 #[derive(Clone)]
-pub(super) enum Backend {
+pub(crate) enum Backend {
     Cpu(Arc<Cpu>),
     #[cfg(feature = "gpu")]
     Gpu(Arc<Gpu>),
@@ -229,6 +229,15 @@ impl Device {
         }
     }
 
+    /// Whether this is a GPU in software.
+    pub(crate) fn is_software(&self) -> bool {
+        match &self.backend {
+            Backend::Cpu(_) => false,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => gpu.info.device_type == wgpu::DeviceType::Cpu,
+        }
+    }
+
     /// The cooperative matrices that the device multiplies f16 with.
     pub(super) fn matrices(&self) -> Option<Matrices> {
         match &self.backend {
@@ -263,7 +272,7 @@ impl Device {
     }
 
     /// The largest size of a tensor in bytes; `None` where only memory limits it.
-    fn binding(&self) -> Option<u64> {
+    pub(super) fn binding(&self) -> Option<u64> {
         match &self.backend {
             Backend::Cpu(_) => None,
             #[cfg(feature = "gpu")]
@@ -464,7 +473,7 @@ impl Device {
         }
     }
 
-    pub(super) fn backend(&self) -> &Backend {
+    pub(crate) fn backend(&self) -> &Backend {
         &self.backend
     }
 
@@ -482,13 +491,13 @@ impl Device {
     }
 
     /// Whether tensors of both handles can be used together: both handles are of one opened GPU, or of the CPU.
-    pub(super) fn is_same(&self, other: &Device) -> bool {
+    pub(crate) fn is_same(&self, other: &Device) -> bool {
         let on_cpu = !self.is_gpu() && !other.is_gpu();
         on_cpu || self.id() == other.id()
     }
 
     /// Checks that the operands of an operation, on these devices, can be used together.
-    pub(super) fn check_same(&self, op: &'static str, other: &Device) -> Result<()> {
+    pub(crate) fn check_same(&self, op: &'static str, other: &Device) -> Result<()> {
         if self.is_same(other) {
             return Ok(());
         }

@@ -41,7 +41,7 @@ impl<T: Scalar> Tensor<T> {
     /// The same as [`select`](Self::select), but planned once for each layout.
     ///
     /// ```
-    /// # use vsla::{Device, Permutation, Ragged};
+    /// # use vsla::{Device, Ragged, batch::Permutation};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![], vec![3]])?)?;
     /// let order = Permutation::new([2, 0, 1])?;
     /// let y = x.reorder(&order)?;

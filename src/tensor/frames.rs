@@ -58,6 +58,17 @@ fn check(op: &'static str, window: &Tensor<f32>, hop: usize) -> Result<(u32, u32
     Ok((window.layout.total() as u32, hop))
 }
 
+/// A step of a transform by frames; `layout` is that of the result if it is not frames.
+pub(crate) fn frames_of(
+    x: &Tensor<f32>,
+    window: &Tensor<f32>,
+    frames: Frames,
+    layout: &Layout,
+) -> Result<Tensor<f32>> {
+    let operands = [x.operand(), window.operand(), x.shapes(layout)];
+    Call::new(&x.device, Op::Frames(frames), &operands).one()
+}
+
 impl Tensor<f32> {
     /// The short-time Fourier transform of each vector: the spectra of its frames, times a window.
     ///
@@ -97,9 +108,7 @@ impl Tensor<f32> {
         let op = "stft";
         self.check_device(op, window)?;
         let (_, hop) = check(op, window, hop)?;
-        let operands = [self.operand(), window.operand()];
-        let cut = Op::Frames(Frames::Cut { hop });
-        let frames: Tensor<f32> = Call::new(&self.device, cut, &operands).one()?;
+        let frames = frames_of(self, window, Frames::Cut { hop }, self.layout())?;
         let shapes = frames.layout.clone();
         let rows = frames.rows(op)?;
         drop(frames);
@@ -152,8 +161,6 @@ impl Tensor<Complex32> {
         let values = self.rows(op)?.irfft(&rows.layout);
         let values = values.map_err(|error| error.named(op))?;
         let values = values.view_as(&frames.layout)?;
-        let operands = [values.operand(), window.operand(), values.shapes(layout)];
-        let add = Op::Frames(Frames::Add { hop });
-        Call::new(&self.device, add, &operands).one()
+        frames_of(&values, window, Frames::Add { hop }, layout)
     }
 }

@@ -9,7 +9,7 @@ use crate::ragged::{Factor, Float, Number, Pairs, Scalar};
 use crate::{Error, Result};
 
 /// Applies the function with this name to two operands, at least one of which is whole.
-pub(super) fn of_two<T: Scalar, R: Scalar>(
+pub(crate) fn of_two<T: Scalar, R: Scalar>(
     name: &'static str,
     left: Spread<'_, T>,
     right: Spread<'_, T>,

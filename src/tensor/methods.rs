@@ -24,7 +24,7 @@ impl<T: Scalar> Tensor<T> {
         })
     }
 
-    pub(super) fn map_by(&self, kind: Kind, scalars: &[u32]) -> Result<Tensor<T>> {
+    pub(crate) fn map_by(&self, kind: Kind, scalars: &[u32]) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
         self.unary(Op::Map(Map { kind, dtype }), scalars)
     }

@@ -23,8 +23,10 @@ mod lines;
 mod maps;
 mod methods;
 mod minimal;
+mod operand;
 mod operators;
 mod paired;
+mod places;
 mod polynomials;
 mod pooling;
 mod product;
@@ -40,6 +42,7 @@ mod sparse;
 mod spread;
 mod stacking;
 mod sums;
+mod trace;
 mod transfer;
 mod transforms;
 mod written;
@@ -49,18 +52,24 @@ use std::sync::Arc;
 
 pub use conv_plan::ConvPlan;
 pub use convolution::Convolution;
+pub(crate) use device::Backend;
 pub use device::{Counters, Device, DeviceInfo, DeviceKind, DeviceLimits};
+pub(crate) use frames::frames_of;
+pub(crate) use functions::of_two;
 pub use lags::{CorrelateMax, Sbd};
+pub(crate) use operand::Operand;
 pub use paired::Paired;
 pub use pooling::Pooling;
 pub use product::Product;
 pub use products::RightFactor;
 pub use profile::{KernelTime, Profile};
 pub use random::Seed;
+pub(crate) use run::planned;
 pub use shape_matrix::ShapeMatrix;
 pub use sparse::BsrTensor;
 pub use spread::Spread;
 pub use stacking::Remainder;
+pub(crate) use trace::{Graph, Node, Origin, Source, Trace, ValueId};
 pub use written::{Map1, Map2};
 
 use crate::Result;
@@ -130,14 +139,16 @@ pub struct Tensor<T: Scalar> {
 }
 
 #[derive(Clone)]
-enum Storage {
+pub(crate) enum Storage {
     Cpu(Arc<CpuBuffer>),
     #[cfg(feature = "gpu")]
     Gpu(Arc<GpuBuffer>),
+    /// A value of a recording, which has no memory yet.
+    Traced(trace::Traced),
 }
 
 impl<T: Scalar> Tensor<T> {
-    fn new(device: &Device, storage: Storage, base: usize, layout: Layout) -> Tensor<T> {
+    pub(crate) fn new(device: &Device, storage: Storage, base: usize, layout: Layout) -> Tensor<T> {
         Tensor {
             device: device.clone(),
             storage,

@@ -3,7 +3,8 @@
 use super::Tensor;
 #[cfg(feature = "gpu")]
 use super::device::Backend;
-use super::run::{Call, Operand};
+use super::operand::Operand;
+use super::run::Call;
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::ambient::{Along, Combine, Concat};

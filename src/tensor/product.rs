@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::run::{Call, Operand};
+use super::operand::Operand;
+use super::run::Call;
 use super::{BsrTensor, Tensor};
 use crate::ops::Op;
 use crate::ops::bsr::{self, BsrMatmul, Sampled};
@@ -460,7 +461,7 @@ fn target<T: Scalar>(op: &'static str, tier: Tier, operands: [&Tensor<T>; 2]) ->
     match (tier, matrices) {
         (Tier::Auto | Tier::Matrix, Some(matrices)) => Ok(Target::Matrix {
             matrices,
-            quads: operands.iter().all(|operand| operand.base % 8 == 0),
+            quads: operands.iter().all(|operand| operand.begins_at(8)),
         }),
         (Tier::Matrix, None) if T::DTYPE != DType::F16 => {
             lacks(format!("the matrix tier multiplies f16, not {}", T::DTYPE))

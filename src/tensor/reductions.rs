@@ -544,7 +544,7 @@ impl<T: Real> Paired<'_, T> {
     /// # Errors
     /// Those of [`Tensor::dot`].
     pub async fn equivalent(&self) -> Result<Vec<bool>> {
-        let words: Tensor<u32> = self.reduce(PairReduction::Equivalent)?;
+        let words = self.equal_or_not()?;
         truths(words.download().await?.values())
     }
 
@@ -553,8 +553,14 @@ impl<T: Real> Paired<'_, T> {
     /// # Errors
     /// Those of [`Tensor::dot`].
     pub fn equivalent_blocking(&self) -> Result<Vec<bool>> {
-        let words: Tensor<u32> = self.reduce(PairReduction::Equivalent)?;
+        let words = self.equal_or_not()?;
         truths(words.download_blocking()?.values())
+    }
+
+    fn equal_or_not(&self) -> Result<Tensor<u32>> {
+        self.left.check_readable("equivalent")?;
+        self.right.check_readable("equivalent")?;
+        self.reduce(PairReduction::Equivalent)
     }
 
     fn reduce<U: Scalar>(&self, reduction: PairReduction) -> Result<Tensor<U>> {

@@ -3,29 +3,19 @@
 use std::sync::Arc;
 
 use super::device::Backend;
+use super::operand::Operand;
+use super::trace::Trace;
 use super::{Device, Storage, Tensor};
 use crate::cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuInput;
 use crate::ops::{Op, PlanRequest};
 use crate::plan::{Ask, Attachment, Launch, OutputLayout, Plan, Prepared, What, check_work};
-use crate::ragged::{Layout, Pairs, Scalar};
+use crate::ragged::{DType, Layout, Pairs, Scalar};
 use crate::{Error, Result, host};
 
 /// The name in errors that concern the operands of any operation.
 const OP: &str = "operands";
-
-/// An operand without its element type.
-#[derive(Clone)]
-pub(super) struct Operand<'a> {
-    pub device: &'a Device,
-    pub storage: &'a Storage,
-    pub base: usize,
-    /// The size of a value in units of the base.
-    pub unit: usize,
-    pub bytes: std::ops::Range<usize>,
-    pub layout: &'a Layout,
-}
 
 /// A result without its element type.
 pub(super) struct Value {
@@ -81,7 +71,7 @@ impl<'a> Call<'a> {
     /// Runs the call and returns its only result, with the plan that produced it.
     pub(super) fn run<T: Scalar>(self) -> Result<(Tensor<T>, Arc<Plan>)> {
         let device = self.device;
-        let (values, plan) = self.values()?;
+        let (values, plan) = self.values(&[T::DTYPE])?;
         match <[_; 1]>::try_from(values) {
             Ok([value]) => Ok((value.typed(device), plan)),
             Err(other) => Err(wrong(&plan, "one", other.len())),
@@ -91,27 +81,50 @@ impl<'a> Call<'a> {
     /// Runs the call and returns both results.
     pub(super) fn two<T: Scalar, U: Scalar>(self) -> Result<(Tensor<T>, Tensor<U>)> {
         let device = self.device;
-        let (values, plan) = self.values()?;
+        let (values, plan) = self.values(&[T::DTYPE, U::DTYPE])?;
         match <[_; 2]>::try_from(values) {
             Ok([first, second]) => Ok((first.typed(device), second.typed(device))),
             Err(other) => Err(wrong(&plan, "two", other.len())),
         }
     }
 
-    fn values(self) -> Result<(Vec<Value>, Arc<Plan>)> {
+    fn values(self, dtypes: &[DType]) -> Result<(Vec<Value>, Arc<Plan>)> {
         let Call {
             device,
             operands,
             scalars,
+            pairs,
             ..
         } = self;
-        let plan = self.plan()?;
+        let recorded = Trace::concerns(device, operands).then(|| self.op.clone());
+        let plan = {
+            let _paused = Trace::pause();
+            self.plan()?
+        };
+        if let Some(op) = recorded {
+            let trace = Trace::of(plan.name(), operands)?;
+            if let What::Launch(launch) = &plan.what {
+                for operand in operands {
+                    device.check_same(launch.op, operand.device)?;
+                }
+                check_work(launch.op, None, launch.work, device.allowed())?;
+                launch.check_sizes(|i| operands[i].layout, device.binding())?;
+            }
+            let results = trace.record(op, &plan, operands, pairs, scalars, dtypes)?;
+            let value = |(storage, base, layout)| Value {
+                storage,
+                base,
+                layout,
+            };
+            return Ok((results.into_iter().map(value).collect(), plan));
+        }
         let values = match &plan.what {
             What::View { layout, skipped } => view(operands, layout, *skipped),
             What::Launch(launch) => {
                 for operand in operands {
                     device.check_same(launch.op, operand.device)?;
                 }
+                let _paused = Trace::pause();
                 launched(device, launch, &plan.prepared, operands, scalars)?
             }
         };
@@ -133,32 +146,41 @@ impl<'a> Call<'a> {
     }
 
     fn plan_for(self, inputs: &[&Layout]) -> Result<Arc<Plan>> {
-        let request = PlanRequest {
-            inputs,
-            pairs: self.pairs,
-            device: self.device.traits(),
-        };
-        if !self.op.is_cached() {
-            let mut plan = self.op.plan(&request)?;
-            plan.settle(inputs);
-            return Ok(Arc::new(plan));
-        }
-        let ask = Ask {
-            op: self.op,
-            inputs,
-            pairs: self.pairs,
-            costs: request.device.costs.key(),
-        };
-        self.device.plans().get_or_make(ask, |op| op.plan(&request))
+        planned(self.device, self.op, inputs, self.pairs)
     }
 }
 
-fn wrong(plan: &Plan, expected: &str, got: usize) -> Error {
-    let op = match &plan.what {
-        What::Launch(launch) => launch.op,
-        What::View { .. } => "view",
+/// The device's cached plan of an operation, or a new one.
+pub(crate) fn planned(
+    device: &Device,
+    op: Op,
+    inputs: &[&Layout],
+    pairs: Option<&Pairs>,
+) -> Result<Arc<Plan>> {
+    let request = PlanRequest {
+        inputs,
+        pairs,
+        device: device.traits(),
     };
-    Error::gpu(op, format!("{got} results, but expected {expected}"))
+    if !op.is_cached() {
+        let mut plan = op.plan(&request)?;
+        plan.settle(inputs);
+        return Ok(Arc::new(plan));
+    }
+    let ask = Ask {
+        op,
+        inputs,
+        pairs,
+        costs: request.device.costs.key(),
+    };
+    device.plans().get_or_make(ask, |op| op.plan(&request))
+}
+
+fn wrong(plan: &Plan, expected: &str, got: usize) -> Error {
+    Error::gpu(
+        plan.name(),
+        format!("{got} results, but expected {expected}"),
+    )
 }
 
 fn view(operands: &[Operand<'_>], layout: &OutputLayout, skipped: usize) -> Vec<Value> {
@@ -232,29 +254,8 @@ fn launched(
 }
 
 impl<T: Scalar> Tensor<T> {
-    /// The tensor as an operand without its element type.
-    pub(super) fn operand(&self) -> Operand<'_> {
-        Operand {
-            device: &self.device,
-            storage: &self.storage,
-            base: self.base,
-            unit: T::DTYPE.size() / T::DTYPE.unit(),
-            bytes: self.begin()..self.begin() + self.layout.total() * T::DTYPE.size(),
-            layout: &self.layout,
-        }
-    }
-
-    /// An operand that has this layout and no values, on this tensor's device.
-    pub(super) fn shapes<'a>(&'a self, layout: &'a Layout) -> Operand<'a> {
-        Operand {
-            bytes: 0..0,
-            layout,
-            ..self.operand()
-        }
-    }
-
     /// Runs an operation on this tensor alone.
-    pub(super) fn unary<U: Scalar>(&self, op: Op, scalars: &[u32]) -> Result<Tensor<U>> {
+    pub(crate) fn unary<U: Scalar>(&self, op: Op, scalars: &[u32]) -> Result<Tensor<U>> {
         Call {
             scalars,
             ..Call::new(&self.device, op, &[self.operand()])
@@ -263,7 +264,10 @@ impl<T: Scalar> Tensor<T> {
     }
 
     /// Runs an operation on this tensor and a layout.
-    pub(super) fn run_with_layout<U: Scalar>(&self, op: Op, layout: &Layout) -> Result<Tensor<U>> {
+    pub(crate) fn run_with_layout<U: Scalar>(&self, op: Op, layout: &Layout) -> Result<Tensor<U>> {
         Call::new(&self.device, op, &[self.operand(), self.shapes(layout)]).one()
     }
 }
+
+#[cfg(test)]
+mod tests;

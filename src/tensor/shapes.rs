@@ -8,19 +8,19 @@ use crate::ragged::{Layout, Scalar};
 
 impl<T: Scalar> Tensor<T> {
     /// A copy in which each result value comes from at most one source position.
-    pub(super) fn strided(&self, how: How) -> Result<Tensor<T>> {
+    pub(crate) fn strided(&self, how: How) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
         self.unary(Op::Strided(Strided { how, dtype }), &[])
     }
 
     /// The same copy, into this layout.
-    pub(super) fn strided_with_layout(&self, how: How, layout: &Layout) -> Result<Tensor<T>> {
+    pub(crate) fn strided_with_layout(&self, how: How, layout: &Layout) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
         self.run_with_layout(Op::Strided(Strided { how, dtype }), layout)
     }
 
     /// Views the values through a layout with the same number of values.
-    pub(super) fn view_as(&self, layout: &Layout) -> Result<Tensor<T>> {
+    pub(crate) fn view_as(&self, layout: &Layout) -> Result<Tensor<T>> {
         self.run_with_layout(Op::View(View::Divided), layout)
     }
 

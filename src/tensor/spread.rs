@@ -1,8 +1,9 @@
 //! Explicit broadcasting: operands that are spread over the elements of another batch.
 
 use super::Tensor;
+use crate::Result;
 use crate::ops::ambient::Mode;
-use crate::ragged::Scalar;
+use crate::ragged::{Number, Scalar};
 
 /// An operand of a value-by-value function: a whole tensor, or one spread over the elements of the other operand.
 ///
@@ -24,8 +25,8 @@ use crate::ragged::Scalar;
 /// ```
 #[derive(Debug)]
 pub struct Spread<'a, T: Scalar> {
-    pub(super) tensor: &'a Tensor<T>,
-    pub(super) mode: Mode,
+    pub(crate) tensor: &'a Tensor<T>,
+    pub(crate) mode: Mode,
 }
 
 impl<T: Scalar> Clone for Spread<'_, T> {
@@ -44,7 +45,8 @@ impl<'a, T: Scalar> From<&'a Tensor<T>> for Spread<'a, T> {
 }
 
 impl<T: Scalar> Tensor<T> {
-    /// Spreads the only value of each element over all values of the other operand's element.
+    /// Spreads the only value of each element over all values of the other operand's element. A batch of one value is
+    /// used for all elements.
     ///
     /// The results of [`mean`](Tensor::mean), [`sum`](Tensor::sum) and [`max`](Tensor::max) have one value per element.
     /// A NaN stays within its element. Nothing is computed until an operation uses this operand. The operation fails if
@@ -87,5 +89,30 @@ impl<T: Scalar> Tensor<T> {
     pub fn along(&self, axis: usize) -> Spread<'_, T> {
         let mode = Mode::Along(axis);
         Spread { tensor: self, mode }
+    }
+}
+
+impl<T: Number> Tensor<T> {
+    /// Multiplies every value of an element by the element's own factor: yᵢ = fᵢ · xᵢ. `factors` has one value for each
+    /// element, or one for all.
+    ///
+    /// The same as a [`hadamard`](Self::hadamard) product with [`factors.each()`](Self::each). In a
+    /// [program](crate::program), it scales by numbers that change from run to run. Respects equivalence. Cost: values
+    /// read once, written once.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0], vec![3.0]])?)?;
+    /// let factors = device.upload(&Ragged::from_rows([[10.0f32], [0.5]])?)?;
+    /// assert_eq!(x.scale_by(&factors)?.download_blocking()?.to_vecs()?, [vec![10.0, 20.0], vec![1.5]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`each`](Self::each) and [`hadamard`](Self::hadamard).
+    pub fn scale_by(&self, factors: &Tensor<T>) -> Result<Tensor<T>> {
+        let product = self.hadamard(factors.each());
+        product.map_err(|error| error.named("scale_by"))
     }
 }

@@ -333,6 +333,7 @@ impl<T: Scalar> Tensor<T> {
     }
 
     fn copy_from_cpu(&self, values: &mut [T]) -> Result<()> {
+        self.check_readable("download")?;
         if let Storage::Cpu(buffer) = &self.storage {
             let to: &mut [u8] = bytemuck::cast_slice_mut(values);
             to.copy_from_slice(&buffer.bytes()[self.begin()..][..to.len()]);

@@ -26,19 +26,6 @@ fn gpu() -> Option<Gpu> {
     }
 }
 
-/// Records a command that makes the submission fail.
-fn spoil(gpu: &Gpu) {
-    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("spoilt"),
-        size: 16,
-        usage: wgpu::BufferUsages::MAP_READ,
-        mapped_at_creation: false,
-    });
-    gpu.recorder().with_encoder(&gpu.machine(), |encoder| {
-        encoder.clear_buffer(&buffer, 0, None);
-    });
-}
-
 fn filled(gpu: &Gpu, layout: &Layout, value: f32) -> Arc<GpuBuffer> {
     let full = map::Full {
         dtype: DType::F32,
@@ -107,7 +94,7 @@ fn a_submission_takes_nothing_else_with_it() {
         if round == 0 {
             lost.push(first);
         }
-        spoil(&gpu);
+        gpu.spoil();
         let error = match round {
             0 => gpu.flush().unwrap_err(),
             // A read of another buffer triggers the failing submission.
@@ -145,7 +132,7 @@ fn its_upload_buffers_come_back() {
     let values = vec![1u8; 4 << 20];
     for _ in 0..12 {
         gpu.upload("upload", &layout, DType::F32, &values).unwrap();
-        spoil(&gpu);
+        gpu.spoil();
         assert!(gpu.flush().is_err());
     }
     let whole = vec![2u8; 4 << 20];

@@ -1,0 +1,254 @@
+//! Rules of operations that move values: the adjoint moves each value back, and adds those that were copied.
+
+use std::ops::Range;
+
+use num_complex::Complex32;
+
+use super::parts::{extent, layout, layout_at_pairs, one, over_pairs, product, sums};
+use super::{Applied, Cotangent, Cotangents, GRADIENTS, each};
+use crate::ops::Op;
+use crate::ops::ambient::Along;
+use crate::ops::fft::planes::PlaneView;
+use crate::ops::strided::{Begin, Groups, How, View};
+use crate::plan::Attachment;
+use crate::ragged::{DType, Indices, Layout, Number, Pairs, Permutation, Scalar};
+use crate::tensor::{Device, Tensor};
+use crate::{Result, host};
+
+pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+    let x = applied.layout(0);
+    match applied.op() {
+        Op::Strided(strided) => copied(applied, &strided.how, g),
+        Op::View(view) => viewed(applied, view, g),
+        Op::Planes(planes) => match planes.view {
+            // Only their layouts are used.
+            PlaneView::RowsOf | PlaneView::Frames { .. } => Err(applied.refused()),
+            _ => seen_back(applied, g),
+        },
+        Op::Concat(concat) => concatenated(applied, concat.along, g),
+        Op::Select(select) => {
+            let member = |i: usize| select.elements[i] as usize;
+            one(each!(g, g => sums(g, member, x)?))
+        }
+        Op::Reorder(reorder) => one(each!(g, g => g.reorder(&reorder.order.inverse())?)),
+        Op::SortByLength(_) => {
+            let order = match applied.attached() {
+                Attachment::Permutation(order) => order.inverse(),
+                _ => Permutation::by_length(x)?.inverse(),
+            };
+            one(each!(g, g => g.reorder(&order)?))
+        }
+        Op::Join(_) => {
+            let mut start = 0;
+            let mut part = |i: usize| {
+                let elements = start..start + applied.layout(i).len();
+                start = elements.end;
+                Ok(Some(each!(g, g => g.elements(elements)?)))
+            };
+            (0..applied.operands()).map(&mut part).collect()
+        }
+        Op::Gather(gather) => gathered(applied, &gather.indices, g),
+        Op::ScatterAdd(add) => {
+            let pairing = pairs(applied)?.pairing();
+            one(each!(g, g => g.gather_paired(&add.indices, pairing)?))
+        }
+        Op::ScatterSet(set) => one(each!(g, g => g.gather(&set.indices)?)),
+        Op::Take(take) => {
+            let (g, indices) = (applied.floats(g)?, applied.operand::<u32>(1)?);
+            one(match take.put {
+                true => g.take(&indices, take.axis)?,
+                false => g.put(&indices, take.axis, x)?,
+            })
+        }
+        Op::ShapeTranspose(_) => {
+            // The entry at (i, k) is that at (k, i) of the result, row by row.
+            let grid = applied.layout(1);
+            let mut from = host::room(GRADIENTS, grid.total())?;
+            for (shape, begin) in grid.shapes().zip(grid.offsets().as_slice()) {
+                let (rows, columns) = (shape.extents()[0], shape.extents()[1]);
+                let row = |i: u32| (0..columns).map(move |k| begin + k * rows + i);
+                from.extend((0..rows).flat_map(row));
+            }
+            let order = Permutation::new(from)?;
+            one(each!(g, g => g.reorder(&order)?))
+        }
+        _ => Err(applied.refused()),
+    }
+}
+
+fn pairs<'a>(applied: &'a Applied<'_>) -> Result<&'a Pairs> {
+    applied.pairs().ok_or_else(|| applied.refused())
+}
+
+/// Copies in which each value of the result is at most one value of the source.
+fn copied(applied: &Applied<'_>, how: &How, g: &Cotangent) -> Result<Cotangents> {
+    let x = applied.layout(0);
+    let boxes = |begin: Vec<Begin>| one(each!(g, g => g.boxes(&begin, x)?));
+    match how {
+        How::Slice { start, .. } => boxes(
+            start
+                .iter()
+                .map(|at| Begin::At(at.saturating_neg()))
+                .collect(),
+        ),
+        How::Pad(widths) => {
+            let at = |before: usize| Begin::At(i64::try_from(before).unwrap_or(i64::MAX));
+            boxes(widths.iter().map(|&(before, _)| at(before)).collect())
+        }
+        How::Boxes(begin) => {
+            let back = |begin: &Begin| match *begin {
+                Begin::At(at) => Begin::At(at.saturating_neg()),
+                other => other,
+            };
+            boxes(begin.iter().map(back).collect())
+        }
+        How::Cut(cuts) => one(each!(g, g => g.place(cuts, x)?)),
+        How::Place(cuts) => one(each!(g, g => g.strided(How::Cut(cuts.clone()))?)),
+        How::Flip(axes) => one(each!(g, g => g.flip(axes)?)),
+        How::Transpose(permutation) => {
+            let mut inverse = vec![0; permutation.len()];
+            permutation
+                .iter()
+                .enumerate()
+                .for_each(|(a, &axis)| inverse[axis] = a);
+            one(each!(g, g => g.transpose(&inverse)?))
+        }
+        How::Resize(_) => one(g.clone()),
+        How::Broadcast => one(each!(g, g => repeated(g, x)?)),
+        How::Stack { groups, .. } => one(each!(g, g => stacked(g, groups, x)?)),
+    }
+}
+
+/// Sums over the axes along which values of `x` were repeated.
+fn repeated<T: Number>(g: &Tensor<T>, x: &Layout) -> Result<Tensor<T>> {
+    let (wide, rank) = (g.layout().clone(), x.rank());
+    let mut sum = g.clone();
+    for axis in 0..rank {
+        let times = |element: usize| match (extent(x, element, axis), extent(&wide, element, axis))
+        {
+            (from, to) if from == to => 1,
+            (_, to) => to,
+        };
+        if (0..x.len()).all(|element| times(element) == 1) {
+            continue;
+        }
+        // The axes before have the extents of x already.
+        let boxes = layout(x.len(), 4, |element, a| match a {
+            0 => product(x, element, 0..axis),
+            1 => extent(x, element, axis),
+            2 => times(element),
+            _ => product(&wide, element, axis + 1..rank),
+        })?;
+        sum = sum.view_as(&boxes)?.sum_axis(2)?;
+    }
+    sum.view_as(x)
+}
+
+/// Slices of stacks, as elements of `x`.
+fn stacked<T: Number>(g: &Tensor<T>, groups: &Groups, x: &Layout) -> Result<Tensor<T>> {
+    let slices = match g.layout().rank() == x.rank() {
+        true => g.clone(),
+        // The first elements of the batch were seen as stacks.
+        false => g.view_as(&x.range(0..groups.slices())?)?,
+    };
+    let there = (0..slices.len() as u32).filter(|&slice| groups.source(slice as usize) < x.len());
+    let there = host::collect(GRADIENTS, there)?;
+    let slices = match there.len() == slices.len() {
+        true => slices,
+        false => slices.select(&there)?,
+    };
+    let source = |i: usize| groups.source(there[i] as usize);
+    let shapes = layout(there.len(), x.rank(), |i, axis| extent(x, source(i), axis))?;
+    sums(&slices.resize(&shapes)?, source, x)
+}
+
+/// Views of the same values.
+fn viewed(applied: &Applied<'_>, view: &View, g: &Cotangent) -> Result<Cotangents> {
+    let View::Elements(start, end) = *view else {
+        return seen_back(applied, g);
+    };
+    let x = applied.layout(0);
+    one(each!(g, g => among(applied.device(), g, x, start..end)?))
+}
+
+/// These elements of a batch of zeros.
+fn among<T: Scalar>(
+    device: &Device,
+    g: &Tensor<T>,
+    x: &Layout,
+    elements: Range<usize>,
+) -> Result<Tensor<T>> {
+    let zeros = |others: Range<usize>| device.full(&x.range(others)?, T::default());
+    let (start, end) = (elements.start, elements.end);
+    let after = match end < x.len() {
+        true => Some(zeros(end..x.len())?),
+        false => None,
+    };
+    match start {
+        0 => g.join(after.as_ref().as_slice()),
+        _ => {
+            let rest: Vec<&Tensor<T>> = std::iter::once(g).chain(&after).collect();
+            zeros(0..start)?.join(&rest)
+        }
+    }
+}
+
+/// The values of a view, seen as operand 0.
+fn seen_back(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+    let x = applied.layout(0);
+    match (g, applied.dtype(0)) {
+        (Cotangent::F32(g), Some(DType::C32)) => {
+            // The same values with a last axis of the two parts.
+            let rank = x.rank();
+            let parts = layout(x.len(), rank + 1, |element, axis| match axis < rank {
+                true => extent(x, element, axis),
+                false => 2,
+            })?;
+            one(g.view_as(&parts)?.view_as_complex()?.view_as(x)?)
+        }
+        (Cotangent::C32(g), Some(DType::F32)) => one(g.view_as_real()?.view_as(x)?),
+        _ => one(each!(g, g => g.view_as(x)?)),
+    }
+}
+
+fn concatenated(applied: &Applied<'_>, along: Along, g: &Cotangent) -> Result<Cotangents> {
+    let pairs = pairs(applied)?;
+    let part = |side: usize| -> Result<Option<Cotangent>> {
+        if !applied.wants(side) {
+            return Ok(None);
+        }
+        let of = applied.layout(side);
+        let shapes = layout_at_pairs(of, pairs, side)?;
+        let begin = |axis: usize| match along {
+            Along::Axis(along) if along != axis => Begin::At(0),
+            _ if side == 0 => Begin::At(0),
+            _ => Begin::ToEnd,
+        };
+        let begin: Vec<Begin> = (0..of.rank()).map(begin).collect();
+        Ok(Some(
+            each!(g, g => over_pairs(&g.boxes(&begin, &shapes)?, pairs, side, of)?),
+        ))
+    };
+    Ok(vec![part(0)?, part(1)?])
+}
+
+fn gathered(applied: &Applied<'_>, indices: &Indices, g: &Cotangent) -> Result<Cotangents> {
+    let (x, pairing) = (applied.layout(0), pairs(applied)?.pairing());
+    match g {
+        Cotangent::F32(g) => one(g.scatter_add_paired(indices, x, pairing)?),
+        Cotangent::F16(g) => one(g.scatter_add_paired(indices, x, pairing)?),
+        Cotangent::C32(g) => {
+            // Rows of complex values are rows of their parts.
+            let rank = x.rank();
+            let parts = layout(x.len(), rank + 1, |element, axis| match axis < rank {
+                true => extent(x, element, axis),
+                false => 2,
+            })?;
+            let g: Tensor<f32> = g.view_as_real()?;
+            let sums: Tensor<Complex32> = g
+                .scatter_add_paired(indices, &parts, pairing)?
+                .view_as_complex()?;
+            one(sums)
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Rules of reductions, normalizations, cumulations and sorts: of lines along an axis, or of whole elements.
+
+use super::parts::{Lines, at_pairs, extent, layout, one, over_pairs};
+use super::{Applied, Cotangent, Cotangents, GRADIENTS, each};
+use crate::ops::Op;
+use crate::ops::lines::{Cumulation, Function};
+use crate::ops::reduce::{PairReduction, Reduction};
+use crate::ops::sort::{Quantile, Sort, Wanted, quantile_place};
+use crate::ops::strided::Begin;
+use crate::tensor::{Tensor, of_two};
+use crate::{Result, host};
+
+pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+    let x = applied.layout(0);
+    match applied.op() {
+        Op::Reduce(reduce) if reduce.reduction == Reduction::Sum => {
+            let lines = Lines::new(x, reduce.axis)?;
+            one(each!(g, g => lines.spread(g)?.view_as(x)?))
+        }
+        Op::Reduce(reduce) => {
+            let lines = Lines::new(x, reduce.axis)?;
+            let g = reduced(applied, reduce.reduction, &lines, &applied.floats(g)?)?;
+            one(applied.narrow(0, g.view_as(x)?)?)
+        }
+        Op::Along(along) => {
+            let lines = Lines::new(x, along.axis)?;
+            let g = normalized(applied, along.function, &lines, &applied.floats(g)?)?;
+            one(applied.narrow(0, g.view_as(x)?)?)
+        }
+        Op::Cumulate(cumulate) => {
+            let g = applied.floats(g)?;
+            let g = cumulated(applied, cumulate.function, cumulate.axis, &g)?;
+            one(applied.narrow(0, g)?)
+        }
+        Op::Sort(sort) => {
+            let g = sorted(applied, *sort, &applied.floats(g)?)?;
+            one(applied.narrow(0, g)?)
+        }
+        Op::Quantile(quantile) => {
+            let g = of_quantile(applied, *quantile, &applied.floats(g)?)?;
+            one(applied.narrow(0, g)?)
+        }
+        Op::ReducePairs(reduce) if reduce.reduction == PairReduction::Dot => {
+            let g = applied.floats(g)?;
+            let pairs = applied.pairs().ok_or_else(|| applied.refused())?;
+            let made = |side: usize| {
+                let other = at_pairs(&applied.float(1 - side)?, pairs, 1 - side)?;
+                over_pairs(
+                    &other.hadamard(g.each())?,
+                    pairs,
+                    side,
+                    applied.layout(side),
+                )
+            };
+            (0..2)
+                .map(|side| applied.wanted(side, || made(side)))
+                .collect()
+        }
+        Op::CrossEntropy(_) => cross_entropy(applied, &applied.floats(g)?),
+        _ => Err(applied.refused()),
+    }
+}
+
+/// Reductions other than sums. The cotangent has one value for each line.
+fn reduced(
+    applied: &Applied<'_>,
+    reduction: Reduction,
+    lines: &Lines,
+    g: &Tensor<f32>,
+) -> Result<Tensor<f32>> {
+    let x = || lines.of(&applied.float(0)?);
+    Ok(match reduction {
+        Reduction::Product => of_product(applied, lines, &x()?, g)?,
+        Reduction::Norm1 => lines.with("hadamard", &x()?.sign()?, g)?,
+        Reduction::Norm2 => {
+            let share = applied.divided(g, &applied.float_result()?)?;
+            lines.with("hadamard", &x()?, &share)?
+        }
+        Reduction::NormMax => {
+            let x = x()?;
+            chosen(lines, &x.abs()?.argmax_axis(lines.axis)?, g)?.hadamard(&x.sign()?)?
+        }
+        Reduction::Max => chosen(lines, &x()?.argmax_axis(lines.axis)?, g)?,
+        Reduction::Min => chosen(lines, &x()?.argmin_axis(lines.axis)?, g)?,
+        _ => return Err(applied.refused()),
+    })
+}
+
+/// The cotangent of each line at one of its values.
+fn chosen(lines: &Lines, place: &Tensor<u32>, g: &Tensor<f32>) -> Result<Tensor<f32>> {
+    let (g, place) = (lines.apart(g)?, lines.apart(place)?);
+    g.put(&place, Some(lines.axis), &lines.layout)
+}
+
+/// 1 at the first zero of each line.
+fn first_zeros(x: &Tensor<f32>, axis: usize) -> Result<Tensor<u32>> {
+    let zero: Tensor<u32> = x.equal(&x.scale(0.0)?)?;
+    let number: Tensor<u32> = zero.cumsum(axis)?;
+    zero.equal(&number)?.hadamard(&zero)
+}
+
+/// The product of all other values of the line: the result over the value, unless it is zero. If one value is zero, its
+/// own product is not.
+fn of_product(
+    applied: &Applied<'_>,
+    lines: &Lines,
+    x: &Tensor<f32>,
+    g: &Tensor<f32>,
+) -> Result<Tensor<f32>> {
+    let first = first_zeros(x, lines.axis)?;
+    let one = applied.filled(x.len(), 1.0f32)?;
+    let others = first.if_else(one.each(), x)?.prod_axis(lines.axis)?;
+    let whole = lines.spread(&g.hadamard(&applied.float_result()?)?)?;
+    // The lines may have other axes than the operand.
+    let others = lines.apart(g)?.hadamard(&lines.apart(&others)?)?;
+    first.if_else(&lines.spread(&others)?, &applied.divided(&whole, x)?)
+}
+
+/// Functions of the moments of lines, and of their exponentials.
+fn normalized(
+    applied: &Applied<'_>,
+    function: Function,
+    lines: &Lines,
+    g: &Tensor<f32>,
+) -> Result<Tensor<f32>> {
+    let axis = lines.axis;
+    let (x, y) = (|| lines.of(&applied.float(0)?), || applied.float_result());
+    let epsilon = || applied.scalar::<f32>(0);
+    let over_counts = |g: &Tensor<f32>| g.div(lines.counts(applied)?.each());
+    Ok(match function {
+        Function::Mean => lines.spread(&over_counts(g)?)?,
+        Function::Var | Function::Std => {
+            let x = x()?;
+            let g = match function {
+                Function::Var => g.scale(2.0)?,
+                _ => applied.divided(g, &y()?)?,
+            };
+            let apart = lines.with("sub", &x, &x.mean_axis(axis)?)?;
+            lines.with("hadamard", &apart, &over_counts(&g)?)?
+        }
+        Function::LogSumExp => {
+            let share = lines.with("sub", &x()?, &y()?)?.exp()?;
+            lines.with("hadamard", &share, g)?
+        }
+        Function::Softmax => {
+            let y = lines.of(&y()?)?;
+            let g = lines.of(g)?;
+            let sum = g.hadamard(&y)?.sum_axis(axis)?;
+            y.hadamard(&lines.with("sub", &g, &sum)?)?
+        }
+        Function::LogSoftmax => {
+            let g = lines.of(g)?;
+            let share = lines.of(&y()?)?.exp()?;
+            g.sub(&lines.with("hadamard", &share, &g.sum_axis(axis)?)?)?
+        }
+        Function::LayerNorm => {
+            let scale = x()?.var_axis(axis)?.add_scalar(epsilon())?.rsqrt()?;
+            let (g, y) = (lines.of(g)?, lines.of(&y()?)?);
+            let centred = lines.with("sub", &g, &g.mean_axis(axis)?)?;
+            lines.with("hadamard", &across(lines, &centred, &g, &y)?, &scale)?
+        }
+        Function::RmsNorm => {
+            let scale = x()?
+                .square()?
+                .mean_axis(axis)?
+                .add_scalar(epsilon())?
+                .rsqrt()?;
+            let (g, y) = (lines.of(g)?, lines.of(&y()?)?);
+            lines.with("hadamard", &across(lines, &g, &g, &y)?, &scale)?
+        }
+        Function::L2Normalize => {
+            let norm = x()?.norm2_axis(axis)?;
+            let least = applied.filled(norm.len(), epsilon())?;
+            let (g, y) = (lines.of(g)?, lines.of(&y()?)?);
+            // Where the norm is too small, the divisor is constant.
+            let varies: Tensor<u32> = norm.greater(least.each())?;
+            let along = g.hadamard(&y)?.sum_axis(axis)?.hadamard(&varies.to()?)?;
+            let rest = g.sub(&lines.with("hadamard", &y, &along)?)?;
+            lines.with("div", &rest, &norm.maximum(least.each())?)?
+        }
+    })
+}
+
+/// g without its component along the line's results, whose mean square is 1.
+fn across(
+    lines: &Lines,
+    rest: &Tensor<f32>,
+    g: &Tensor<f32>,
+    y: &Tensor<f32>,
+) -> Result<Tensor<f32>> {
+    let along = g.hadamard(y)?.mean_axis(lines.axis)?;
+    rest.sub(&lines.with("hadamard", y, &along)?)
+}
+
+/// The sums from each value of a line to its end.
+fn sums_to_end(x: &Tensor<f32>, axis: usize) -> Result<Tensor<f32>> {
+    x.flip(&[axis])?.cumsum(axis)?.flip(&[axis])
+}
+
+fn cumulated(
+    applied: &Applied<'_>,
+    function: Cumulation,
+    axis: usize,
+    g: &Tensor<f32>,
+) -> Result<Tensor<f32>> {
+    match function {
+        Cumulation::Sum => sums_to_end(g, axis),
+        Cumulation::Product => {
+            let (x, y) = (applied.float(0)?, applied.float_result()?);
+            let first = first_zeros(&x, axis)?;
+            let one = applied.filled(x.len(), 1.0f32)?;
+            // The products that the first zero is left out of.
+            let others = first.if_else(one.each(), &x)?.cumprod(axis)?;
+            let at_zero = sums_to_end(&g.hadamard(&others)?, axis)?;
+            let elsewhere = applied.divided(&sums_to_end(&g.hadamard(&y)?, axis)?, &x)?;
+            first.if_else(&at_zero, &elsewhere)
+        }
+        Cumulation::Max | Cumulation::Min => of_extremes(applied, axis, g),
+    }
+}
+
+/// A value that differs from the extreme before it is a record. It has the sum of the cotangents up to the next record,
+/// which is a difference of sums to the end of the line.
+fn of_extremes(applied: &Applied<'_>, axis: usize, g: &Tensor<f32>) -> Result<Tensor<f32>> {
+    let (y, x) = (applied.float_result()?, g.layout());
+    let one_on = |at: i64| -> Vec<Begin> {
+        let begin = |a: usize| Begin::At(if a == axis { at } else { 0 });
+        (0..x.rank()).map(begin).collect()
+    };
+    let lengths = layout(x.len(), 1, |element, _| extent(x, element, axis))?;
+    let places = applied.device().arange(&lengths, 0u32, 1)?;
+    let places: Tensor<u32> = of_two(
+        "add",
+        (&applied.device().full(x, 0u32)?).into(),
+        places.along(axis),
+    )?;
+    let (zero, one) = (
+        applied.filled(y.len(), 0u32)?,
+        applied.filled(y.len(), 1u32)?,
+    );
+    let first: Tensor<u32> = places.equal(zero.each())?;
+    let changes = y.not_equal(&y.boxes(&one_on(-1), x)?)?;
+    let record = first.if_else(one.each(), &changes)?;
+    // The complement of a place is larger the earlier it is, and 0 is that of a place after all others.
+    let own = record.if_else(&places.bit_not()?, zero.each())?;
+    let from_here = own.flip(&[axis])?.cummax(axis)?.flip(&[axis])?;
+    let next = from_here.boxes(&one_on(1), x)?.bit_not()?;
+    let sums = sums_to_end(g, axis)?;
+    let zero = applied.filled(y.len(), 0.0f32)?;
+    record.if_else(&sums.sub(&sums.take(&next, Some(axis))?)?, zero.each())
+}
+
+fn sorted(applied: &Applied<'_>, sort: Sort, g: &Tensor<f32>) -> Result<Tensor<f32>> {
+    let x = applied.layout(0);
+    let lines = Lines::new(x, sort.axis)?;
+    let places = match sort.wanted {
+        Wanted::Both => lines.of(&applied.result::<u32>(1)?)?,
+        _ => {
+            let x = lines.of(&applied.float(0)?)?;
+            match sort.descending {
+                true => x.argsort_descending(lines.axis)?,
+                false => x.argsort(lines.axis)?,
+            }
+        }
+    };
+    lines
+        .of(g)?
+        .put(&places, Some(lines.axis), &lines.layout)?
+        .view_as(x)
+}
+
+/// Of sorted lines, to the two neighbours of the quantile.
+fn of_quantile(applied: &Applied<'_>, quantile: Quantile, g: &Tensor<f32>) -> Result<Tensor<f32>> {
+    let x = applied.layout(0);
+    let lines = Lines::new(x, quantile.axis)?;
+    let count = |element: usize| extent(&lines.layout, element, lines.axis);
+    let place = |element: usize| quantile_place(f64::from_bits(quantile.q), count(element));
+    let elements = 0..x.len();
+    let low = applied.uploaded(host::exact(
+        GRADIENTS,
+        elements.clone().map(|element| place(element).0),
+    )?)?;
+    let above = applied.uploaded(host::exact(
+        GRADIENTS,
+        elements.map(|element| place(element).1),
+    )?)?;
+    let places = lines
+        .apart(&applied.device().full(g.layout(), 0u32)?)?
+        .add(low.each())?;
+    let put = |g: &Tensor<f32>, places: &Tensor<u32>| {
+        lines.apart(g)?.put(places, Some(lines.axis), &lines.layout)
+    };
+    let upper = put(&g.hadamard(above.each())?, &places.add_scalar(1)?)?;
+    let lower = put(&g.hadamard(above.sub_from(1.0)?.each())?, &places)?;
+    lower.add(&upper)?.view_as(x)
+}
+
+/// The logarithm of the sum, less the value at the target.
+fn cross_entropy(applied: &Applied<'_>, g: &Tensor<f32>) -> Result<Cotangents> {
+    let x = applied.layout(0);
+    let of_values = applied.wanted(0, || {
+        let lines = Lines::new(x, Some(x.rank() - 1))?;
+        chosen(&lines, &applied.operand(1)?, &g.neg()?)?.view_as(x)
+    })?;
+    Ok(vec![of_values, None, Some(g.clone().into())])
+}

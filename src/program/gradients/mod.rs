@@ -1,0 +1,478 @@
+//! Gradients of recorded values, by reverse accumulation over the recorded operations.
+//!
+//! A rule records the operations that turn the cotangents of an operation's results into cotangents of its operands. It
+//! uses the public methods of tensors, so what it records can be differentiated again. A cotangent has the type and the
+//! layout of its value.
+
+mod convolutions;
+mod copies;
+mod functions;
+mod lines;
+mod maps;
+mod parts;
+mod pools;
+mod products;
+mod transforms;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use half::f16;
+use num_complex::Complex32;
+
+use super::Recording;
+use crate::ops::Op;
+use crate::plan::Attachment;
+use crate::ragged::{DType, Layout, Pairs, Scalar};
+use crate::tensor::{Device, Node, Origin, Source, Tensor, Trace, ValueId};
+use crate::{Error, Result};
+
+/// The name of this module's operations in errors.
+const GRADIENTS: &str = "gradients";
+
+/// A cotangent: a tensor of one of the types that have gradients.
+#[derive(Clone)]
+pub(super) enum Cotangent {
+    F32(Tensor<f32>),
+    F16(Tensor<f16>),
+    C32(Tensor<Complex32>),
+}
+
+macro_rules! smooth {
+    ($($t:ty: $variant:ident),*) => {$(
+        impl From<Tensor<$t>> for Cotangent {
+            fn from(tensor: Tensor<$t>) -> Cotangent {
+                Cotangent::$variant(tensor)
+            }
+        }
+    )*};
+}
+smooth!(f32: F32, f16: F16, Complex32: C32);
+
+/// A cotangent of the same type, made of one of any type.
+macro_rules! each {
+    ($cotangent:expr, $g:ident => $made:expr) => {
+        match $cotangent {
+            $crate::program::gradients::Cotangent::F32($g) => {
+                $crate::program::gradients::Cotangent::F32($made)
+            }
+            $crate::program::gradients::Cotangent::F16($g) => {
+                $crate::program::gradients::Cotangent::F16($made)
+            }
+            $crate::program::gradients::Cotangent::C32($g) => {
+                $crate::program::gradients::Cotangent::C32($made)
+            }
+        }
+    };
+}
+use each;
+
+impl Cotangent {
+    fn add(&self, other: &Cotangent) -> Result<Cotangent> {
+        Ok(match (self, other) {
+            (Cotangent::F32(a), Cotangent::F32(b)) => a.add(b)?.into(),
+            (Cotangent::F16(a), Cotangent::F16(b)) => a.add(b)?.into(),
+            (Cotangent::C32(a), Cotangent::C32(b)) => a.add(b)?.into(),
+            _ => return Err(Error::recording(GRADIENTS, "cotangents of two types")),
+        })
+    }
+
+    /// The same with the layout of its value: zeros where it lacks values, and none where that has none.
+    fn fit(&self, layout: &Layout) -> Result<Cotangent> {
+        if self.layout() == layout {
+            return Ok(self.clone());
+        }
+        Ok(each!(self, g => g.resize(layout)?))
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        match self {
+            Cotangent::F32(g) => g.layout(),
+            Cotangent::F16(g) => g.layout(),
+            Cotangent::C32(g) => g.layout(),
+        }
+    }
+}
+
+/// A recorded operation, as its rule sees it.
+pub(super) struct Applied<'a> {
+    trace: &'a Arc<Trace>,
+    node: &'a Node,
+    /// Values that were recorded again, in place of the first ones.
+    again: &'a HashMap<ValueId, ValueId>,
+    /// Whether each operand needs a cotangent.
+    wanted: Vec<bool>,
+}
+
+impl Applied<'_> {
+    pub(super) fn op(&self) -> &Op {
+        &self.node.op
+    }
+
+    /// The operation's name in errors.
+    pub(super) fn name(&self) -> &'static str {
+        self.node.plan.name()
+    }
+
+    /// The pairs of an operation of two paired operands.
+    pub(super) fn pairs(&self) -> Option<&Pairs> {
+        self.node.pairs.as_ref()
+    }
+
+    /// Scalar `i` of the call.
+    pub(super) fn scalar<T: bytemuck::Pod>(&self, i: usize) -> T {
+        bytemuck::cast(self.node.scalars[i])
+    }
+
+    /// The scalars of the call.
+    pub(super) fn scalars(&self) -> &[u32] {
+        &self.node.scalars
+    }
+
+    /// What the operation attached to its result.
+    pub(super) fn attached(&self) -> &Attachment {
+        &self.node.plan.attached
+    }
+
+    pub(super) fn device(&self) -> &Device {
+        self.trace.device()
+    }
+
+    pub(super) fn operands(&self) -> usize {
+        self.node.operands.len()
+    }
+
+    /// Whether operand `i` needs a cotangent.
+    pub(super) fn wants(&self, i: usize) -> bool {
+        self.wanted[i]
+    }
+
+    /// The layout of operand `i`, which may have no values.
+    pub(super) fn layout(&self, i: usize) -> &Layout {
+        &self.node.operands[i].layout
+    }
+
+    /// Operand `i`, which must be of this type.
+    pub(super) fn operand<T: Scalar>(&self, i: usize) -> Result<Tensor<T>> {
+        match self.node.operands[i].value {
+            Some(value) => self.recorded(value),
+            None => Err(self.refused()),
+        }
+    }
+
+    /// Result `i`, which must be of this type.
+    pub(super) fn result<T: Scalar>(&self, i: usize) -> Result<Tensor<T>> {
+        self.recorded(self.node.results[i])
+    }
+
+    /// The type of operand `i`; `None` if only its layout is used.
+    pub(super) fn dtype(&self, i: usize) -> Option<DType> {
+        let value = self.node.operands[i].value?;
+        Some(self.trace.graph(|graph| graph.values[value as usize].dtype))
+    }
+
+    /// The type of the first result.
+    pub(super) fn result_dtype(&self) -> DType {
+        let value = self.node.results[0];
+        self.trace.graph(|graph| graph.values[value as usize].dtype)
+    }
+
+    fn recorded<T: Scalar>(&self, value: ValueId) -> Result<Tensor<T>> {
+        let value = self.again.get(&value).copied().unwrap_or(value);
+        self.trace.tensor(self.name(), value)
+    }
+
+    /// Operand 0 of the operation that made operand `i`; `None` if that was not recorded.
+    pub(super) fn operand_of_maker<T: Scalar>(&self, i: usize) -> Result<Option<Tensor<T>>> {
+        let maker = self.node.operands[i].value.and_then(|value| {
+            self.trace
+                .graph(|graph| match graph.values[value as usize].origin {
+                    Origin::Node(at) => graph.nodes[at as usize].operands[0].value,
+                    _ => None,
+                })
+        });
+        maker.map(|value| self.recorded(value)).transpose()
+    }
+
+    /// The error for an operation without a gradient.
+    pub(super) fn refused(&self) -> Error {
+        self.refused_because("differentiate with respect to its result instead")
+    }
+
+    /// The error for an operation without a gradient, with what to do instead.
+    pub(super) fn refused_because(&self, instead: &str) -> Error {
+        Error::recording(
+            GRADIENTS,
+            format!("{} has no gradient: {instead}", self.name()),
+        )
+    }
+}
+
+/// Cotangents of the operands, in order; `None` where one is not wanted or is zero everywhere.
+pub(super) type Cotangents = Vec<Option<Cotangent>>;
+
+/// The cotangents of the operands of a recorded operation, given those of its results.
+fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangents> {
+    // Other results are indices and masks, which have no cotangents.
+    let Some(g) = &results[0] else {
+        return Ok(Vec::new());
+    };
+    match applied.op() {
+        Op::Map(_)
+        | Op::Apply(_)
+        | Op::Complex(_)
+        | Op::Convert(_)
+        | Op::Cast(_)
+        | Op::Dropout(_) => maps::rule(applied, g),
+        Op::Combine(_) | Op::Broadcast(_) => functions::rule(applied, g),
+        Op::Strided(_)
+        | Op::View(_)
+        | Op::Planes(_)
+        | Op::Concat(_)
+        | Op::Select(_)
+        | Op::Reorder(_)
+        | Op::SortByLength(_)
+        | Op::Join(_)
+        | Op::Gather(_)
+        | Op::ScatterAdd(_)
+        | Op::ScatterSet(_)
+        | Op::Take(_)
+        | Op::ShapeTranspose(_) => copies::rule(applied, g),
+        Op::Along(_)
+        | Op::Reduce(_)
+        | Op::ReducePairs(_)
+        | Op::Cumulate(_)
+        | Op::Sort(_)
+        | Op::Quantile(_)
+        | Op::CrossEntropy(_) => lines::rule(applied, g),
+        Op::Pool(_) => pools::rule(applied, g),
+        Op::Kron(_)
+        | Op::Matmul(_)
+        | Op::Bsr(_)
+        | Op::Sampled(_)
+        | Op::Eval(_)
+        | Op::ShapeMatmul(_) => products::rule(applied, g),
+        Op::Conv(_) | Op::Spectra(_) | Op::CachedSpectra(_) | Op::CorrelateMax(_) => {
+            convolutions::rule(applied, g)
+        }
+        Op::Fft(_) | Op::Frames(_) => transforms::rule(applied, g),
+        // Chains are made after gradients.
+        Op::Chain(_)
+        | Op::Full(_)
+        | Op::Sequence(_)
+        | Op::Random(_)
+        | Op::Histogram(_)
+        | Op::OneHot(_)
+        | Op::Written(_) => Err(applied.refused()),
+    }
+}
+
+impl Recording {
+    /// The gradients of the sum of all values of `of` with respect to these values: ∂ Σ of / ∂ to, each with the layout
+    /// of its operand.
+    ///
+    /// `to` may be inputs or any other values of the recording, of type f32, f16 or `Complex32`; the gradient of a complex
+    /// value is ∂/∂re + i ∂/∂im. Use [`gradients_from`](Self::gradients_from) for other weights than 1. Functions that
+    /// are constant between jumps, such as `floor` and `sign`, pass nothing on. Cost: a few operations for each one
+    /// between `to` and `of`, each of about its cost.
+    ///
+    /// ```
+    /// # use vsla::{program::Program, Device, Ragged, Tensor};
+    /// let program = Program::new(&Device::cpu(), |r| {
+    ///     let x: Tensor<f32> = r.input()?;
+    ///     let y: Tensor<f32> = r.input()?;
+    ///     let [of_x, of_y] = r.gradients(&x.hadamard(&y)?, [&x, &y])?;
+    ///     r.output(&of_x)?;
+    ///     r.output(&of_y)
+    /// });
+    /// // Each gradient has its operand's layout: entries outside the overlap have none.
+    /// let (x, y) = (Ragged::from_rows([vec![1.0f32, 2.0, 3.0]])?, Ragged::from_rows([vec![4.0f32, 5.0]])?);
+    /// let outputs = program.plan(&[x.layout(), y.layout()])?.call_blocking(&[&x, &y])?;
+    /// assert_eq!(outputs.get::<f32>(0)?.values(), [4.0, 5.0, 0.0]);
+    /// assert_eq!(outputs.get::<f32>(1)?.values(), [1.0, 2.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Recording`](Error::Recording) when `of` does not depend on one of the values, when an operation in between has
+    /// no gradient (it is named), for a type without gradients, and for tensors that are not values of this recording,
+    /// such as constants.
+    pub fn gradients<T: Scalar, const N: usize>(
+        &mut self,
+        of: &Tensor<f32>,
+        to: [&Tensor<T>; N],
+    ) -> Result<[Tensor<T>; N]> {
+        let ones = self.device().full(of.layout(), 1.0f32)?;
+        let all = self.gradients_from(&[(of, &ones)], &to)?;
+        <[Tensor<T>; N]>::try_from(all)
+            .map_err(|_| Error::recording(GRADIENTS, "a wrong number of gradients"))
+    }
+
+    /// The gradients of Σ ⟨value, seed⟩ over pairs (value, seed): products with the transposed Jacobian.
+    ///
+    /// Each seed has the layout of its value; it may be a constant.
+    ///
+    /// ```
+    /// # use vsla::{program::Program, Device, Ragged, Tensor};
+    /// let program = Program::new(&Device::cpu(), |r| {
+    ///     let x: Tensor<f32> = r.input()?;
+    ///     let seed: Tensor<f32> = r.input()?;
+    ///     let slopes = r.gradients_from(&[(&x.square()?, &seed)], &[&x])?;
+    ///     r.output(&slopes[0])
+    /// });
+    /// let (x, seed) = (Ragged::from_rows([[1.0f32, 2.0, 3.0]])?, Ragged::from_rows([[1.0f32, 0.0, 10.0]])?);
+    /// let outputs = program.plan(&[x.layout(), seed.layout()])?.call_blocking(&[&x, &seed])?;
+    /// assert_eq!(outputs.get::<f32>(0)?.values(), [2.0, 0.0, 60.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`gradients`](Self::gradients), and [`Shape`](Error::Shape) or [`ElementCount`](Error::ElementCount)
+    /// for a seed of another layout.
+    pub fn gradients_from<T: Scalar>(
+        &mut self,
+        seeds: &[(&Tensor<f32>, &Tensor<f32>)],
+        to: &[&Tensor<T>],
+    ) -> Result<Vec<Tensor<T>>> {
+        let trace = self.trace.clone();
+        let _backward = trace.backward();
+        let mut targets = Vec::with_capacity(to.len());
+        for tensor in to {
+            if !matches!(T::DTYPE, DType::F32 | DType::F16 | DType::C32) {
+                return Err(Error::recording(
+                    GRADIENTS,
+                    format!("values of {} have no gradients", T::DTYPE),
+                ));
+            }
+            targets.push(tensor.traced(GRADIENTS, &trace)?);
+        }
+        let mut from = Vec::with_capacity(seeds.len());
+        for (value, seed) in seeds {
+            value.layout().check_len(GRADIENTS, seed.len())?;
+            seed.layout().check_shapes(GRADIENTS, value.layout())?;
+            from.push((
+                value.traced(GRADIENTS, &trace)?,
+                Cotangent::F32((*seed).clone()),
+            ));
+        }
+        let found = accumulate(&trace, from, &targets)?;
+        found
+            .into_iter()
+            .zip(0..)
+            .map(
+                |(cotangent, i): (Option<Cotangent>, usize)| match cotangent {
+                    Some(cotangent) => trace.tensor(GRADIENTS, cotangent_id(&cotangent, &trace)?),
+                    None => Err(Error::recording(
+                        GRADIENTS,
+                        format!("no path leads from value {i} to the value that is differentiated"),
+                    )),
+                },
+            )
+            .collect()
+    }
+}
+
+/// The value of a cotangent, which is a constant if it follows from seeds that are.
+fn cotangent_id(cotangent: &Cotangent, trace: &Arc<Trace>) -> Result<ValueId> {
+    match cotangent {
+        Cotangent::F32(g) => trace.value_of(GRADIENTS, &g.operand()),
+        Cotangent::F16(g) => trace.value_of(GRADIENTS, &g.operand()),
+        Cotangent::C32(g) => trace.value_of(GRADIENTS, &g.operand()),
+    }
+}
+
+/// The cotangents of `targets`, if there is a path to them.
+fn accumulate(
+    trace: &Arc<Trace>,
+    from: Vec<(ValueId, Cotangent)>,
+    targets: &[ValueId],
+) -> Result<Cotangents> {
+    let nodes: Vec<Node> = trace.graph(|graph| graph.nodes.clone());
+    // Values that depend on a target: only these need cotangents.
+    let values = trace.graph(|graph| graph.values.len());
+    let mut depends = vec![false; values];
+    for &target in targets {
+        depends[target as usize] = true;
+    }
+    let needs = |depends: &[bool], source: &Source| {
+        source.value.is_some_and(|value| depends[value as usize])
+    };
+    for node in &nodes {
+        if node.operands.iter().any(|source| needs(&depends, source)) {
+            node.results
+                .iter()
+                .for_each(|result| depends[*result as usize] = true);
+        }
+    }
+    let mut cotangents: HashMap<ValueId, Cotangent> = HashMap::new();
+    for (value, seed) in from {
+        add(&mut cotangents, value, seed)?;
+    }
+    let mut found: HashMap<ValueId, Cotangent> = HashMap::new();
+    let mut again: HashMap<ValueId, ValueId> = HashMap::new();
+    let mut repeated: Vec<u32> = Vec::new();
+    for node in nodes.iter().rev() {
+        let results: Cotangents = node
+            .results
+            .iter()
+            .map(|result| {
+                let cotangent = cotangents.remove(result);
+                if let (Some(cotangent), true) = (&cotangent, targets.contains(result)) {
+                    found.insert(*result, cotangent.clone());
+                }
+                cotangent
+            })
+            .collect();
+        if results.iter().all(Option::is_none)
+            || !node.operands.iter().any(|source| needs(&depends, source))
+        {
+            continue;
+        }
+        if let Some(scope) = node.scope
+            && !repeated.contains(&scope)
+        {
+            repeated.push(scope);
+            again.extend(trace.repeat(scope));
+        }
+        let wanted: Vec<bool> = node
+            .operands
+            .iter()
+            .map(|source| needs(&depends, source))
+            .collect();
+        let applied = Applied {
+            trace,
+            node,
+            again: &again,
+            wanted,
+        };
+        let operands = rule(&applied, &results)?;
+        for ((source, cotangent), i) in node.operands.iter().zip(operands).zip(0..) {
+            if let (Some(value), Some(cotangent), true) =
+                (source.value, cotangent, applied.wants(i))
+            {
+                let cotangent = match applied.op() {
+                    // Spectra have the cotangents of their kernels.
+                    Op::CachedSpectra(_) if i == 1 => cotangent,
+                    _ => cotangent.fit(&source.layout)?,
+                };
+                add(&mut cotangents, value, cotangent)?;
+            }
+        }
+    }
+    let of = |target: &ValueId| {
+        cotangents
+            .get(target)
+            .or_else(|| found.get(target))
+            .cloned()
+    };
+    Ok(targets.iter().map(of).collect())
+}
+
+fn add(all: &mut HashMap<ValueId, Cotangent>, value: ValueId, more: Cotangent) -> Result<()> {
+    let sum = match all.get(&value) {
+        Some(before) => before.add(&more)?,
+        None => more,
+    };
+    all.insert(value, sum);
+    Ok(())
+}

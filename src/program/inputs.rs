@@ -1,0 +1,164 @@
+//! What a run takes and gives: tensors of any type, in order.
+
+use crate::ragged::{DType, Layout, Ragged, Scalar};
+use crate::tensor::{Device, Operand, Storage, Tensor};
+use crate::{Error, Result, host};
+
+mod sealed {
+    use crate::Result;
+    use crate::tensor::{Device, Operand};
+
+    pub trait Value {
+        fn operand(&self) -> Operand<'_>;
+
+        /// The same values at the beginning of a buffer.
+        fn copied(&self) -> Result<Box<dyn super::Value>>;
+    }
+
+    pub trait HostValue {
+        fn upload(&self, device: &Device) -> Result<Box<dyn super::Value>>;
+    }
+}
+
+/// An input of [`Plan::run`](super::Plan::run): a [`Tensor`] of any type. Sealed.
+pub trait Value: sealed::Value {}
+
+impl<T: Scalar> sealed::Value for Tensor<T> {
+    fn operand(&self) -> Operand<'_> {
+        Tensor::operand(self)
+    }
+
+    fn copied(&self) -> Result<Box<dyn Value>> {
+        Ok(Box::new(self.copy()?))
+    }
+}
+
+impl<T: Scalar> Value for Tensor<T> {}
+
+/// An input of [`Plan::call`](super::Plan::call): a [`Ragged`] batch of any type that devices hold. Sealed.
+pub trait HostValue: sealed::HostValue {}
+
+impl<T: Scalar> sealed::HostValue for Ragged<T> {
+    fn upload(&self, device: &Device) -> Result<Box<dyn Value>> {
+        Ok(Box::new(device.upload(self)?))
+    }
+}
+
+impl<T: Scalar> HostValue for Ragged<T> {}
+
+/// Uploads all inputs.
+pub(super) fn uploaded(device: &Device, inputs: &[&dyn HostValue]) -> Result<Vec<Box<dyn Value>>> {
+    inputs.iter().map(|input| input.upload(device)).collect()
+}
+
+/// The outputs of a run, in the order in which they were recorded.
+pub struct Outputs {
+    pub(super) device: Device,
+    pub(super) values: Vec<Output>,
+}
+
+/// A tensor without its type.
+pub(super) struct Output {
+    pub dtype: DType,
+    pub storage: Storage,
+    pub base: usize,
+    pub layout: Layout,
+}
+
+impl std::fmt::Debug for Outputs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let one = |output: &Output| (output.dtype, output.layout.clone());
+        f.debug_list().entries(self.values.iter().map(one)).finish()
+    }
+}
+
+impl Outputs {
+    /// The number of outputs.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Output `i`. The plan writes to its memory again only when no tensor refers to it any more.
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) when there is no such output, or when its values have another type.
+    pub fn get<T: Scalar>(&self, i: usize) -> Result<Tensor<T>> {
+        let all = self.values.iter().map(|output| output.dtype);
+        check::<T>(all, i)?;
+        let Output {
+            storage,
+            base,
+            layout,
+            ..
+        } = &self.values[i];
+        Ok(Tensor::new(
+            &self.device,
+            storage.clone(),
+            *base,
+            layout.clone(),
+        ))
+    }
+}
+
+/// The outputs of [`Plan::call`](super::Plan::call), on the host.
+pub struct HostOutputs {
+    pub(super) values: Vec<HostOutput>,
+}
+
+pub(super) struct HostOutput {
+    pub dtype: DType,
+    pub layout: Layout,
+    pub bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for HostOutputs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let one = |output: &HostOutput| (output.dtype, output.layout.clone());
+        f.debug_list().entries(self.values.iter().map(one)).finish()
+    }
+}
+
+impl HostOutputs {
+    /// The number of outputs.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Output `i`.
+    ///
+    /// # Errors
+    /// [`Argument`](Error::Argument) when there is no such output, or when its values have another type;
+    /// [`OutOfMemory`](Error::OutOfMemory).
+    pub fn get<T: Scalar>(&self, i: usize) -> Result<Ragged<T>> {
+        let all = self.values.iter().map(|output| output.dtype);
+        check::<T>(all, i)?;
+        let HostOutput { layout, bytes, .. } = &self.values[i];
+        let mut values: Vec<T> = host::zeroed("get", layout.total())?;
+        bytemuck::cast_slice_mut(&mut values).copy_from_slice(bytes);
+        Ragged::from_parts(layout.clone(), values)
+    }
+}
+
+/// Checks that output `i` exists and has this type.
+fn check<T: Scalar>(mut dtypes: impl ExactSizeIterator<Item = DType>, i: usize) -> Result<()> {
+    let len = dtypes.len();
+    match dtypes.nth(i) {
+        None => Err(Error::argument("get", format!("an output below {len}"), i)),
+        Some(dtype) if dtype != T::DTYPE => Err(Error::argument(
+            "get",
+            format!("the type {dtype} of output {i}"),
+            T::DTYPE,
+        )),
+        Some(_) => Ok(()),
+    }
+}

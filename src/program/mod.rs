@@ -1,0 +1,299 @@
+//! Programs: operations recorded once, planned for the layouts of a batch, and run again and again.
+//!
+//! A [`Program`] is a function from tensors to tensors. It is recorded for the layouts of its inputs: every method of
+//! [`Tensor`], [`Paired`](crate::Paired) and the builders works on the inputs of a [`Recording`], checks shapes as
+//! always, and computes nothing. [`Program::plan`] turns the recording into a [`Plan`]: operations that no output needs
+//! are dropped, equal ones are merged, and all values in between share one arena. [`Plan::run`] runs it, without
+//! planning and without allocating memory other than for outputs that the caller still holds.
+//!
+//! ```
+//! use vsla::program::Program;
+//! use vsla::{Device, Pairing, Ragged, Tensor};
+//!
+//! let device = Device::auto();
+//! // A step of gradient descent: one filter for recordings of different lengths.
+//! let step = Program::new(&device, |r| {
+//!     let x: Tensor<f32> = r.input()?;
+//!     let target: Tensor<f32> = r.input()?;
+//!     let filter: Tensor<f32> = r.input()?;
+//!     let rate: Tensor<f32> = r.input()?;
+//!     let miss = filter.pair(&x, Pairing::OneToAll)?.conv()?.sub(&target)?;
+//!     let loss = miss.dot(&miss)?;
+//!     let [slope] = r.gradients(&loss, [&filter])?;
+//!     r.output(&loss)?;
+//!     r.output(&filter.sub(&slope.scale_by(&rate)?)?)
+//! });
+//!
+//! let x = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0], vec![1.0]])?)?;
+//! let target = device.upload(&Ragged::from_rows([vec![2.0f32, 5.0, 2.0], vec![2.0, 1.0]])?)?;
+//! let mut filter = device.upload(&Ragged::from_rows([[0.0f32, 0.0]])?)?;
+//! let rate = device.upload(&Ragged::from_rows([[0.05f32]])?)?;
+//! let plan = step.plan(&[x.layout(), target.layout(), filter.layout(), rate.layout()])?;
+//! for _ in 0..100 {
+//!     filter = plan.run(&[&x, &target, &filter, &rate])?.get(1)?;
+//! }
+//! let learned = filter.download_blocking()?;
+//! assert!((learned.row(0)[0] - 2.0).abs() < 1e-3 && (learned.row(0)[1] - 1.0).abs() < 1e-3);
+//! # Ok::<(), vsla::Error>(())
+//! ```
+//!
+//! [The guide](crate::pages::programs) introduces programs step by step.
+//!
+//! # What runs
+//! A plan gives the bits that the same calls give one by one. It is recorded into the device's queue like any other
+//! work, in order: `run` does not wait. The plan knows its kernels, their parameters, bind groups and memory, so a run
+//! costs the host less than a microsecond an operation on a GPU, whatever the operations are.
+//!
+//! Tensors that exist already can be used inside; they become constants, which [`Report`] names. An operation on such
+//! tensors alone is not recorded: it runs whenever a plan is made. A method without operands, such as
+//! [`Device::arange`](crate::Device::arange), is recorded. Numbers that methods take, seeds among them, are fixed in the
+//! plan. Numbers that change from run to run are inputs: multiply by them with [`Tensor::scale_by`]. What would have to
+//! read values (`download`, `shrink`, `degree`, `minimal_shape`, `equivalent`) is [`Error::Recording`].
+//!
+//! # Batches that never repeat
+//! A plan belongs to the layouts of its inputs. [`Program::plan`] records the function again for each new set of layouts;
+//! what does not depend on them, the arena, belongs to the program and only grows. So planning costs some microseconds
+//! an operation, and may be done on another thread while the plan before runs. [`Program::reserve`] grows the arena
+//! beforehand.
+//!
+//! # Gradients
+//! [`Recording::gradients`] records the operations that compute derivatives, so they share the arena and the run with
+//! everything else, and can be differentiated again. Each gradient has its operand's own layout: its memory is that of
+//! the values that exist. [The table of operations](crate::pages::operations) says which have gradients. A value that a
+//! gradient needs stays in the arena until then; [`Recording::recompute`] computes it again instead.
+//!
+//! The gradient of a sum over the elements of a batch is the sum of the gradients of its parts. Two devices that each
+//! take half of a batch can therefore train one model: add their gradients.
+
+mod frame;
+mod fuse;
+mod gradients;
+mod graph;
+mod inputs;
+mod passes;
+mod plan;
+mod report;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use inputs::{HostOutputs, HostValue, Outputs, Value};
+pub use passes::Passes;
+pub use plan::Plan;
+pub use report::{Bytes, Report, Step};
+
+use crate::ragged::{Layout, Scalar};
+use crate::tensor::{Device, Tensor, Trace};
+use crate::{Error, Result};
+use frame::Frame;
+
+/// The names of this module's operations in errors.
+const PLAN: &str = "plan";
+const RUN: &str = "run";
+
+/// A function from tensors to tensors on one device, which is recorded once for each set of layouts. Cheap to clone.
+///
+/// See the [module](self) for an example.
+#[derive(Clone)]
+pub struct Program {
+    shared: Arc<Shared>,
+}
+
+type Body = dyn Fn(&mut Recording) -> Result<()> + Send + Sync;
+
+/// What all plans of a program share.
+struct Shared {
+    device: Device,
+    body: Box<Body>,
+    passes: Passes,
+    frame: Mutex<Frame>,
+    counters: Mutex<Counters>,
+}
+
+impl Shared {
+    fn frame(&self) -> MutexGuard<'_, Frame> {
+        self.frame.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, count: impl FnOnce(&mut Counters)) {
+        count(&mut self.counters.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// What a program did so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Plans made.
+    pub plans: u64,
+    /// Runs of all plans.
+    pub runs: u64,
+    /// How many times the arena grew.
+    pub growths: u64,
+    /// Sets of output buffers that were allocated because callers held all others.
+    pub outputs: u64,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Program({:?})", self.shared.device)
+    }
+}
+
+impl Program {
+    /// A program of this function. Nothing is recorded yet.
+    ///
+    /// The function runs once for each plan, on the thread that calls [`plan`](Self::plan). It gets its operands from
+    /// [`Recording::input`] and hands over its results with [`Recording::output`].
+    pub fn new(
+        device: &Device,
+        body: impl Fn(&mut Recording) -> Result<()> + Send + Sync + 'static,
+    ) -> Program {
+        let passes = Passes {
+            fuse: !device.is_software(),
+            ..Passes::default()
+        };
+        Program::with_passes(device, passes, body)
+    }
+
+    /// The same with some optimizations turned off, for tests and to find out what they gain. Results have the same
+    /// bits.
+    pub fn with_passes(
+        device: &Device,
+        passes: Passes,
+        body: impl Fn(&mut Recording) -> Result<()> + Send + Sync + 'static,
+    ) -> Program {
+        Program {
+            shared: Arc::new(Shared {
+                device: device.clone(),
+                body: Box::new(body),
+                passes,
+                frame: Mutex::default(),
+                counters: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The device that the program runs on.
+    pub fn device(&self) -> &Device {
+        &self.shared.device
+    }
+
+    /// Records the function for inputs of these layouts, in order, and plans its runs. The only call that plans.
+    ///
+    /// Cost: that of planning each operation; nothing runs on the device except copies of metadata.
+    ///
+    /// # Errors
+    /// Those of the function, of its operations, and of a GPU's memory. [`Recording`](Error::Recording) when the
+    /// function takes more or fewer inputs than there are layouts, or has no output, and for values of another
+    /// recording. After an error, plans made before still work.
+    pub fn plan(&self, inputs: &[&Layout]) -> Result<Plan> {
+        let (trace, active) = Trace::begin(&self.shared.device)?;
+        let mut recording = Recording {
+            trace: trace.clone(),
+            layouts: inputs.iter().map(|layout| (*layout).clone()).collect(),
+            taken: 0,
+        };
+        (self.shared.body)(&mut recording)?;
+        if recording.taken < inputs.len() {
+            return Err(Error::recording(
+                PLAN,
+                format!(
+                    "the program takes {} inputs, but {} layouts were given",
+                    recording.taken,
+                    inputs.len()
+                ),
+            ));
+        }
+        let graph = trace.close();
+        drop(active);
+        let plan = Plan::new(&self.shared, graph)?;
+        self.shared.count(|counters| counters.plans += 1);
+        Ok(plan)
+    }
+
+    /// Grows the arena to what inputs of these layouts need, so that later plans need not.
+    ///
+    /// # Errors
+    /// Those of [`plan`](Self::plan).
+    pub fn reserve(&self, inputs: &[&Layout]) -> Result<()> {
+        self.plan(inputs).map(|_| ())
+    }
+
+    /// What the program did so far.
+    pub fn counters(&self) -> Counters {
+        *self
+            .shared
+            .counters
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A program while it is recorded: its inputs, outputs and gradients.
+pub struct Recording {
+    trace: Arc<Trace>,
+    layouts: Vec<Layout>,
+    taken: usize,
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Recording({} of {} inputs)",
+            self.taken,
+            self.layouts.len()
+        )
+    }
+}
+
+impl Recording {
+    /// The device that the program will run on.
+    pub fn device(&self) -> &Device {
+        self.trace.device()
+    }
+
+    /// The next input, which has no values yet.
+    ///
+    /// # Errors
+    /// [`Recording`](Error::Recording) when the plan was given fewer layouts.
+    pub fn input<T: Scalar>(&mut self) -> Result<Tensor<T>> {
+        let Some(layout) = self.layouts.get(self.taken) else {
+            return Err(Error::recording(
+                "input",
+                format!(
+                    "the plan was given {} layouts, one for each input",
+                    self.taken
+                ),
+            ));
+        };
+        self.taken += 1;
+        self.trace.input(layout)
+    }
+
+    /// Makes a value the next output.
+    ///
+    /// # Errors
+    /// [`Recording`](Error::Recording) for a value of another recording;
+    /// [`DeviceMismatch`](Error::DeviceMismatch) for a tensor of another device.
+    pub fn output<T: Scalar>(&mut self, value: &Tensor<T>) -> Result<()> {
+        self.trace.output("output", value)
+    }
+
+    /// Records `part` so that gradients compute its values again instead of keeping them in memory.
+    ///
+    /// Saves the memory of the values in between, and costs the part's work once more. Parts inside a part belong to
+    /// it. See [the guide](crate::pages::programs) for a network that is cut into parts.
+    ///
+    /// # Errors
+    /// Those of the part.
+    pub fn recompute<R>(&mut self, part: impl FnOnce(&mut Recording) -> Result<R>) -> Result<R> {
+        let trace = self.trace.clone();
+        let _scope = trace.recompute();
+        part(self)
+    }
+}
+
+#[cfg(all(test, feature = "gpu"))]
+mod tests;

@@ -1,0 +1,456 @@
+//! Plans: programs for certain layouts, ready to run.
+
+use std::fmt;
+#[cfg(feature = "gpu")]
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::graph::Lowered;
+use super::inputs::{HostOutput, HostOutputs, HostValue, Output, Outputs, Value, uploaded};
+use super::report::Report;
+use super::{PLAN, RUN, Shared};
+use crate::cpu::{Cpu, CpuBuffer, CpuBuffers, CpuExternal};
+#[cfg(feature = "gpu")]
+use crate::gpu::{Gpu, GpuBuffer, GpuExternal, Replay};
+use crate::plan::{Arena, Schedule};
+use crate::ragged::{DType, Layout};
+use crate::tensor::{Backend, Graph, Operand, Origin, Storage, Trace};
+use crate::{Error, Result, host};
+
+/// Sets of output buffers that a plan keeps. A loop that feeds results into the next run holds one set while it writes
+/// another.
+const SETS: usize = 3;
+
+/// A program planned for inputs of certain layouts. Cheap to clone.
+///
+/// Runs on several threads take turns on a GPU. On the CPU they run at the same time, each in an arena of its own.
+///
+/// See the [module](super) for an example.
+#[derive(Clone)]
+pub struct Plan {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    program: Arc<Shared>,
+    schedule: Schedule,
+    inputs: Vec<Input>,
+    /// The buffers of constants, and where the roots begin in them: always 0, since bases are relative to the buffer.
+    constants: Vec<Storage>,
+    /// The words of each result that the program allocates.
+    results: Vec<u64>,
+    outputs: Vec<Place>,
+    /// What the report says, which is written when it is asked for.
+    planned: (Lowered, Arena),
+    report: OnceLock<Report>,
+    state: Mutex<State>,
+}
+
+/// What an input has to be.
+struct Input {
+    dtype: DType,
+    layout: Layout,
+    /// Kernels were chosen for values that begin at a multiple of this many units.
+    align: usize,
+}
+
+/// Where an output is.
+struct Place {
+    dtype: DType,
+    /// The number of its external buffer.
+    external: usize,
+    base: usize,
+    layout: Layout,
+}
+
+/// What a run changes.
+enum State {
+    Cpu {
+        results: Vec<Vec<Arc<CpuBuffer>>>,
+    },
+    #[cfg(feature = "gpu")]
+    Gpu {
+        replay: Replay,
+        results: Vec<Vec<Arc<GpuBuffer>>>,
+    },
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan({} steps)", self.inner.schedule.steps.len())
+    }
+}
+
+impl Plan {
+    pub(super) fn new(program: &Arc<Shared>, graph: Graph) -> Result<Plan> {
+        let device = &program.device;
+        let lowered = Lowered::new(device, graph, program.passes)?;
+        let arena = {
+            let (arena, grew) = program.frame().fit(device, &lowered.values)?;
+            if grew {
+                program.count(|counters| counters.growths += 1);
+            }
+            arena
+        };
+        let schedule = lowered.schedule(&arena);
+        let state = match device.backend() {
+            Backend::Cpu(_) => State::Cpu {
+                results: Vec::new(),
+            },
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => State::Gpu {
+                replay: gpu.prepare(PLAN, &schedule)?,
+                results: Vec::new(),
+            },
+        };
+        let Lowered { graph, .. } = &lowered;
+        let value = |id: &u32| &graph.values[*id as usize];
+        let outputs = graph.outputs.iter().map(|id| {
+            let of = value(id);
+            Some(Place {
+                dtype: of.dtype,
+                external: lowered.external(*id)?,
+                base: of.base,
+                layout: of.layout.clone(),
+            })
+        });
+        let outputs: Option<Vec<Place>> = outputs.collect();
+        let constant = |id: &u32| match &value(id).origin {
+            Origin::Constant(storage) => Some(storage.clone()),
+            _ => None,
+        };
+        let words = |id: &u32| value(id).dtype.words(value(id).layout.total()) as u64;
+        let input = |id: &u32| Input {
+            dtype: value(id).dtype,
+            layout: value(id).layout.clone(),
+            align: value(id).align,
+        };
+        let inputs = graph.inputs.iter().map(input).collect();
+        let constants = lowered.constants.iter().filter_map(constant).collect();
+        let results = lowered.results.iter().map(words).collect();
+        let outputs = outputs.ok_or_else(|| Error::recording(PLAN, "an output has no place"))?;
+        Ok(Plan {
+            inner: Arc::new(Inner {
+                program: program.clone(),
+                inputs,
+                constants,
+                results,
+                outputs,
+                schedule,
+                planned: (lowered, arena),
+                report: OnceLock::new(),
+                state: Mutex::new(state),
+            }),
+        })
+    }
+
+    /// What the plan does, step by step, and how its memory is used.
+    pub fn report(&self) -> &Report {
+        let (lowered, arena) = &self.inner.planned;
+        self.inner
+            .report
+            .get_or_init(|| Report::new(lowered, arena))
+    }
+
+    /// The layouts of the inputs that the plan was made for.
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = &Layout> {
+        self.inner.inputs.iter().map(|input| &input.layout)
+    }
+
+    /// Runs the program on tensors, in the order of [`Recording::input`](super::Recording::input).
+    ///
+    /// On a GPU, records the run after all work recorded before, and does not wait. Outputs are new tensors as long as
+    /// anybody holds the results of earlier runs; otherwise their memory is used again. An input may be an output of
+    /// an earlier run. An input that is a view is copied first if kernels need it at a whole pair or quad of words.
+    ///
+    /// # Errors
+    /// Before any work: [`Argument`](Error::Argument) for another number of inputs, [`Layout`](Error::Layout) for an
+    /// input of another layout or type, [`DeviceMismatch`](Error::DeviceMismatch),
+    /// [`Recording`](Error::Recording) for a value of a recording, [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceLost`](Error::DeviceLost).
+    pub fn run(&self, inputs: &[&dyn Value]) -> Result<Outputs> {
+        let inner = &*self.inner;
+        let mut copies: Vec<(usize, Box<dyn Value>)> = Vec::new();
+        let mut operands = host::room(RUN, inputs.len())?;
+        operands.extend(inputs.iter().map(|input| input.operand()));
+        inner.check(&operands)?;
+        let device = &inner.program.device;
+        let _paused = Trace::pause();
+        for (i, (operand, input)) in operands.iter().zip(&inner.inputs).enumerate() {
+            if device.is_gpu() && !operand.base.is_multiple_of(input.align) {
+                let copy = inputs[i].copied().map_err(|error| error.named(RUN))?;
+                copies.push((i, copy));
+            }
+        }
+        for (i, copy) in &copies {
+            operands[*i] = copy.operand();
+        }
+        let buffers = match device.backend() {
+            Backend::Cpu(cpu) => inner.on_cpu(cpu, &operands)?,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => inner.on_gpu(gpu, &operands)?,
+        };
+        inner.program.count(|counters| counters.runs += 1);
+        let output = |place: &Place| {
+            let (storage, base) = &buffers[place.external];
+            Output {
+                dtype: place.dtype,
+                storage: storage.clone(),
+                base: base + place.base,
+                layout: place.layout.clone(),
+            }
+        };
+        Ok(Outputs {
+            device: device.clone(),
+            values: inner.outputs.iter().map(output).collect(),
+        })
+    }
+
+    /// Runs the program from host to host: uploads the inputs, runs, and reads all outputs.
+    ///
+    /// On a GPU, this is one submission, if the outputs fit in one readback buffer (16 MiB).
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run) and of [`download`](crate::Tensor::download).
+    pub async fn call(&self, inputs: &[&dyn HostValue]) -> Result<HostOutputs> {
+        let outputs = self.started(inputs)?;
+        let mut values = outputs.on_host()?;
+        outputs.read(&mut values, Waiting::Elsewhere).await?;
+        Ok(HostOutputs { values })
+    }
+
+    /// [`call`](Self::call), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`call`](Self::call).
+    pub fn call_blocking(&self, inputs: &[&dyn HostValue]) -> Result<HostOutputs> {
+        let outputs = self.started(inputs)?;
+        let mut values = outputs.on_host()?;
+        pollster::block_on(outputs.read(&mut values, Waiting::Here))?;
+        Ok(HostOutputs { values })
+    }
+
+    fn started(&self, inputs: &[&dyn HostValue]) -> Result<Outputs> {
+        let uploaded = uploaded(&self.inner.program.device, inputs)?;
+        let inputs: Vec<&dyn Value> = uploaded.iter().map(AsRef::as_ref).collect();
+        self.run(&inputs)
+    }
+}
+
+/// Who polls while a read waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Here,
+    Elsewhere,
+}
+
+impl Outputs {
+    /// Memory on the host for all outputs.
+    fn on_host(&self) -> Result<Vec<HostOutput>> {
+        let one = |output: &Output| {
+            Ok(HostOutput {
+                dtype: output.dtype,
+                layout: output.layout.clone(),
+                bytes: host::zeroed("call", output.layout.total() * output.dtype.size())?,
+            })
+        };
+        self.values.iter().map(one).collect()
+    }
+
+    async fn read(&self, to: &mut [HostOutput], waiting: Waiting) -> Result<()> {
+        #[cfg(feature = "gpu")]
+        if let Backend::Gpu(gpu) = self.device.backend() {
+            let wait = match waiting {
+                Waiting::Here => crate::gpu::Wait::Here,
+                Waiting::Elsewhere => crate::gpu::Wait::Elsewhere,
+            };
+            let mut reads = Vec::new();
+            for (output, to) in self.values.iter().zip(to) {
+                if let Storage::Gpu(buffer) = &output.storage {
+                    let begin = (output.base * output.dtype.unit()) as u64;
+                    reads.push((&**buffer, begin, &mut to.bytes[..]));
+                }
+            }
+            return gpu.read_all("call", reads, wait).await;
+        }
+        for (output, to) in self.values.iter().zip(to) {
+            if let Storage::Cpu(buffer) = &output.storage {
+                let begin = output.base * output.dtype.unit();
+                let end = begin + to.bytes.len();
+                to.bytes.copy_from_slice(&buffer.bytes()[begin..end]);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self, operands: &[Operand<'_>]) -> Result<()> {
+        if operands.len() != self.inputs.len() {
+            let expected = format!("{} inputs", self.inputs.len());
+            return Err(Error::argument(RUN, expected, operands.len()));
+        }
+        for (input, (operand, expected)) in operands.iter().zip(&self.inputs).enumerate() {
+            let Input { dtype, layout, .. } = expected;
+            if matches!(operand.storage, Storage::Traced(_)) {
+                return Err(Error::recording(
+                    RUN,
+                    "a plan cannot run inside a recording: call the function that it records",
+                ));
+            }
+            self.program.device.check_same(RUN, operand.device)?;
+            let differs = |element, expected: String, got: String| Error::Layout {
+                op: RUN,
+                input,
+                element,
+                expected,
+                got,
+            };
+            if operand.dtype != *dtype {
+                return Err(differs(None, dtype.to_string(), operand.dtype.to_string()));
+            }
+            if operand.layout.id() == layout.id() {
+                continue;
+            }
+            let got = operand.layout;
+            let summary = |of: &Layout| format!("{} elements of rank {}", of.len(), of.rank());
+            if (got.len(), got.rank()) != (layout.len(), layout.rank()) {
+                return Err(differs(None, summary(layout), summary(got)));
+            }
+            let mut shapes = layout.shapes().zip(got.shapes()).enumerate();
+            if let Some((element, (expected, got))) = shapes.find(|(_, (a, b))| a != b) {
+                return Err(differs(
+                    Some(element),
+                    expected.to_string(),
+                    got.to_string(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs on the CPU. Returns the storage of every external buffer, and where it begins.
+    fn on_cpu(&self, cpu: &Cpu, operands: &[Operand<'_>]) -> Result<Vec<(Storage, usize)>> {
+        let is_free = |set: &Vec<Arc<CpuBuffer>>| set.iter().all(|b| Arc::strong_count(b) == 1);
+        let free = match &mut *self.state() {
+            State::Cpu { results } => {
+                let free = results.iter().position(is_free);
+                free.map(|free| results.remove(free))
+            }
+            #[cfg(feature = "gpu")]
+            State::Gpu { .. } => None,
+        };
+        let results = match free {
+            Some(free) => free,
+            None => self.fresh(|words| cpu.slab(RUN, words * 4).map(Arc::new))?,
+        };
+        let mut externals = host::room(RUN, self.schedule.externals)?;
+        for operand in operands {
+            if let Storage::Cpu(buffer) = operand.storage {
+                externals.push(Some(CpuExternal {
+                    buffer: buffer.clone(),
+                    begin: operand.base * operand.dtype.unit(),
+                }));
+            }
+        }
+        let constants = self.constants.iter().filter_map(|storage| match storage {
+            Storage::Cpu(buffer) => Some(buffer.clone()),
+            _ => None,
+        });
+        let others = constants.chain(results);
+        externals.extend(others.map(|buffer| Some(CpuExternal { buffer, begin: 0 })));
+        let mut slabs = self.program.frame().take(cpu)?;
+        let buffers = CpuBuffers {
+            slabs: &mut slabs,
+            externals: &mut externals,
+        };
+        let done = cpu.replay(&self.schedule, buffers);
+        self.program.frame().give_back(slabs);
+        let own = externals.iter().skip(self.schedule.given).flatten();
+        let own = own.map(|external| external.buffer.clone());
+        match &mut *self.state() {
+            State::Cpu { results } => keep(results, own.collect()),
+            #[cfg(feature = "gpu")]
+            State::Gpu { .. } => (),
+        }
+        done?;
+        let bases = operands
+            .iter()
+            .map(|operand| operand.base)
+            .chain(std::iter::repeat(0));
+        let storage =
+            |(external, base): (CpuExternal, usize)| (Storage::Cpu(external.buffer), base);
+        Ok(externals
+            .into_iter()
+            .flatten()
+            .zip(bases)
+            .map(storage)
+            .collect())
+    }
+
+    /// Records the run on a GPU.
+    #[cfg(feature = "gpu")]
+    fn on_gpu(&self, gpu: &Gpu, operands: &[Operand<'_>]) -> Result<Vec<(Storage, usize)>> {
+        // Runs of all plans share the arena, so they take turns.
+        let frame = self.program.frame();
+        let mut state = self.state();
+        let State::Gpu {
+            replay,
+            results: sets,
+        } = &mut *state
+        else {
+            let elsewhere = "the plan belongs to another kind of device";
+            return Err(Error::recording(RUN, elsewhere));
+        };
+        // The application may keep what it exported.
+        sets.retain(|set| !set.iter().any(|buffer| buffer.is_shared()));
+        let is_free = |set: &Vec<Arc<GpuBuffer>>| set.iter().all(|b| Arc::strong_count(b) == 1);
+        let results = match sets.iter().position(is_free) {
+            Some(free) => sets.remove(free),
+            None => self.fresh(|words| gpu.slab(RUN, words * 4))?,
+        };
+        for buffer in &results {
+            // Even if an earlier run failed.
+            buffer.written.store(0, Ordering::Relaxed);
+        }
+        let mut externals = host::room(RUN, self.schedule.externals)?;
+        for operand in operands {
+            if let Storage::Gpu(buffer) = operand.storage {
+                externals.push(GpuExternal {
+                    buffer: buffer.clone(),
+                    base: operand.base as u32,
+                });
+            }
+        }
+        let constants = self.constants.iter().filter_map(|storage| match storage {
+            Storage::Gpu(buffer) => Some(buffer.clone()),
+            _ => None,
+        });
+        let others = constants.chain(results.iter().cloned());
+        externals.extend(others.map(|buffer| GpuExternal { buffer, base: 0 }));
+        let done = gpu.replay(RUN, &self.schedule, replay, &frame.gpu, &externals);
+        keep(sets, results);
+        done?;
+        let storage =
+            |external: GpuExternal| (Storage::Gpu(external.buffer), external.base as usize);
+        Ok(externals.into_iter().map(storage).collect())
+    }
+
+    /// New output buffers.
+    fn fresh<B>(&self, make: impl Fn(u64) -> Result<B>) -> Result<Vec<B>> {
+        self.program.count(|counters| counters.outputs += 1);
+        self.results.iter().map(|words| make(*words)).collect()
+    }
+}
+
+/// Keeps a set of output buffers for later runs, and forgets the oldest one of too many.
+fn keep<B>(sets: &mut Vec<Vec<B>>, set: Vec<B>) {
+    if sets.len() == SETS {
+        sets.remove(0);
+    }
+    sets.push(set);
+}

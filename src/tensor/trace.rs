@@ -1,0 +1,532 @@
+//! Recordings: operations on values that do not exist yet.
+//!
+//! An operand of a recording has a number instead of a buffer. A `Call` with such an operand checks
+//! and plans as always, and then appends a node to the [`Trace`] instead of running. Views are nodes, too, so that a
+//! gradient can follow them.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::operand::Operand;
+use super::{Device, Storage, Tensor};
+use crate::ops::Op;
+use crate::plan::{Launch, Plan, What};
+use crate::ragged::{DType, Layout, Pairs, Scalar};
+use crate::{Error, Result};
+
+/// The number of a value in its trace.
+pub(crate) type ValueId = u32;
+
+/// A value of a recording, in place of a buffer.
+#[derive(Clone)]
+pub(crate) struct Traced {
+    trace: Arc<Trace>,
+    value: ValueId,
+}
+
+/// The operations recorded so far.
+pub(crate) struct Trace {
+    device: Device,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Whether the recording goes on. Values that outlive it are of no use.
+    open: bool,
+    graph: Graph,
+    /// The part whose values gradients compute again, if one is being recorded.
+    scope: Option<u32>,
+    scopes: u32,
+    /// Counts the times that parts were recorded again, so that their values are not merged with the first ones.
+    repeats: u32,
+    /// Whether gradients are being recorded.
+    backward: bool,
+    /// Tensors that exist already, by the identity of their buffers, their places and types.
+    constants: HashMap<(usize, usize, u64, DType), ValueId>,
+}
+
+/// Operations and their values, each before its uses.
+#[derive(Clone, Default)]
+pub(crate) struct Graph {
+    pub nodes: Vec<Node>,
+    pub values: Vec<Value>,
+    /// The values of the inputs, in order.
+    pub inputs: Vec<ValueId>,
+    pub outputs: Vec<ValueId>,
+}
+
+/// An operation with its operands.
+#[derive(Clone)]
+pub(crate) struct Node {
+    pub op: Op,
+    pub plan: Arc<Plan>,
+    pub operands: Vec<Source>,
+    pub pairs: Option<Pairs>,
+    pub scalars: Vec<u32>,
+    pub results: Vec<ValueId>,
+    pub scope: Option<u32>,
+    pub generation: u32,
+    /// Whether a gradient needs it.
+    pub backward: bool,
+}
+
+impl Node {
+    /// The launch; `None` for a view.
+    pub(crate) fn launch(&self) -> Option<&Launch> {
+        match &self.plan.what {
+            What::Launch(launch) => Some(launch),
+            What::View { .. } => None,
+        }
+    }
+}
+
+/// An operand of a node.
+#[derive(Clone)]
+pub(crate) struct Source {
+    /// `None` if the operation only needs the layout.
+    pub value: Option<ValueId>,
+    pub layout: Layout,
+}
+
+/// A value: a part of the memory of its root.
+#[derive(Clone)]
+pub(crate) struct Value {
+    pub dtype: DType,
+    pub layout: Layout,
+    /// The value whose memory it lies in: itself, unless it is a view.
+    pub root: ValueId,
+    /// Where it begins in the root's memory, in units of its type.
+    pub base: usize,
+    /// Of an input, in these units: operations were chosen for memory that begins at a multiple of it.
+    pub align: usize,
+    pub origin: Origin,
+}
+
+/// Where a value comes from.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    Input,
+    /// A tensor that exists.
+    Constant(Storage),
+    /// A result of a node, or the view that it makes.
+    Node(u32),
+}
+
+thread_local! {
+    /// The trace that this thread records.
+    static ACTIVE: RefCell<Option<Arc<Trace>>> = const { RefCell::new(None) };
+}
+
+/// Ends the recording when dropped.
+pub(crate) struct Active(Arc<Trace>);
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        ACTIVE.with(|active| active.take());
+        // Values that escape keep the trace, but neither constants nor layouts.
+        drop(self.0.close());
+    }
+}
+
+/// A recording that is suspended until this is dropped.
+pub(crate) struct Paused(Option<Arc<Trace>>);
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        if let Some(trace) = self.0.take() {
+            ACTIVE.with(|active| active.replace(Some(trace)));
+        }
+    }
+}
+
+impl Trace {
+    /// Begins a recording on this thread.
+    pub(crate) fn begin(device: &Device) -> Result<(Arc<Trace>, Active)> {
+        let trace = Arc::new(Trace {
+            device: device.clone(),
+            state: Mutex::new(State {
+                open: true,
+                graph: Graph::default(),
+                scope: None,
+                scopes: 0,
+                repeats: 0,
+                backward: false,
+                constants: HashMap::new(),
+            }),
+        });
+        ACTIVE.with(|active| {
+            let mut active = active.borrow_mut();
+            if active.is_some() {
+                return Err(Error::recording(
+                    "plan",
+                    "this thread records a program already: plan the other program before or after it",
+                ));
+            }
+            *active = Some(trace.clone());
+            Ok(())
+        })?;
+        let active = Active(trace.clone());
+        Ok((trace, active))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, if the recording goes on.
+    fn opened(&self, op: &'static str) -> Result<MutexGuard<'_, State>> {
+        let state = self.lock();
+        match state.open {
+            true => Ok(state),
+            false => Err(escaped(op)),
+        }
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Gives access to what was recorded so far.
+    pub(crate) fn graph<R>(&self, read: impl FnOnce(&Graph) -> R) -> R {
+        read(&self.lock().graph)
+    }
+
+    /// Ends the recording, and takes everything that was recorded.
+    pub(crate) fn close(&self) -> Graph {
+        let mut state = self.lock();
+        state.open = false;
+        state.constants = HashMap::new();
+        std::mem::take(&mut state.graph)
+    }
+
+    /// Suspends the recording of this thread, if there is one, while kernels run or plans are made: a thread that waits
+    /// for others may take up any job of their pool, which is no part of the recording.
+    pub(crate) fn pause() -> Paused {
+        // A thread that ends has none.
+        Paused(ACTIVE.try_with(|active| active.take()).ok().flatten())
+    }
+
+    /// Adds an input.
+    pub(crate) fn input<T: Scalar>(self: &Arc<Self>, layout: &Layout) -> Result<Tensor<T>> {
+        let mut state = self.lock();
+        let value = state.graph.add(T::DTYPE, layout, Origin::Input);
+        state.graph.inputs.push(value);
+        drop(state);
+        self.tensor("input", value)
+    }
+
+    /// Adds an output.
+    pub(crate) fn output<T: Scalar>(&self, op: &'static str, tensor: &Tensor<T>) -> Result<()> {
+        let value = self.value_of(op, &tensor.operand())?;
+        self.opened(op)?.graph.outputs.push(value);
+        Ok(())
+    }
+
+    /// The tensor of a value, which must be of this type.
+    pub(crate) fn tensor<T: Scalar>(
+        self: &Arc<Self>,
+        op: &'static str,
+        value: ValueId,
+    ) -> Result<Tensor<T>> {
+        let (dtype, base, layout) = self.graph(|graph| {
+            let value = &graph.values[value as usize];
+            (value.dtype, value.base, value.layout.clone())
+        });
+        if dtype != T::DTYPE {
+            return Err(Error::recording(
+                op,
+                format!("a value is of type {dtype}, not {}", T::DTYPE),
+            ));
+        }
+        let storage = Storage::Traced(Traced {
+            trace: self.clone(),
+            value,
+        });
+        Ok(Tensor::new(&self.device, storage, base, layout))
+    }
+
+    /// The value of a tensor: one of this trace, or a tensor that exists, which becomes a constant.
+    pub(crate) fn value_of(&self, op: &'static str, operand: &Operand<'_>) -> Result<ValueId> {
+        self.value_in(&mut *self.opened(op)?, op, operand)
+    }
+
+    fn value_in(
+        &self,
+        state: &mut State,
+        op: &'static str,
+        operand: &Operand<'_>,
+    ) -> Result<ValueId> {
+        let address = match operand.storage {
+            Storage::Traced(traced) if std::ptr::eq(Arc::as_ptr(&traced.trace), self) => {
+                return Ok(traced.value);
+            }
+            Storage::Traced(_) => return Err(of_another(op)),
+            Storage::Cpu(buffer) => Arc::as_ptr(buffer) as usize,
+            #[cfg(feature = "gpu")]
+            Storage::Gpu(buffer) => Arc::as_ptr(buffer) as usize,
+        };
+        self.device.check_same(op, operand.device)?;
+        let key = (address, operand.base, operand.layout.id(), operand.dtype);
+        if let Some(&value) = state.constants.get(&key) {
+            return Ok(value);
+        }
+        let origin = Origin::Constant(operand.storage.clone());
+        let value = state.graph.add(operand.dtype, operand.layout, origin);
+        state.graph.values[value as usize].base = operand.base;
+        state.constants.insert(key, value);
+        Ok(value)
+    }
+
+    /// Whether a call belongs to a recording: because of an operand, or, if it has none, because this thread records.
+    pub(super) fn concerns(device: &Device, operands: &[Operand<'_>]) -> bool {
+        match operands {
+            [] => {
+                let this = |active: &RefCell<Option<Arc<Trace>>>| {
+                    let active = active.borrow();
+                    let trace = active.as_ref();
+                    trace.is_some_and(|trace| trace.device.is_same(device))
+                };
+                ACTIVE.try_with(this).unwrap_or(false)
+            }
+            operands => operands
+                .iter()
+                .any(|operand| matches!(operand.storage, Storage::Traced(_))),
+        }
+    }
+
+    /// The recording of a call that belongs to one.
+    pub(super) fn of(op: &'static str, operands: &[Operand<'_>]) -> Result<Arc<Trace>> {
+        let mut found = ACTIVE
+            .with(|active| active.borrow().clone())
+            .filter(|_| operands.is_empty());
+        for operand in operands {
+            if let Storage::Traced(traced) = operand.storage {
+                match &found {
+                    Some(other) if !Arc::ptr_eq(other, &traced.trace) => {
+                        return Err(of_another(op));
+                    }
+                    _ => found = Some(traced.trace.clone()),
+                }
+            }
+        }
+        found.ok_or_else(|| escaped(op))
+    }
+
+    /// Appends an operation. `dtypes` are the types of the results.
+    pub(super) fn record(
+        self: &Arc<Self>,
+        op: Op,
+        plan: &Arc<Plan>,
+        operands: &[Operand<'_>],
+        pairs: Option<&Pairs>,
+        scalars: &[u32],
+        dtypes: &[DType],
+    ) -> Result<Vec<(Storage, usize, Layout)>> {
+        let name = plan.name();
+        // Another thread may end the recording meanwhile.
+        let mut state = self.opened(name)?;
+        let mut sources = Vec::with_capacity(operands.len());
+        for operand in operands {
+            let value = match operand.shapes_only {
+                true => None,
+                false => Some(self.value_in(&mut state, name, operand)?),
+            };
+            sources.push(Source {
+                value,
+                layout: operand.layout.clone(),
+            });
+        }
+        let (scope, backward) = (state.scope, state.backward);
+        let node = Node {
+            op,
+            plan: plan.clone(),
+            operands: sources,
+            pairs: pairs.cloned(),
+            scalars: scalars.to_vec(),
+            results: Vec::new(),
+            scope,
+            generation: 0,
+            backward,
+        };
+        let results = state.graph.append(node, dtypes);
+        let graph = &state.graph;
+        let handle = |value: &ValueId| {
+            let of = &graph.values[*value as usize];
+            let storage = Storage::Traced(Traced {
+                trace: self.clone(),
+                value: *value,
+            });
+            (storage, of.base, of.layout.clone())
+        };
+        Ok(results.iter().map(handle).collect())
+    }
+
+    /// Records what follows as a part that gradients compute again, until the returned guard is dropped.
+    pub(crate) fn recompute(&self) -> impl Drop + '_ {
+        struct Scope<'a>(&'a Trace, Option<u32>);
+        impl Drop for Scope<'_> {
+            fn drop(&mut self) {
+                self.0.lock().scope = self.1;
+            }
+        }
+        let mut state = self.lock();
+        let outer = state.scope;
+        // Inner parts belong to the outermost one.
+        if outer.is_none() {
+            state.scopes += 1;
+            state.scope = Some(state.scopes);
+        }
+        Scope(self, outer)
+    }
+
+    /// Marks what follows as parts of gradients, until the returned guard is dropped.
+    pub(crate) fn backward(&self) -> impl Drop + '_ {
+        struct Backward<'a>(&'a Trace, bool, Option<u32>);
+        impl Drop for Backward<'_> {
+            fn drop(&mut self) {
+                let mut state = self.0.lock();
+                (state.backward, state.scope) = (self.1, self.2);
+            }
+        }
+        let mut state = self.lock();
+        let before = std::mem::replace(&mut state.backward, true);
+        Backward(self, before, state.scope.take())
+    }
+
+    /// Records the nodes of a part again. Returns the new value of each result.
+    pub(crate) fn repeat(&self, scope: u32) -> HashMap<ValueId, ValueId> {
+        let mut state = self.lock();
+        state.repeats += 1;
+        let generation = state.repeats;
+        let mut again = HashMap::new();
+        for at in 0..state.graph.nodes.len() {
+            if state.graph.nodes[at].scope != Some(scope) {
+                continue;
+            }
+            let mut node = state.graph.nodes[at].clone();
+            for source in &mut node.operands {
+                if let Some(value) = &mut source.value {
+                    *value = again.get(value).copied().unwrap_or(*value);
+                }
+            }
+            node.scope = None;
+            node.generation = generation;
+            let before = std::mem::take(&mut node.results);
+            let dtypes: Vec<DType> = before
+                .iter()
+                .map(|value| state.graph.values[*value as usize].dtype)
+                .collect();
+            let results = state.graph.append(node, &dtypes);
+            again.extend(before.into_iter().zip(results));
+        }
+        again
+    }
+}
+
+impl Graph {
+    fn add(&mut self, dtype: DType, layout: &Layout, origin: Origin) -> ValueId {
+        let value = self.values.len() as ValueId;
+        self.values.push(Value {
+            dtype,
+            layout: layout.clone(),
+            root: value,
+            base: 0,
+            align: 1,
+            origin,
+        });
+        value
+    }
+
+    /// Adds a node and its results.
+    pub(crate) fn append(&mut self, mut node: Node, dtypes: &[DType]) -> Vec<ValueId> {
+        let at = self.nodes.len() as u32;
+        let plan = node.plan.clone();
+        let layouts: Vec<Layout> = {
+            let input = |i: usize| &node.operands[i].layout;
+            match &plan.what {
+                What::Launch(launch) => {
+                    let outputs = launch.outputs.iter();
+                    outputs
+                        .map(|output| output.layout.get(input).clone())
+                        .collect()
+                }
+                What::View { layout, .. } => vec![layout.get(input).clone()],
+            }
+        };
+        let mut results = Vec::with_capacity(layouts.len());
+        for (i, layout) in layouts.iter().enumerate() {
+            let dtype = match node.launch() {
+                Some(launch) => launch.outputs[i].dtype,
+                None => dtypes.first().copied().unwrap_or(DType::F32),
+            };
+            results.push(self.add(dtype, layout, Origin::Node(at)));
+        }
+        if let (What::View { skipped, .. }, [result]) = (&plan.what, &results[..])
+            && let Some(of) = node.operands.first().and_then(|source| source.value)
+        {
+            let of = &self.values[of as usize];
+            let (root, unit) = (of.root, of.dtype.size() / of.dtype.unit());
+            let base = of.base + skipped * unit;
+            let value = &mut self.values[*result as usize];
+            (value.root, value.base) = (root, base);
+        }
+        node.results.clone_from(&results);
+        self.nodes.push(node);
+        results
+    }
+}
+
+impl<T: Scalar> Tensor<T> {
+    /// The number of the tensor in a trace; an error if it is not a value of this trace.
+    pub(crate) fn traced(&self, op: &'static str, trace: &Arc<Trace>) -> Result<ValueId> {
+        match &self.storage {
+            Storage::Traced(traced) if Arc::ptr_eq(&traced.trace, trace) => Ok(traced.value),
+            Storage::Traced(_) => Err(of_another(op)),
+            _ => Err(Error::recording(
+                op,
+                "the tensor is a constant, not a value of this recording",
+            )),
+        }
+    }
+
+    /// Whether the values begin at a multiple of this many units of their storage. An input of a recording may begin
+    /// anywhere, so whoever relies on the answer makes the runs rely on it, too: they copy inputs that begin elsewhere.
+    pub(super) fn begins_at(&self, multiple: usize) -> bool {
+        let begins = self.base.is_multiple_of(multiple);
+        if begins && let Storage::Traced(traced) = &self.storage {
+            let mut state = traced.trace.lock();
+            let values = &mut state.graph.values;
+            let root = values.get(traced.value as usize).map(|value| value.root);
+            if let Some(root) = root.and_then(|root| values.get_mut(root as usize)) {
+                root.align = root.align.max(multiple);
+            }
+        }
+        begins
+    }
+
+    /// Fails for a value of a recording, which has no values to read.
+    pub(super) fn check_readable(&self, op: &'static str) -> Result<()> {
+        match &self.storage {
+            Storage::Traced(_) => Err(Error::recording(
+                op,
+                "values of a recording cannot be read: make it an output of the program and read the result of a run",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn of_another(op: &'static str) -> Error {
+    Error::recording(
+        op,
+        "a value belongs to another recording: hand it over as an input",
+    )
+}
+
+fn escaped(op: &'static str) -> Error {
+    Error::recording(
+        op,
+        "a value of a recording was used after it ended: make it an output of the program",
+    )
+}
