@@ -8,6 +8,7 @@
 mod corpus;
 mod large;
 mod products;
+mod recorded;
 mod series;
 mod values;
 mod variants;

@@ -20,6 +20,8 @@ mod plans;
 mod pressure;
 #[cfg(feature = "gpu")]
 mod profile;
+#[cfg(feature = "gpu")]
+mod programs;
 mod reading;
 mod recording;
 #[cfg(feature = "gpu")]
@@ -62,6 +64,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         memory::tests,
         pressure::tests,
         profile::tests,
+        programs::tests,
         shared::tests,
     ] {
         trials.extend(tests(bench));

@@ -1,10 +1,8 @@
 //! Whole elements: selected, reordered, joined and split.
 
 use libtest_mimic::Trial;
-use vsla::{
-    Complex32, Device, Error, Layout, Permutation, Ragged, Result, Shape, Tensor, f16,
-    scalar::Scalar,
-};
+use vsla::batch::Permutation;
+use vsla::{Complex32, Device, Error, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
 use crate::support::bench::Bench;
 use crate::support::corpus;

@@ -14,7 +14,7 @@
 //! `injected` and `large` make the first, second, third … allocation fail in turn. On a GPU, they test every fifth
 //! allocation after the first 16, and all of them with `VSLA_LONG=1`.
 
-mod programs;
+pub mod programs;
 mod refusals;
 
 use std::panic::{self, AssertUnwindSafe};

@@ -275,8 +275,9 @@ fn no_circles() {
 }
 
 /// The layers, from the top.
-const LINES: [&[&str]; 7] = [
+const LINES: [&[&str]; 8] = [
     &["io"],
+    &["program"],
     &["tensor"],
     &["ops"],
     &["cpu", "gpu"],

@@ -37,6 +37,7 @@ mod fft2;
 mod functions;
 mod gather;
 mod golden;
+mod gradients;
 mod hadamard;
 mod half;
 mod histogram;
@@ -59,6 +60,7 @@ mod programs;
 mod quantile;
 mod ragged;
 mod random_programs;
+mod recorded;
 mod reduce;
 mod reference;
 mod refusals;
@@ -114,6 +116,7 @@ const MODULES: &[Module] = &[
     ("fft2", fft2::tests),
     ("functions", functions::tests),
     ("golden", golden::tests),
+    ("gradients", gradients::tests),
     ("hadamard", hadamard::tests),
     ("gather", gather::tests),
     ("half", half::tests),
@@ -136,6 +139,7 @@ const MODULES: &[Module] = &[
     ("programs", random_programs::tests),
     ("quantile", quantile::tests),
     ("ragged", ragged::tests),
+    ("recorded", recorded::tests),
     ("reduce", reduce::tests),
     ("reference", reference::tests),
     ("refusals", refusals::tests),

@@ -2,9 +2,10 @@
 //! do.
 
 use libtest_mimic::Trial;
+use vsla::batch::Permutation;
 use vsla::{
-    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result,
-    Shape, ShapeMatrix, Tensor, Topology, batch::Remainder,
+    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Ragged, Result, Shape,
+    ShapeMatrix, Tensor, Topology, batch::Remainder,
 };
 
 #[cfg(feature = "gpu")]

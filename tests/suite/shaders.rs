@@ -44,13 +44,14 @@ const STORAGE_BUFFERS: usize = 8;
 const PARAMETERS: u32 = 128;
 /// The maximum number of variants, so that all can be compiled and reviewed. Many of them are tiles of cooperative
 /// matrices.
-const KERNELS: usize = 1250;
+const KERNELS: usize = 1260;
 /// Of these, the variants of transforms and of convolutions by transforms.
 const ENGINE: usize = 64;
 
 /// Kernels that are built from another stem's file, with fewer or more bindings.
 const SHARED_FILES: &[(&str, &str)] = &[
     ("broadcast_three", "broadcast"),
+    ("chain_two", "chain"),
     ("fill", "map"),
     ("select", "gather"),
     ("reduce_tiles", "reduce"),

@@ -1,5 +1,5 @@
-//! Tests of documentation tables. In docs/operations.md, every named item exists, and statements on equivalence agree
-//! with the laws. In docs/guarantees.md, every promise names existing tests.
+//! Tests of documentation tables. In docs/operations.md, every named item exists, statements on equivalence agree with
+//! the laws, and those on gradients with their tests. In docs/guarantees.md, every promise names existing tests.
 
 use std::fs;
 use std::path::Path;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use libtest_mimic::Trial;
 
+use crate::gradients;
 use crate::laws;
 use crate::support::bench::Bench;
 use crate::work;
@@ -63,8 +64,8 @@ fn check(names: &[String]) {
     let mut rows = 0;
     for line in PAGE.lines().filter(|line| line.starts_with("| ")) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let [what, here, equivalence, tests] = cells[..] else {
-            panic!("four cells: {line}");
+        let [what, here, equivalence, gradient, tests] = cells[..] else {
+            panic!("five cells: {line}");
         };
         if what == "what" || what == "---" {
             continue;
@@ -90,6 +91,20 @@ fn check(names: &[String]) {
             );
         }
         check_tests(names, tests, line);
+        // Types and modules begin with other letters.
+        for item in items
+            .iter()
+            .filter(|item| item.starts_with(char::is_lowercase))
+        {
+            let agrees = match gradient {
+                "–" => true,
+                "yes" => gradients::has_gradient(item),
+                "0" => gradients::is_constant(item),
+                "no" => gradients::is_refused(item),
+                other => panic!("{other}: {line}"),
+            };
+            assert!(agrees, "the gradient of {item}: {line}");
+        }
         let expected = match equivalence {
             "–" => continue,
             "yes" => Some(true),

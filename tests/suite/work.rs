@@ -3,9 +3,10 @@
 mod limits;
 
 use libtest_mimic::Trial;
+use vsla::batch::Permutation;
 use vsla::{
-    Bsr, BsrTensor, Complex32, Device, Error, Indices, Layout, Pairing, Permutation, Ragged,
-    Result, Shape, ShapeMatrix, Tensor, Topology,
+    Bsr, BsrTensor, Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Result, Shape,
+    ShapeMatrix, Tensor, Topology,
     batch::Remainder,
     conv::{ConvMethod, ConvMode},
     scalar::Scalar,
@@ -85,6 +86,7 @@ counted! {
     "hadamard of spectra", 3500., |d| spectrum(d)?.hadamard(&spectrum(d)?);
     "add of one layout", X, |d| x::<f32>(d).add(&x(d));
     "scale", X, |d| x::<f32>(d).scale(2.);
+    "scale_by", X, |d| x::<f32>(d).scale_by(&ones(d, &[1]));
     "neg", X, |d| x::<i32>(d).neg();
     "copy", X, |d| x::<f32>(d).copy();
     "to", X, |d| x::<f32>(d).to::<vsla::f16>();

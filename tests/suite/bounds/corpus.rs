@@ -26,7 +26,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             "values",
             values as Part,
             super::values::KERNELS,
-            equal_matrices as Program,
+            rest_of_values as Program,
         ),
         ("series", series, SERIES, blocks as Program),
         ("transforms", transforms, TRANSFORMS, passes),
@@ -121,6 +121,12 @@ fn blocks(d: &mut Draw<'_>) {
     if let Some(plan) = d.ran("conv_plan", plan) {
         d.ran("plan.conv", plan.conv(&x));
     }
+}
+
+/// Kernels that the values of a case do not reach.
+fn rest_of_values(d: &mut Draw<'_>) {
+    equal_matrices(d);
+    super::recorded::programs(d);
 }
 
 /// Equal matrices, larger than those of the corpus.

@@ -25,6 +25,7 @@ pub const KERNELS: &[&str] = &[
     "fft_real",
     "fft_smooth",
     "fft_tiny",
+    "frames",
     "normalize",
 ];
 
@@ -104,6 +105,17 @@ fn transformed(d: &mut Draw<'_>) {
     d.ran("ifft2", z.ifft2());
     if let Some(z) = d.ran("rfft2", x.rfft2()) {
         d.ran("irfft2", z.irfft2(&layout));
+    }
+    framed(d, n);
+}
+
+/// Frames of vectors, some of which are shorter than a frame, and vectors from frames.
+fn framed(d: &mut Draw<'_>, n: usize) {
+    let x = d.drawn::<f32>(1, n);
+    let size = Layout::from_lengths([d.of(&[1, 2, 7, 16, 33])]).unwrap();
+    let (window, hop) = (d.tensor::<f32>(&size), d.rng.usize(1..20));
+    if let Some(spectra) = d.ran("stft", x.stft(&window, hop)) {
+        d.ran("istft", spectra.istft(&window, hop, x.layout()));
     }
 }
 

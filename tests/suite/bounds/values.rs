@@ -1,13 +1,14 @@
 //! Programs of operations that move values, element-wise functions and reductions.
 
+use vsla::batch::Permutation;
 use vsla::{
-    Complex32, Indices, Layout, Pairing, Permutation, Ragged, Tensor,
+    Complex32, Indices, Layout, Pairing, Ragged, Tensor,
     batch::Remainder,
     f16,
     scalar::{Factor, Float, Real},
 };
 
-use super::{Draw, Value};
+use super::{Draw, Value, recorded};
 use crate::support::bench::{all_are_instrumented, is_long};
 use crate::support::operation::pair_list;
 
@@ -18,13 +19,14 @@ pub const KERNELS: &[&str] = &[
     "broadcast",
     "broadcast_three",
     "cast",
+    "chain",
+    "chain_two",
     "complex",
     "convert",
     "cross_entropy",
     "cumulate",
     "dropout",
     "fill",
-    "frames",
     "gather",
     "histogram",
     "join",
@@ -51,6 +53,7 @@ pub const KERNELS: &[&str] = &[
     "sort_merge",
     "strided",
     "strided_boxes",
+    "take",
     "transpose",
     "uniform",
 ];
@@ -76,6 +79,7 @@ pub fn program(d: &mut Draw<'_>) {
         6 => {
             computed::<f32>(d);
             scattered::<f32>(d);
+            recorded::programs(d);
         }
         _ => {
             floats(d);
@@ -321,7 +325,8 @@ fn lines<T: Value + Float>(d: &mut Draw<'_>, x: &Tensor<T>) {
 fn counted<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
     let bins = d.of(&[1, 7, 64, 4096, 4097]);
     d.ran("histogram", x.histogram(bins, T::of(1)..=T::of(9)));
-    let edges = [1, 2, 5, 9].map(T::of);
+    // They increase for every type: `T::of` repeats after 7.
+    let edges = [1, 2, 5, 6].map(T::of);
     d.ran("histogram_edges", x.histogram_edges(&edges));
 }
 
@@ -365,7 +370,8 @@ fn random<T: Value + Float>(d: &mut Draw<'_>, x: &Tensor<T>) {
         "linspace",
         d.device.linspace(x.layout(), T::of(3), T::of(1)),
     );
-    d.ran("normal", d.device.normal(x.layout(), T::of(3), T::of(1), 7));
+    // `T::of(5)` is 2, a valid deviation.
+    d.ran("normal", d.device.normal(x.layout(), T::of(3), T::of(5), 7));
     d.ran("dropout", x.dropout(0.4, 7));
 }
 

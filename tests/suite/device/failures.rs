@@ -1,7 +1,9 @@
 //! Operations that fail because memory or the device is missing leave nothing behind.
 
 use libtest_mimic::Trial;
-use vsla::{Error, Indices, Pairing, Permutation, Ragged, Result, Shape, Tensor};
+use vsla::batch::Permutation;
+use vsla::program::Program;
+use vsla::{Error, Indices, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::pressure::{MIB, fill, limited};
 use super::{EVERY_OP, drawn, lengths, numbers, own_gpu};
@@ -158,6 +160,18 @@ const MORE_OPS: &[(&str, Op)] = &[
     }),
     ("window", |x, _| {
         x.window(3, 2, 1 << 20)?.download_blocking().map(drop)
+    }),
+    ("a program", |x, y| {
+        let program = Program::new(x.device(), |r| {
+            let (x, y): (Tensor<f32>, Tensor<f32>) = (r.input()?, r.input()?);
+            r.output(&x.add(&y)?.sbd(&y)?.distance)?;
+            r.output(&x.scale(2.0)?.neg()?)
+        });
+        let plan = program.plan(&[x.layout(), y.layout()])?;
+        plan.run(&[x, y])?;
+        let out = plan.run(&[x, y])?;
+        out.get::<f32>(0)?.download_blocking()?;
+        out.get::<f32>(1)?.download_blocking().map(drop)
     }),
     ("eval", |x, y| x.eval(y)?.download_blocking().map(drop)),
     ("profile", |x, _| {

@@ -32,6 +32,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("handles::foreign_queues", foreign_queues),
         ("handles::a_busy_queue", a_busy_queue),
         (
+            "handles::one_queue_from_many_threads",
+            one_queue_from_many_threads,
+        ),
+        (
             "handles::the_adapter_of_another_device",
             the_adapter_of_another_device,
         ),
@@ -244,8 +248,9 @@ fn foreign_queues() {
     there.assert_quiet();
 }
 
-/// The right queue is recognized while it is busy, and while the application polls it.
+/// The right queue is recognized while it is busy, and while many threads of the application poll it.
 fn a_busy_queue() {
+    const POLLERS: usize = 8;
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
     /// Ends the other threads, even if an assertion fails.
@@ -258,7 +263,7 @@ fn a_busy_queue() {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let end = Done(&done);
-        for _ in 0..2 {
+        for _ in 0..POLLERS {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
                     let _ = application.device.poll(wgpu::PollType::Poll);
@@ -283,6 +288,22 @@ fn a_busy_queue() {
         }
         drop(end);
         assert!(called.load(Ordering::Relaxed), "its callbacks run");
+    });
+    application.assert_quiet();
+}
+
+/// Threads that open one device at the same time recognize its queue.
+fn one_queue_from_many_threads() {
+    let application = Application::new(wgpu::Limits::default());
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    let x = upload(&application.vsla(), &numbers(&lengths([3]), 0));
+                    assert_eq!(download(&x).values(), numbers(&lengths([3]), 0).values());
+                }
+            });
+        }
     });
     application.assert_quiet();
 }

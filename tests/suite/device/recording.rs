@@ -1,7 +1,10 @@
 //! The order of recorded work: reused memory, several threads, long chains.
 
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use libtest_mimic::Trial;
 use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
@@ -36,6 +39,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             more_than_65535_workgroups,
         ),
         ("recording::flush", flush),
+        ("recording::uploads_in_a_pool", uploads_in_a_pool),
     ];
     let trials = tests
         .iter()
@@ -299,4 +303,30 @@ fn flush(device: &Device) {
         &download(&scaled),
         &x.cast(|value| 2.0 * value).unwrap(),
     );
+}
+
+/// A thread of a pool uploads, while the pool gets jobs that need the device, too. A thread that waits for others must
+/// not hold what these jobs need.
+fn uploads_in_a_pool(device: &Device) {
+    let (device, (done, waiting)) = (device.clone(), channel());
+    thread::spawn(move || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3);
+        let pool = pool.build().unwrap();
+        let x = Ragged::full(&lengths([2 << 20]), 1.0f32).unwrap();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let device = device.clone();
+                    pool.spawn(move || drop(device.full(&lengths([1]), 1.0f32).unwrap()));
+                    thread::sleep(Duration::from_micros(200));
+                }
+            });
+            pool.install(|| (0..300).for_each(|_| drop(upload(&device, &x))));
+            stop.store(true, Ordering::Relaxed);
+        });
+        done.send(()).unwrap();
+    });
+    let outcome = waiting.recv_timeout(Duration::from_secs(100));
+    outcome.expect("it ends, and does not hang");
 }

@@ -51,7 +51,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 /// The error of one call: it names the operation, the buffer, and the reason with the application's label.
 #[track_caller]
-fn blamed<R>(outcome: Result<R, Error>, op: &str, buffer: &str, reason: &str) {
+pub fn blamed<R>(outcome: Result<R, Error>, op: &str, buffer: &str, reason: &str) {
     let Err(error) = outcome else {
         panic!("{op} went on")
     };
@@ -67,13 +67,13 @@ fn blamed<R>(outcome: Result<R, Error>, op: &str, buffer: &str, reason: &str) {
 const SEVERAL: usize = 20;
 
 /// Results of work that is recorded but not submitted.
-struct Recorded {
+pub struct Recorded {
     results: Vec<(f32, Tensor<f32>)>,
     batch: Ragged<f32>,
 }
 
 impl Recorded {
-    fn on(device: &Device) -> Recorded {
+    pub fn on(device: &Device) -> Recorded {
         let batch = numbers(&lengths([700, 0, 31]), 2);
         let x = upload(device, &batch);
         let results = (1..SEVERAL)
@@ -83,7 +83,7 @@ impl Recorded {
     }
 
     #[track_caller]
-    fn assert_right(&self) {
+    pub fn assert_right(&self) {
         for (factor, result) in &self.results {
             assert_exact(
                 factor,

@@ -105,6 +105,12 @@ fn one_for_all(device: &Device) {
 }
 
 fn one_for_all_of<T: Value>(device: &Device) {
+    for (k, layout) in layouts().iter().enumerate() {
+        let x = displaced(device, &drawn::<T>(layout, "x"), k);
+        let v = drawn::<T>(&Layout::from_lengths([1]).unwrap(), "v");
+        let whole = upload(device, &whole(layout, &v, None));
+        check(&x, displaced(device, &v, 3).each(), &whole);
+    }
     let layout = layout(3, &[&[2, 5, 3], &[7, 5, 1], &[0, 5, 2], &[1, 5, 700]]);
     let x = displaced(device, &drawn::<T>(&layout, "x"), 1);
     let v = drawn::<T>(&Layout::from_lengths([5]).unwrap(), "v");
@@ -210,18 +216,19 @@ fn pipeline(device: &Device) {
 fn refused(device: &Device) {
     let x = upload(device, &drawn::<f32>(&layout(2, &[&[2, 3], &[2, 4]]), "x"));
     let ones = upload(device, &rows([&[1.0f32], &[2.0]]));
-    let few = upload(device, &rows([&[1.0f32]]));
+    let single = upload(device, &rows([&[1.0f32]]));
+    let few = upload(device, &rows([&[1.0f32], &[2.0], &[3.0]]));
     let uneven = upload(device, &rows([&[1.0f32], &[2.0, 3.0]]));
     let vectors = upload(device, &rows([&[1.0f32, 2.0, 3.0], &[1.0, 2.0, 3.0]]));
     let text = |error: vsla::Error| error.to_string();
     for (got, expected) in [
         (
             x.div(few.each()),
-            "div: expected batches of equal size, got 2 elements and 1",
+            "div: expected batches of equal size, got 2 elements and 3",
         ),
         (
             few.each().div(&x),
-            "div: expected batches of equal size, got 1 element and 2",
+            "div: expected batches of equal size, got 3 elements and 2",
         ),
         (
             x.maximum(uneven.each()),
@@ -236,7 +243,7 @@ fn refused(device: &Device) {
             "sub: element 1: expected 4 values, got 3",
         ),
         (
-            x.atan2(few.along(0)),
+            x.atan2(single.along(0)),
             "atan2: element 0: expected 2 values, got 1",
         ),
         (

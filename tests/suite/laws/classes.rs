@@ -4,9 +4,10 @@
 use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
+use vsla::batch::Permutation;
 use vsla::{
-    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Permutation, Ragged, Result,
-    Shape, ShapeMatrix, Tensor, Topology, batch::Remainder, conv::ConvMode, scalar::Scalar,
+    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Ragged, Result, Shape,
+    ShapeMatrix, Tensor, Topology, batch::Remainder, conv::ConvMode, scalar::Scalar,
 };
 
 use super::{Run, floats, integers};

@@ -73,6 +73,11 @@ impl Step {
         self.operands.iter().copied()
     }
 
+    /// Its error, if any.
+    pub fn error(&self) -> Option<Error> {
+        self.results.clone().err()
+    }
+
     /// The numbers of its results; `None` for an error.
     pub fn results(&self) -> Option<Range<usize>> {
         self.results.clone().ok()
@@ -81,36 +86,54 @@ impl Step {
 
 /// Runs the program that these bytes encode. An operation that returns an error counts as a step, too.
 pub fn run(bytes: &[u8], device: &Device) -> Run {
-    let mut bytes = bytes::Bytes::new(bytes);
-    let mut values: Vec<Value> = Vec::new();
-    for _ in 0..2 + bytes.below(3) {
-        let batch = decode::batch(&mut bytes);
-        values.push(batch.upload(device).expect("a small batch"));
-    }
-    let mut steps = Vec::new();
-    while steps.len() < STEPS && !bytes.is_empty() {
-        let layouts: Vec<_> = values.iter().map(Value::kind_and_layout).collect();
-        let Some((op, operands)) = decode::step(&mut bytes, &layouts) else {
-            continue;
-        };
-        let outcome = {
-            let operands: Vec<&Value> = operands.iter().map(|&at| &values[at]).collect();
-            op.apply(device, &operands)
-        };
-        let results = outcome.map(|results| {
-            let from = values.len();
-            values.extend(results);
-            from..values.len()
-        });
-        steps.push(Step {
-            op,
-            operands,
-            results,
-        });
-    }
+    let uploaded = |batch: Batch| batch.upload(device);
+    let all = |_: &str| true;
+    let (steps, values) = execute(bytes, STEPS, device, uploaded, all).expect("a small batch");
     let batches = values
         .iter()
         .map(|value| value.download().expect("what was computed can be read"))
         .collect();
     Run { steps, batches }
+}
+
+/// The same with at most `most` operations, with operands that `given` makes of the program's batches, and without
+/// operations that `allowed` rejects by name. Returns all values.
+pub fn execute(
+    bytes: &[u8],
+    most: usize,
+    device: &Device,
+    given: impl FnMut(Batch) -> Result<Value, Error>,
+    allowed: impl Fn(&str) -> bool,
+) -> Result<(Vec<Step>, Vec<Value>), Error> {
+    let mut bytes = bytes::Bytes::new(bytes);
+    let batches: Vec<Batch> = (0..2 + bytes.below(3))
+        .map(|_| decode::batch(&mut bytes))
+        .collect();
+    let mut values: Vec<Value> = batches.into_iter().map(given).collect::<Result<_, _>>()?;
+    let mut steps = Vec::new();
+    while steps.len() < most && !bytes.is_empty() {
+        let layouts: Vec<_> = values.iter().map(Value::kind_and_layout).collect();
+        let Some((op, operands)) = decode::step(&mut bytes, &layouts) else {
+            continue;
+        };
+        let mut step = Step {
+            op,
+            operands,
+            results: Ok(0..0),
+        };
+        if !allowed(&step.name()) {
+            continue;
+        }
+        let outcome = {
+            let operands: Vec<&Value> = step.operands.iter().map(|&at| &values[at]).collect();
+            step.op.apply(device, &operands)
+        };
+        step.results = outcome.map(|results| {
+            let from = values.len();
+            values.extend(results);
+            from..values.len()
+        });
+        steps.push(step);
+    }
+    Ok((steps, values))
 }

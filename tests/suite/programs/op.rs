@@ -1,7 +1,8 @@
 //! An operation with all its arguments, as plain data.
 
+use vsla::batch::Permutation;
 use vsla::{
-    Bsr, Indices, Layout, PairList, Pairing, Permutation, Ragged, Topology,
+    Bsr, Indices, Layout, PairList, Pairing, Ragged, Topology,
     conv::{ConvMethod, ConvMode},
     f16,
 };

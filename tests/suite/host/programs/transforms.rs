@@ -20,7 +20,7 @@ pub fn transforms(device: &Device, n: usize) -> Result<u64> {
     sum.add(spectra)?;
     let layout = x.layout();
     let values = listed(layout.total(), |i| Complex32::new(number(i), number(i + 1)))?;
-    let x = device.upload(&Ragged::from_parts(layout.clone(), values)?)?;
+    let x = uploaded(device, &Ragged::from_parts(layout.clone(), values)?)?;
     sum.add(x.fft()?.ifft()?)?;
     sum.value()
 }

@@ -1,6 +1,7 @@
 //! Operations on one batch.
 
-use vsla::{Indices, Layout, Permutation, Ragged, Shape};
+use vsla::batch::Permutation;
+use vsla::{Indices, Layout, Ragged, Shape};
 
 use super::super::op::{Unary, Whole};
 use super::two::{meeting, partner};

@@ -1,0 +1,175 @@
+//! Gradients whose values are known.
+
+use std::sync::Arc;
+
+use libtest_mimic::Trial;
+use vsla::{Device, Ragged, Result, Tensor};
+
+use super::{Run, cotangents};
+use crate::support::bench::Bench;
+use crate::support::operation::rows;
+
+pub(super) fn tests(bench: &Bench) -> Vec<Trial> {
+    bench.all_on_each_device(&[("goldens", goldens), ("ties", ties), ("zeros", zeros)])
+}
+
+fn check<const N: usize>(
+    device: &Device,
+    run: impl Fn(&[Tensor<f32>]) -> Result<Tensor<f32>> + Send + Sync + 'static,
+    operands: [&[f32]; N],
+    seed: &[f32],
+    expected: [&[f32]; N],
+) {
+    let run: Run = Arc::new(run);
+    let operands: Vec<Ragged<f32>> = operands.iter().map(|x| rows([x])).collect();
+    let all = cotangents(device, &run, &operands, &rows([seed]));
+    for (got, expected) in all.iter().zip(expected) {
+        let near = |(got, expected): (&f32, &f32)| {
+            (got - expected).abs() <= 1e-6 * expected.abs().max(0.1)
+        };
+        assert!(
+            got.row(0).iter().zip(expected).all(near),
+            "{:?}, not {expected:?}",
+            got.row(0)
+        );
+    }
+}
+
+/// Those of the specification.
+fn goldens(device: &Device) {
+    check(
+        device,
+        |x| x[0].conv(&x[1]),
+        [&[1.0, 2.0, 3.0], &[0.5, 1.5]],
+        &[1.0, 10.0, 100.0, 1000.0],
+        [&[15.5, 155.0, 1550.0], &[321.0, 3210.0]],
+    );
+    check(
+        device,
+        |x| x[0].kron(&x[1]),
+        [&[2.0, 3.0], &[1.0, 0.0, -1.0]],
+        &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+        [&[-2.0, -2.0], &[14.0, 19.0, 24.0]],
+    );
+    check(
+        device,
+        |x| x[0].softmax(0),
+        [&[1.0, 2.0, 3.0]],
+        &[1.0, 0.0, -1.0],
+        [&[0.141_817_1, 0.140_770_36, -0.282_587_45]],
+    );
+}
+
+/// The first of several largest values is the one that counts.
+fn ties(device: &Device) {
+    check(
+        device,
+        |x| x[0].max(),
+        [&[1.0, 3.0, 3.0]],
+        &[5.0],
+        [&[0.0, 5.0, 0.0]],
+    );
+    check(
+        device,
+        |x| x[0].min(),
+        [&[1.0, 3.0, 1.0]],
+        &[5.0],
+        [&[5.0, 0.0, 0.0]],
+    );
+    check(
+        device,
+        |x| x[0].max_pool(&[2]),
+        [&[3.0, 3.0, 0.0, 0.0, 7.0]],
+        &[5.0, 6.0],
+        [&[5.0, 0.0, 6.0, 0.0, 0.0]],
+    );
+    check(
+        device,
+        |x| x[0].maximum(&x[1]),
+        [&[1.0, 4.0, 2.0, -7.0], &[1.0, 3.0, 5.0]],
+        &[2.0, 3.0, 4.0, 9.0],
+        [&[1.0, 3.0, 0.0, 9.0], &[1.0, 0.0, 4.0]],
+    );
+    check(
+        device,
+        |x| x[0].cummax(0),
+        [&[1.0, 3.0, 3.0, 2.0, 4.0]],
+        &[1.0, 2.0, 3.0, 4.0, 5.0],
+        [&[1.0, 9.0, 0.0, 0.0, 5.0]],
+    );
+}
+
+/// Where a derivative is not unique, or a formula divides by 0.
+fn zeros(device: &Device) {
+    check(
+        device,
+        |x| x[0].relu(),
+        [&[0.0, -1.0, 2.0]],
+        &[5.0; 3],
+        [&[0.0, 0.0, 5.0]],
+    );
+    check(
+        device,
+        |x| x[0].abs(),
+        [&[0.0, -1.0, 2.0]],
+        &[5.0; 3],
+        [&[0.0, -5.0, 5.0]],
+    );
+    check(
+        device,
+        |x| x[0].norm2(),
+        [&[0.0, 0.0]],
+        &[5.0],
+        [&[0.0, 0.0]],
+    );
+    check(device, |x| x[0].std(), [&[2.0, 2.0]], &[5.0], [&[0.0, 0.0]]);
+    check(
+        device,
+        |x| x[0].l2_normalize(0, 1.0),
+        [&[0.0, 0.0]],
+        &[5.0, 2.0],
+        [&[5.0, 2.0]],
+    );
+    check(
+        device,
+        |x| x[0].pow(&x[1]),
+        [&[0.0, 2.0], &[0.0, 0.0]],
+        &[1.0, 1.0],
+        [&[0.0, 0.0], &[0.0, std::f32::consts::LN_2]],
+    );
+    check(
+        device,
+        |x| x[0].prod(),
+        [&[2.0, 0.0, 3.0]],
+        &[5.0],
+        [&[0.0, 30.0, 0.0]],
+    );
+    check(
+        device,
+        |x| x[0].prod(),
+        [&[2.0, 0.0, 0.0]],
+        &[5.0],
+        [&[0.0, 0.0, 0.0]],
+    );
+    check(
+        device,
+        |x| x[0].cumprod(0),
+        [&[2.0, 0.0, 3.0, 4.0]],
+        &[1.0, 10.0, 100.0, 1000.0],
+        [&[1.0, 24620.0, 0.0, 0.0]],
+    );
+    check(
+        device,
+        |x| Ok(x[0].sbd(&x[1])?.distance),
+        [&[0.0, 0.0], &[1.0, 2.0]],
+        &[5.0],
+        [&[0.0, 0.0], &[0.0, 0.0]],
+    );
+    check(
+        device,
+        |x| x[0].complex(&x[1])?.abs(),
+        [&[0.0, 3.0], &[0.0, 4.0]],
+        &[5.0, 5.0],
+        [&[0.0, 3.0], &[0.0, 4.0]],
+    );
+}
