@@ -11,7 +11,7 @@ use vsla::{
     Complex32, Ragged, Shape,
     batch::MAX_RANK,
     f16,
-    scalar::{DType, Scalar, f16_from_f64},
+    scalar::{Scalar, f16_from_f64},
 };
 
 use crate::failure::{Failure, Result};
@@ -366,47 +366,4 @@ impl From<Ragged<f64>> for Batch {
     fn from(batch: Ragged<f64>) -> Batch {
         Batch::F64(batch)
     }
-}
-
-/// The batches passed to an operation, all of one type.
-#[derive(Debug)]
-pub enum Args {
-    F32(Vec<Ragged<f32>>),
-    I32(Vec<Ragged<i32>>),
-    U32(Vec<Ragged<u32>>),
-    C32(Vec<Ragged<Complex32>>),
-    F16(Vec<Ragged<f16>>),
-}
-
-impl Args {
-    pub fn read(args: &[Value], dtype: DType, rank: Option<usize>) -> Result<Args> {
-        Ok(match dtype {
-            DType::F32 => Args::F32(read_all(args, rank)?),
-            DType::I32 => Args::I32(read_all(args, rank)?),
-            DType::U32 => Args::U32(read_all(args, rank)?),
-            DType::C32 => Args::C32(read_all(args, rank)?),
-            DType::F16 => Args::F16(read_all(args, rank)?),
-            other => {
-                return Err(Failure::request(format!(
-                    "values of type {other} are not supported"
-                )));
-            }
-        })
-    }
-}
-
-fn read_all<T: Number>(args: &[Value], rank: Option<usize>) -> Result<Vec<Ragged<T>>> {
-    let many = args.len() > 1;
-    args.iter()
-        .enumerate()
-        .map(|(i, arg)| {
-            read(arg, rank).map_err(|failure| match many {
-                true => Failure {
-                    message: format!("argument {i}: {}", failure.message),
-                    ..failure
-                },
-                false => failure,
-            })
-        })
-        .collect()
 }

@@ -6,15 +6,16 @@ use serde_json::json;
 use vsla::io::{Any, Contents, Stored};
 use vsla::{Ragged, Shape};
 
-use crate::batch::{Args, Batch, written_size};
+use crate::batch::{Batch, written_size};
 use crate::failure::Result;
+use crate::held::{Args, Held};
 use crate::operations::{Answer, Call, within};
 
 /// The contents of a file; block-sparse matrices are expanded.
 pub fn read(call: &mut Call<'_>) -> Result<Answer> {
     let file = call.options.text("file")?;
     let limit = call.max_values;
-    Ok(Answer::Batch(match Any::read(file)? {
+    Ok(Answer::Batch(Held::Read(match Any::read(file)? {
         Any::F64(contents) => dense(contents, limit)?.into(),
         Any::F32(contents) => dense(contents, limit)?.into(),
         Any::F16(contents) => dense(contents, limit)?.into(),
@@ -22,7 +23,7 @@ pub fn read(call: &mut Call<'_>) -> Result<Answer> {
         Any::I32(contents) => dense(contents, limit)?.into(),
         Any::C32(contents) => dense(contents, limit)?.into(),
         other => unreachable!("a type that calc does not support: {other:?}"),
-    }))
+    })))
 }
 
 fn dense<T: Stored + Default>(contents: Contents<T>, limit: u64) -> Result<Ragged<T>>

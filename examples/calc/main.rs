@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use batch::Batch;
 use device::Choice;
 use devices::Devices;
 use failure::{Failure, Result};
@@ -23,6 +24,7 @@ mod devices;
 mod epilogue;
 mod failure;
 mod files;
+mod held;
 mod operations;
 mod request;
 mod sparse;
@@ -35,6 +37,7 @@ const EXAMPLES: &str = r#"Each line of stdin is an object:
            "nan", "inf" and "-inf" are numbers; of type c32 (complex) a number is [re, im]
   options  an object, for instance {"dtype": "i32", "pairing": "all_to_all"}
   device   "auto", "cpu" or "gpu"; overrides the flag
+  of       for {"op": "gradient"}: the operation to differentiate, as an object with op, args and options
 Each line is answered by one line, {"ok": ..} or {"error": {"kind", "message", "element"}}.
 
 Examples:
@@ -46,6 +49,8 @@ Examples:
     {"ok":{"distance":[[0.0],[1.0]],"lag":[[1],[0]]}}
   echo '{"op": "rfft", "args": [[[1, 2, 3, 4]]]}' | calc
     {"ok":[[[10.0,0.0],[-2.0,2.0],[-2.0,0.0]]]}
+  echo '{"op": "gradient", "of": {"op": "conv", "args": [[[1, 2]], [[3, 4, 5]]]}}' | calc
+    {"ok":[[[12.0,12.0]],[[3.0,3.0,3.0]]]}
   echo '{"op": "info", "device": "gpu"}' | calc
 
 From the source tree, run calc as: cargo run --release --example calc --"#;
@@ -139,7 +144,7 @@ fn serve(
 }
 
 impl Calculator {
-    fn answer(&mut self, line: &[u8]) -> Result<Answer> {
+    fn answer(&mut self, line: &[u8]) -> Result<Answer<Batch>> {
         // A byte order mark can only start a file; it is not part of any line.
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         let request = Request::parse(line)?;

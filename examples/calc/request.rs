@@ -30,7 +30,10 @@ impl Request {
         if text.trim().is_empty() {
             return Err(bad("the line is empty".to_owned()));
         }
-        let value = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+        Request::new(serde_json::from_str(text).map_err(|error| bad(error.to_string()))?)
+    }
+
+    pub fn new(value: Value) -> Result<Request> {
         let Value::Object(fields) = value else {
             return Err(Failure::request(format!(
                 "expected an object, got {}",
@@ -40,6 +43,8 @@ impl Request {
         let mut op = None;
         let mut args = Vec::new();
         let mut options = Map::new();
+        // What a gradient is taken of stands beside `op`.
+        let mut beside = Map::new();
         let mut device = None;
         for (name, value) in fields {
             match (name.as_str(), value) {
@@ -47,6 +52,9 @@ impl Request {
                 ("args", Value::Array(items)) => args = items,
                 ("options", Value::Object(fields)) => options = fields,
                 ("device", Value::String(name)) => device = Some(named(&name)?),
+                ("of" | "cotangent" | "operands", value) => {
+                    beside.insert(name, value);
+                }
                 ("op" | "device", other) => return Err(unexpected(&name, "a string", &other)),
                 ("args", other) => return Err(unexpected(&name, "an array of batches", &other)),
                 ("options", other) => return Err(unexpected(&name, "an object", &other)),
@@ -58,6 +66,7 @@ impl Request {
                 }
             }
         }
+        options.append(&mut beside);
         Ok(Request {
             op: op.ok_or_else(|| Failure::request("op is missing: try {\"op\": \"help\"}"))?,
             args,
@@ -162,8 +171,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "each",
-        "true: the last argument has one value per element, combined with all values of the other's (with \"axis\": a \
-         vector along it)",
+        "true: the last argument has one value per element, or one in all, combined with all values of the other's \
+         (with \"axis\": a vector along it)",
     ),
     (
         "eps",
@@ -243,6 +252,18 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "edges",
         "[number, ..]: the edges of the bins, increasing, instead of bins and range",
     ),
+    (
+        "of",
+        "{\"op\": .., \"args\": [..], \"options\": {..}}: the operation to differentiate, which may be a gradient",
+    ),
+    (
+        "cotangent",
+        "a batch like the result, by default of ones; an array of batches if there are several results",
+    ),
+    (
+        "operands",
+        "[index, ..]: the arguments to differentiate with respect to; all by default",
+    ),
 ];
 
 /// Start, end and step of a slice along one axis.
@@ -285,7 +306,7 @@ impl Options {
         }
     }
 
-    fn required(&self, name: &str) -> Result<&Value> {
+    pub fn required(&self, name: &str) -> Result<&Value> {
         self.0
             .get(name)
             .ok_or_else(|| Failure::request(format!("the option {name} is missing")))

@@ -1,10 +1,14 @@
 //! Block-sparse products, where each pair has its own blocks.
 
-use vsla::{Bsr, Device, Pairing, Ragged, Shape, Tensor, Topology, scalar::Float};
+use vsla::{
+    Bsr, BsrTensor, Device, Indices, Layout, Pairing, Ragged, Shape, Tensor, Topology,
+    scalar::{Float, Scalar},
+};
 
-use crate::batch::{Args, Number};
+use crate::batch::Number;
 use crate::epilogue::{Epilogue, finished};
 use crate::failure::{Failure, Result};
+use crate::held::{Arg, Args};
 use crate::operations::{Answer, Call, batch, floats, formed};
 use crate::request::{Options, pair, unexpected, whole_numbers};
 
@@ -59,9 +63,9 @@ pub fn matmul(call: &mut Call<'_>) -> Result<Answer> {
 
 fn layer<T: Float + Number + Into<f64>>(
     device: &Device,
-    args: &[Ragged<T>],
+    args: &[Arg<T>],
     options: &Options,
-) -> Result<Ragged<T>> {
+) -> Result<Tensor<T>> {
     let block = options.block()?;
     let tolerance = options.optional::<f32>("tolerance")?.unwrap_or(0.0);
     let left = options.sparse_left()?;
@@ -72,9 +76,12 @@ fn layer<T: Float + Number + Into<f64>>(
     }
     let epilogue = Epilogue::read(device, options)?;
     each(device, args, |i, [a, b]| {
-        let (dense, sparse) = if left { (b, &args[0]) } else { (a, &args[1]) };
-        let s = Bsr::from_dense(sides(sparse, i), block, sparse.row(i), tolerance.into())?;
-        let s = device.upload_bsr(&s)?;
+        let (dense, sparse, host) = match left {
+            true => (b, a, &args[0]),
+            false => (a, b, &args[1]),
+        };
+        let s = Bsr::from_dense(sides(host, i), block, host.row(i), tolerance.into())?;
+        let s = Blocks::new(s.topology())?.of(sparse)?;
         let product = match left {
             true => s.product(dense),
             false => dense.product(&s),
@@ -82,7 +89,7 @@ fn layer<T: Float + Number + Into<f64>>(
         let product = formed(product, transposed);
         let epilogue = epilogue.of(i, args[0].len())?;
         let product = finished!(product, &epilogue);
-        Ok(product.run()?.download_blocking()?)
+        Ok(product.run()?)
     })
 }
 
@@ -101,11 +108,64 @@ pub fn sampled(call: &mut Call<'_>) -> Result<Answer> {
             Some(blocks) => Topology::from_unsorted(shape, block, blocks.iter().copied())?,
             None => Topology::strided(shape, block, 1)?,
         };
-        Ok(formed(a.product(b), [left, right])
-            .sampled(&topology)?
-            .download_blocking()?
-            .to_dense()?)
+        let product = formed(a.product(b), [left, right]).sampled(&topology)?;
+        Ok(Blocks::new(&topology)?.dense(&product)?)
     })?)
+}
+
+/// The blocks of a dense matrix, as rows of another one: so the values of a block-sparse matrix follow from a dense one
+/// on the device.
+struct Blocks<'a> {
+    topology: &'a Topology,
+    /// The rows of the blocks that are stored, in their order.
+    order: Indices,
+    /// The dense matrix; the same with whole blocks, along two and along four axes; and a row for each block.
+    dense: Layout,
+    whole: Layout,
+    tiled: Layout,
+    rows: Layout,
+}
+
+impl Blocks<'_> {
+    fn new(topology: &Topology) -> vsla::Result<Blocks<'_>> {
+        let ([m, n], [rows, columns]) = (topology.grid(), topology.block());
+        let order = topology.blocks().map(|(i, j)| i * n as u32 + j);
+        Ok(Blocks {
+            topology,
+            order: Indices::new(Ragged::from_rows([order.collect::<Vec<_>>()])?)?,
+            dense: layout(&topology.shape())?,
+            whole: layout(&[m * rows, n * columns])?,
+            tiled: layout(&[m, rows, n, columns])?,
+            rows: layout(&[m * n, rows * columns])?,
+        })
+    }
+
+    /// The stored blocks of a dense matrix.
+    fn of<T: Scalar>(&self, dense: &Tensor<T>) -> vsla::Result<BsrTensor<T>> {
+        let tiled = dense.resize(&self.whole)?.reshape(&self.tiled)?;
+        let rows = tiled.transpose(&[0, 2, 1, 3])?.reshape(&self.rows)?;
+        let values = rows.gather(&self.order)?;
+        BsrTensor::new(
+            self.topology,
+            values.reshape(&self.topology.values_layout(1)?)?,
+        )
+    }
+
+    /// The dense matrix of stored blocks.
+    fn dense<T: Scalar>(&self, blocks: &BsrTensor<T>) -> vsla::Result<Tensor<T>> {
+        let ([m, n], [rows, columns]) = (self.topology.grid(), self.topology.block());
+        let stored = layout(&[self.topology.len(), rows * columns])?;
+        let values = blocks.values().reshape(&stored)?;
+        let all = values.scatter_set(&self.order, &self.rows)?;
+        let tiled = all.reshape(&layout(&[m, n, rows, columns])?)?;
+        let whole = tiled.transpose(&[0, 2, 1, 3])?.reshape(&self.whole)?;
+        whole.resize(&self.dense)
+    }
+}
+
+/// The layout of one element.
+fn layout(extents: &[usize]) -> vsla::Result<Layout> {
+    Layout::uniform(1, Shape::new(extents)?)
 }
 
 /// Rows and columns of a matrix of a batch.
@@ -117,10 +177,10 @@ fn sides<T: Copy>(batch: &Ragged<T>, element: usize) -> [usize; 2] {
 /// Handles every pair of matrices separately: `one` gets the pair's index, and its factors as batches of one.
 fn each<T: Float>(
     device: &Device,
-    args: &[Ragged<T>],
-    one: impl Fn(usize, [&Tensor<T>; 2]) -> Result<Ragged<T>>,
-) -> Result<Ragged<T>> {
-    let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+    args: &[Arg<T>],
+    one: impl Fn(usize, [&Tensor<T>; 2]) -> Result<Tensor<T>>,
+) -> Result<Tensor<T>> {
+    let (a, b) = (args[0].on(device)?, args[1].on(device)?);
     a.pair(&b, Pairing::Elementwise)?;
     for element in 0..a.len() {
         for arg in args {
@@ -130,15 +190,19 @@ fn each<T: Float>(
             }
         }
     }
-    let (mut values, mut shapes) = (Vec::new(), Vec::<Shape>::new());
+    let mut made = Vec::new();
     for element in 0..a.len() {
         let here = |t: &Tensor<T>| t.elements(element..element + 1);
-        let made = one(element, [&here(&a)?, &here(&b)?]).map_err(|failure| Failure {
-            element: Some(element),
-            ..failure
-        })?;
-        shapes.push(made.shape(0));
-        values.extend_from_slice(made.values());
+        made.push(
+            one(element, [&here(&a)?, &here(&b)?]).map_err(|failure| Failure {
+                element: Some(element),
+                ..failure
+            })?,
+        );
     }
-    Ok(Ragged::from_shapes(values, 2, shapes)?)
+    match made.split_first() {
+        Some((first, others)) => Ok(first.join(&others.iter().collect::<Vec<_>>())?),
+        // No products.
+        None => Ok(a.matmul(&b)?),
+    }
 }

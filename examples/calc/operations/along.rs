@@ -1,8 +1,8 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
 use super::{Answer, Call, Grows, Operation, UNARY, batch};
-use crate::batch::Args;
 use crate::failure::{Failure, Result};
+use crate::held::Args;
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
 const GROUPS: &[&str] = &["dtype", "rank", "groups", "eps"];
@@ -14,12 +14,12 @@ macro_rules! of {
         let device = $call.device()?;
         match &$call.args {
             Args::F32(args) => {
-                let $x = device.upload(&args[0])?;
-                batch($run?.download_blocking()?)
+                let $x = args[0].on(&device)?;
+                batch($run?)
             }
             Args::F16(args) => {
-                let $x = device.upload(&args[0])?;
-                batch($run?.download_blocking()?)
+                let $x = args[0].on(&device)?;
+                batch($run?)
             }
             _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
         }
@@ -58,12 +58,7 @@ macro_rules! in_order {
         row!($name, AXIS, $about, |call| {
             let axis = call.options.axis()?;
             ordered!(call, |device, args| {
-                batch(
-                    device
-                        .upload(&args[0])?
-                        .$method(axis)?
-                        .download_blocking()?,
-                )
+                batch(args[0].on(&device)?.$method(axis)?)
             })
         })
     };
@@ -143,9 +138,9 @@ pub const ROWS: &[Operation] = &[
                 call.options.number::<u32>("k")? as usize,
             );
             ordered!(call, |device, args| {
-                let (values, indices) = device.upload(&args[0])?.top_k(k, axis)?;
-                let values = values.download_blocking()?.into();
-                let indices = indices.download_blocking()?.into();
+                let (values, indices) = args[0].on(&device)?.top_k(k, axis)?;
+                let values = values.into();
+                let indices = indices.into();
                 Ok(Answer::Fields([("values", values), ("indices", indices)]))
             })
         }

@@ -1,12 +1,13 @@
 //! Arithmetic on the values of one element, and of two paired elements.
 
-use vsla::{Complex32, Device, Layout, Ragged, f16};
+use vsla::{Complex32, Device, Layout, Tensor, f16};
 
 use super::{
     Answer, BINARY, Call, Grows, Operation, UNARY, batch, complex, floats, halves, within,
 };
-use crate::batch::{Args, Number, written_size};
+use crate::batch::{Number, written_size};
 use crate::failure::Result;
+use crate::held::Args;
 use crate::request::Options;
 
 pub const ROWS: &[Operation] = &[
@@ -46,8 +47,8 @@ pub const ROWS: &[Operation] = &[
             }
             real!(call, |device, args| {
                 let factor = call.options.number("factor")?;
-                let x = device.upload(&args[0])?;
-                batch(x.scale(factor)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.scale(factor)?)
             })
         },
     },
@@ -57,11 +58,7 @@ pub const ROWS: &[Operation] = &[
         options: UNARY,
         grows: Grows::No,
         about: "x, copied on the device",
-        run: |call| {
-            typed!(call, |device, args| {
-                batch(device.upload(&args[0])?.copy()?.download_blocking()?)
-            })
-        },
+        run: |call| typed!(call, |device, args| { batch(args[0].on(&device)?.copy()?) }),
     },
     Operation {
         name: "to_f16",
@@ -71,7 +68,7 @@ pub const ROWS: &[Operation] = &[
         about: "the nearest f16 of each value, ties to even (f32)",
         run: |call| {
             let (device, args) = floats(call)?;
-            batch(device.upload(&args[0])?.to::<f16>()?.download_blocking()?)
+            batch(args[0].on(&device)?.to::<f16>()?)
         },
     },
     Operation {
@@ -82,7 +79,7 @@ pub const ROWS: &[Operation] = &[
         about: "each value as f32 (f16)",
         run: |call| {
             let (device, args) = halves(call)?;
-            batch(device.upload(&args[0])?.to::<f32>()?.download_blocking()?)
+            batch(args[0].on(&device)?.to::<f32>()?)
         },
     },
     Operation {
@@ -102,8 +99,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             typed!(call, |device, args| {
                 let range = call.options.range()?;
-                let x = device.upload(&args[0])?;
-                batch(x.elements(range)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.elements(range)?)
             })
         },
     },
@@ -116,11 +113,9 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             if let Args::C32(_) = &call.args {
                 let (device, args) = complex(call)?;
-                return batch(device.upload(&args[0])?.neg()?.download_blocking()?);
+                return batch(args[0].on(&device)?.neg()?);
             }
-            real!(call, |device, args| {
-                batch(device.upload(&args[0])?.neg()?.download_blocking()?)
-            })
+            real!(call, |device, args| { batch(args[0].on(&device)?.neg()?) })
         },
     },
 ];
@@ -129,8 +124,8 @@ pub const ROWS: &[Operation] = &[
 fn scaled(call: &mut Call<'_>) -> Result<Answer> {
     let factor = call.options.number::<Complex32>("factor")?;
     let (device, args) = complex(call)?;
-    let x = device.upload(&args[0])?;
-    batch(x.scale_complex(factor)?.download_blocking()?)
+    let x = args[0].on(&device)?;
+    batch(x.scale_complex(factor)?)
 }
 
 fn full(call: &mut Call<'_>) -> Result<Answer> {
@@ -148,7 +143,7 @@ fn full(call: &mut Call<'_>) -> Result<Answer> {
     }
 }
 
-fn filled<T: Number>(device: &Device, layout: &Layout, options: &Options) -> Result<Ragged<T>> {
+fn filled<T: Number>(device: &Device, layout: &Layout, options: &Options) -> Result<Tensor<T>> {
     let value = options.number::<T>("value")?;
-    Ok(device.full(layout, value)?.download_blocking()?)
+    Ok(device.full(layout, value)?)
 }

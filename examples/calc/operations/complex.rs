@@ -13,7 +13,7 @@ macro_rules! map {
             about: $about,
             run: |call| {
                 let (device, args) = complex(call)?;
-                batch(device.upload(&args[0])?.$method()?.download_blocking()?)
+                batch(args[0].on(&device)?.$method()?)
             },
         }
     };
@@ -31,12 +31,12 @@ macro_rules! of_parts {
             run: |call| {
                 let pairs = call.options.pairs()?;
                 let (device, args) = floats(call)?;
-                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                 let result = match pairs {
                     None => a.$method(&b)?,
                     Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
                 };
-                batch(result.download_blocking()?)
+                batch(result)
             },
         }
     };
@@ -83,12 +83,7 @@ pub const ROWS: &[Operation] = &[
         about: "pairs along the last axis as complex numbers (f32, rank 2 unless rank says otherwise)",
         run: |call| {
             let (device, args) = floats(call)?;
-            batch(
-                device
-                    .upload(&args[0])?
-                    .view_as_complex()?
-                    .download_blocking()?,
-            )
+            batch(args[0].on(&device)?.view_as_complex()?)
         },
     },
 ];

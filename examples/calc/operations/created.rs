@@ -3,8 +3,9 @@
 use vsla::{Device, Layout, f16};
 
 use super::{Call, Grows, Operation, batch, within};
-use crate::batch::{Args, written_size};
+use crate::batch::written_size;
 use crate::failure::{Failure, Result};
+use crate::held::Args;
 
 /// The result of `$body` for a type of `$kind`, where `$type` names the type.
 macro_rules! made {
@@ -13,7 +14,7 @@ macro_rules! made {
         match &$call.args {
             $(Args::$kind(_) => {
                 type $type = $of;
-                batch($body.download_blocking()?)
+                batch($body)
             })*
             _ => Err(Failure::request(concat!("dtype: this operation takes" $(, " ", stringify!($of))*))),
         }
@@ -91,18 +92,8 @@ pub const ROWS: &[Operation] = &[
             let device = call.device()?;
             let (p, seed) = (call.options.number::<f32>("p")?, call.options.seed()?);
             match &call.args {
-                Args::F32(args) => batch(
-                    device
-                        .upload(&args[0])?
-                        .dropout(p, seed)?
-                        .download_blocking()?,
-                ),
-                Args::F16(args) => batch(
-                    device
-                        .upload(&args[0])?
-                        .dropout(p, seed)?
-                        .download_blocking()?,
-                ),
+                Args::F32(args) => batch(args[0].on(&device)?.dropout(p, seed)?),
+                Args::F16(args) => batch(args[0].on(&device)?.dropout(p, seed)?),
                 _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
             }
         },

@@ -1,14 +1,15 @@
 //! Functions of two and three operands, under their names in NumPy or PyTorch; the last may be spread.
 
 use vsla::{
-    Ragged, Result as Outcome, Tensor,
+    Result as Outcome, Tensor,
     batch::Spread,
     scalar::{Factor, Scalar},
 };
 
 use super::{Answer, Call, Grows, Operation, batch};
-use crate::batch::{Args, Batch, Number};
+use crate::batch::Number;
 use crate::failure::{Failure, Result};
+use crate::held::{Args, Held};
 
 const SPREAD: &[&str] = &["dtype", "rank", "pairing", "each", "axis"];
 const FLAT: &[&str] = &["dtype", "rank", "each", "axis"];
@@ -38,12 +39,12 @@ macro_rules! function {
                 let device = call.device()?;
                 match &call.args {
                     $(Args::$kind(args) => {
-                        let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                        let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                         let result = match call.options.pairs()? {
                             None => a.$method(spread(call, &b)?)?,
                             Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
                         };
-                        batch(result.download_blocking()?)
+                        batch(result)
                     })*
                     #[allow(unreachable_patterns, reason = "some functions take all types")]
                     _ => Err(Failure::request(concat!(
@@ -100,7 +101,7 @@ fn three(call: &mut Call<'_>, which: Three) -> Result<Answer> {
         which: Three,
     ) -> Result<Answer>
     where
-        Batch: From<Ragged<T>>,
+        Held: From<Tensor<T>>,
     {
         let c = spread(call, c)?;
         let result: Outcome<Tensor<T>> = match which {
@@ -110,12 +111,12 @@ fn three(call: &mut Call<'_>, which: Three) -> Result<Answer> {
                 a.not_equal(&zero)?.if_else(b, c)
             }
         };
-        batch(result?.download_blocking()?)
+        batch(result?)
     }
     let device = call.device()?;
     macro_rules! of {
         ($args:ident) => {{
-            let tensor = |i: usize| device.upload(&$args[i]);
+            let tensor = |i: usize| $args[i].on(&device);
             of(call, [&tensor(0)?, &tensor(1)?, &tensor(2)?], which)
         }};
     }

@@ -3,8 +3,9 @@
 use vsla::{Ragged, f16};
 
 use super::{Grows, Operation, batch, within};
-use crate::batch::{Args, written_size};
+use crate::batch::written_size;
 use crate::failure::{Failure, Result};
+use crate::held::Args;
 
 pub const ROWS: &[Operation] = &[
     Operation {
@@ -21,10 +22,10 @@ pub const ROWS: &[Operation] = &[
             within(call.max_values, &mut sizes)?;
             let x = device.upload(&labels)?;
             match &call.args {
-                Args::F32(_) => batch(x.one_hot::<f32>(depth)?.download_blocking()?),
-                Args::F16(_) => batch(x.one_hot::<f16>(depth)?.download_blocking()?),
-                Args::I32(_) => batch(x.one_hot::<i32>(depth)?.download_blocking()?),
-                _ => batch(x.one_hot::<u32>(depth)?.download_blocking()?),
+                Args::F32(_) => batch(x.one_hot::<f32>(depth)?),
+                Args::F16(_) => batch(x.one_hot::<f16>(depth)?),
+                Args::I32(_) => batch(x.one_hot::<i32>(depth)?),
+                _ => batch(x.one_hot::<u32>(depth)?),
             }
         },
     },
@@ -45,12 +46,12 @@ pub const ROWS: &[Operation] = &[
             let targets = device.upload(&targets)?;
             match &call.args {
                 Args::F32(args) => {
-                    let x = device.upload(&args[0])?;
-                    batch(x.cross_entropy(&targets)?.download_blocking()?)
+                    let x = args[0].on(&device)?;
+                    batch(x.cross_entropy(&targets)?)
                 }
                 Args::F16(args) => {
-                    let x = device.upload(&args[0])?;
-                    batch(x.cross_entropy(&targets)?.download_blocking()?)
+                    let x = args[0].on(&device)?;
+                    batch(x.cross_entropy(&targets)?)
                 }
                 _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
             }
@@ -69,7 +70,7 @@ fn labels(args: &Args) -> Result<Ragged<u32>> {
         Args::F32(args) => args[0].cast(|x| whole(f64::from(x)))?,
         Args::F16(args) => args[0].cast(|x| whole(f64::from(x)))?,
         Args::I32(args) => args[0].cast(|x| whole(f64::from(x)))?,
-        Args::U32(args) => args[0].clone(),
+        Args::U32(args) => args[0].cast(|x| x)?,
         Args::C32(_) => return Err(Failure::request("dtype: complex numbers are no indices")),
     })
 }

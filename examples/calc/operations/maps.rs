@@ -1,10 +1,11 @@
 //! Elementwise functions, under their names in NumPy or PyTorch.
 
-use vsla::{Ragged, Result as Outcome, Tensor, scalar::Factor};
+use vsla::{Result as Outcome, Tensor, scalar::Factor};
 
 use super::{Answer, Call, Grows, Operation, UNARY, batch, complex};
-use crate::batch::{Args, Number};
+use crate::batch::Number;
 use crate::failure::{Failure, Result};
+use crate::held::Args;
 
 /// The body for whichever floating-point type the arguments have.
 macro_rules! float {
@@ -12,12 +13,12 @@ macro_rules! float {
         let device = $call.device()?;
         match &$call.args {
             Args::F32(args) => {
-                let $x = device.upload(&args[0])?;
-                batch($body.download_blocking()?)
+                let $x = args[0].on(&device)?;
+                batch($body)
             }
             Args::F16(args) => {
-                let $x = device.upload(&args[0])?;
-                batch($body.download_blocking()?)
+                let $x = args[0].on(&device)?;
+                batch($body)
             }
             _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
         }
@@ -30,12 +31,12 @@ macro_rules! integer {
         let device = $call.device()?;
         match &$call.args {
             Args::I32(args) => {
-                let $x = device.upload(&args[0])?;
-                batch($body.download_blocking()?)
+                let $x = args[0].on(&device)?;
+                batch($body)
             }
             Args::U32(args) => {
-                let $x = device.upload(&args[0])?;
-                batch($body.download_blocking()?)
+                let $x = args[0].on(&device)?;
+                batch($body)
             }
             _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
         }
@@ -119,7 +120,7 @@ pub const ROWS: &[Operation] = &[
     row!("abs", UNARY, "the absolute value", |call| {
         if let Args::C32(_) = &call.args {
             let (device, args) = complex(call)?;
-            return batch(device.upload(&args[0])?.abs()?.download_blocking()?);
+            return batch(args[0].on(&device)?.abs()?);
         }
         number(call, Scalars::Abs)
     }),
@@ -210,7 +211,7 @@ enum Scalars {
 }
 
 fn number(call: &mut Call<'_>, which: Scalars) -> Result<Answer> {
-    fn of<T: Factor + Number>(call: &Call<'_>, x: &Tensor<T>, which: Scalars) -> Result<Ragged<T>> {
+    fn of<T: Factor + Number>(call: &Call<'_>, x: &Tensor<T>, which: Scalars) -> Result<Tensor<T>> {
         let value = |name| call.options.number::<T>(name);
         let y: Outcome<Tensor<T>> = match which {
             Scalars::Abs => x.abs(),
@@ -221,14 +222,14 @@ fn number(call: &mut Call<'_>, which: Scalars) -> Result<Answer> {
             Scalars::Divide => x.div_scalar(value("value")?),
             Scalars::Remainder => x.rem(value("value")?),
         };
-        Ok(y?.download_blocking()?)
+        Ok(y?)
     }
     let device = call.device()?;
     match &call.args {
-        Args::F32(args) => batch(of(call, &device.upload(&args[0])?, which)?),
-        Args::F16(args) => batch(of(call, &device.upload(&args[0])?, which)?),
-        Args::I32(args) => batch(of(call, &device.upload(&args[0])?, which)?),
-        Args::U32(args) => batch(of(call, &device.upload(&args[0])?, which)?),
+        Args::F32(args) => batch(of(call, &args[0].on(&device)?, which)?),
+        Args::F16(args) => batch(of(call, &args[0].on(&device)?, which)?),
+        Args::I32(args) => batch(of(call, &args[0].on(&device)?, which)?),
+        Args::U32(args) => batch(of(call, &args[0].on(&device)?, which)?),
         Args::C32(_) => Err(Failure::request(
             "dtype: this operation does not support complex numbers",
         )),

@@ -1,15 +1,16 @@
 //! Matrix products.
 
 use vsla::{
-    Device, Pairing, Ragged,
+    Device, Pairing, Tensor,
     product::Product,
     scalar::{Factor, Float},
 };
 
 use super::{Answer, Call, Grows, Operation, batch};
-use crate::batch::{Args, Number};
+use crate::batch::Number;
 use crate::epilogue::{Epilogue, OPTIONS, finished};
 use crate::failure::{Failure, Result};
+use crate::held::{Arg, Args};
 use crate::request::{Options, Pairs};
 use crate::sparse;
 
@@ -92,29 +93,29 @@ fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
             let what = "dtype: complex factors must have equal inner extents, and no transposes";
             return Err(Failure::request(what));
         }
-        let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
-        return batch(a.pair(&b, pairing)?.matmul()?.download_blocking()?);
+        let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+        return batch(a.pair(&b, pairing)?.matmul()?);
     }
     real!(call, |device, args| {
-        let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+        let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
         let pair = a.pair(&b, pairing)?;
         let mut product = formed(pair.product(), options.transposed()?);
         if ambient {
             product = product.ambient();
         }
-        batch(product.run()?.download_blocking()?)
+        batch(product.run()?)
     })
 }
 
 /// A product of floating-point numbers with an optional epilogue.
 fn layer<T: Float + Number>(
     device: &Device,
-    args: &[Ragged<T>],
+    args: &[Arg<T>],
     pairing: Pairing<'_>,
     options: &Options,
     ambient: bool,
-) -> Result<Ragged<T>> {
-    let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+) -> Result<Tensor<T>> {
+    let (a, b) = (args[0].on(device)?, args[1].on(device)?);
     let pair = a.pair(&b, pairing)?;
     let epilogue = Epilogue::read(device, options)?;
     let mut product = formed(pair.product(), options.transposed()?);
@@ -122,7 +123,7 @@ fn layer<T: Float + Number>(
         product = product.ambient();
     }
     let product = finished!(product, &epilogue);
-    Ok(product.run()?.download_blocking()?)
+    Ok(product.run()?)
 }
 
 /// The product, with these factors transposed.

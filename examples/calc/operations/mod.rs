@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vsla::{Complex32, Device, Layout, Ragged, Shape, f16, scalar::DType};
+use vsla::{Complex32, Device, Layout, Shape, f16, scalar::DType};
 
-use crate::batch::{Args, Batch, separated, shown, written_size};
+use crate::batch::{Batch, separated, shown, written_size};
 use crate::device::Choice;
 use crate::devices::Devices;
 use crate::failure::{Failure, Result};
+use crate::held::{Arg, Args, Held};
 use crate::request::{Options, Pairs, Request};
 
 pub struct Operation {
@@ -45,11 +46,11 @@ macro_rules! typed {
     ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
         let $device = $call.device()?;
         match &$call.args {
-            crate::batch::Args::F32($args) => $body,
-            crate::batch::Args::I32($args) => $body,
-            crate::batch::Args::U32($args) => $body,
-            crate::batch::Args::C32($args) => $body,
-            crate::batch::Args::F16($args) => $body,
+            crate::held::Args::F32($args) => $body,
+            crate::held::Args::I32($args) => $body,
+            crate::held::Args::U32($args) => $body,
+            crate::held::Args::C32($args) => $body,
+            crate::held::Args::F16($args) => $body,
         }
     }};
 }
@@ -59,10 +60,10 @@ macro_rules! real {
     ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
         let $device = $call.device()?;
         match &$call.args {
-            crate::batch::Args::F32($args) => $body,
-            crate::batch::Args::I32($args) => $body,
-            crate::batch::Args::U32($args) => $body,
-            crate::batch::Args::C32(_) | crate::batch::Args::F16(_) => Err(
+            crate::held::Args::F32($args) => $body,
+            crate::held::Args::I32($args) => $body,
+            crate::held::Args::U32($args) => $body,
+            crate::held::Args::C32(_) | crate::held::Args::F16(_) => Err(
                 crate::failure::Failure::request("dtype: this operation takes f32, i32 or u32"),
             ),
         }
@@ -74,11 +75,11 @@ macro_rules! ordered {
     ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
         let $device = $call.device()?;
         match &$call.args {
-            crate::batch::Args::F32($args) => $body,
-            crate::batch::Args::F16($args) => $body,
-            crate::batch::Args::I32($args) => $body,
-            crate::batch::Args::U32($args) => $body,
-            crate::batch::Args::C32(_) => Err(crate::failure::Failure::request(
+            crate::held::Args::F32($args) => $body,
+            crate::held::Args::F16($args) => $body,
+            crate::held::Args::I32($args) => $body,
+            crate::held::Args::U32($args) => $body,
+            crate::held::Args::C32(_) => Err(crate::failure::Failure::request(
                 "dtype: this operation takes no complex values",
             )),
         }
@@ -93,12 +94,12 @@ macro_rules! binary {
     ($types:ident, $method:ident) => {
         |call| {
             $types!(call, |device, args| {
-                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                 let result = match call.options.pairs()? {
                     None => a.$method(&b)?,
                     Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
                 };
-                batch(result.download_blocking()?)
+                batch(result)
             })
         }
     };
@@ -121,6 +122,7 @@ mod arithmetic;
 mod complex;
 mod created;
 mod functions;
+mod gradient;
 mod labels;
 mod maps;
 mod matrices;
@@ -148,6 +150,7 @@ const TOPICS: &[&[Operation]] = &[
     matrices::ROWS,
     shape_matrices::ROWS,
     transforms::ROWS,
+    gradient::ROWS,
     about::ROWS,
 ];
 
@@ -161,33 +164,35 @@ pub struct Call<'a> {
     pub args: Args,
     pub options: Options,
     pub max_values: u64,
-    devices: &'a mut Devices,
-    choice: Choice,
+    place: Place<'a>,
+}
+
+/// Where an operation runs.
+enum Place<'a> {
+    Chosen(&'a mut Devices, Choice),
+    Open(Device),
 }
 
 impl Call<'_> {
     pub fn device(&mut self) -> Result<Device> {
-        self.devices.get(self.choice)
+        match &mut self.place {
+            Place::Chosen(devices, choice) => devices.get(*choice),
+            Place::Open(device) => Ok(device.clone()),
+        }
     }
 
     /// The layout of an argument.
     fn layout(&self, i: usize) -> &Layout {
-        match &self.args {
-            Args::F32(args) => args[i].layout(),
-            Args::I32(args) => args[i].layout(),
-            Args::U32(args) => args[i].layout(),
-            Args::C32(args) => args[i].layout(),
-            Args::F16(args) => args[i].layout(),
-        }
+        self.args.layout(i)
     }
 }
 
-/// The result of an operation.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Answer {
-    Batch(Batch),
-    Batches(Vec<Batch>),
-    Fields([(&'static str, Batch); 2]),
+/// The result of an operation: on the device, or read from there.
+#[derive(Clone, Debug)]
+pub enum Answer<B = Held> {
+    Batch(B),
+    Batches(Vec<B>),
+    Fields([(&'static str, B); 2]),
     Truths(Vec<bool>),
     /// A few numbers for each element.
     Json(Value),
@@ -196,6 +201,25 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Reads what is on the device.
+    fn download(self) -> vsla::Result<Answer<Batch>> {
+        Ok(match self {
+            Answer::Batch(held) => Answer::Batch(held.download()?),
+            Answer::Batches(all) => {
+                let all = all.into_iter().map(Held::download);
+                Answer::Batches(all.collect::<vsla::Result<_>>()?)
+            }
+            Answer::Fields([(a_name, a), (b_name, b)]) => {
+                Answer::Fields([(a_name, a.download()?), (b_name, b.download()?)])
+            }
+            Answer::Truths(truths) => Answer::Truths(truths),
+            Answer::Json(value) => Answer::Json(value),
+            Answer::About(value) => Answer::About(value),
+        })
+    }
+}
+
+impl Answer<Batch> {
     /// The numbers and arrays needed to write it.
     fn size(&self) -> u64 {
         match self {
@@ -243,49 +267,73 @@ pub fn answer(
     devices: &mut Devices,
     choice: Choice,
     max_values: u64,
-) -> Result<Answer> {
-    let Some(operation) = operations().find(|o| o.name == request.op) else {
-        return Err(Failure::request(format!(
-            "unknown operation {}: try {{\"op\": \"help\"}}",
-            shown(&Value::String(request.op))
-        )));
-    };
-    let Operation { name, args, .. } = *operation;
-    if request.args.len() != args {
-        return Err(Failure::request(format!(
-            "{name}: expected {args} argument{}, got {}",
-            if args == 1 { "" } else { "s" },
-            request.args.len()
-        )));
-    }
-    request.options.check(name, operation.options)?;
-    let default = match name {
-        "fft" | "ifft" | "irfft" | "istft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
-        "conj" | "angle" | "real" | "imag" | "abs_squared" | "view_as_real" => DType::C32,
-        "to_f32" => DType::F16,
-        _ if name.starts_with("bitwise_") || name.ends_with("_shift") => DType::I32,
-        _ => DType::F32,
-    };
-    // The JSON of an empty batch does not show its rank.
-    let planes = (name.ends_with("fft2")
-        || name.starts_with("matmul")
-        || ["sampled", "view_as_complex", "istft"].contains(&name))
-    .then_some(2);
-    let dtype = request.options.dtype(default)?;
-    let rank = request.options.rank()?.or(planes);
-    let mut call = Call {
-        args: Args::read(&request.args, dtype, rank)?,
-        options: request.options,
-        max_values,
-        devices,
-        choice,
-    };
-    drop(request.args);
-    check_size(operation.grows, &call)?;
-    let answer = (operation.run)(&mut call).map_err(|failure| failure.named(name))?;
+) -> Result<Answer<Batch>> {
+    let task = Task::new(request)?;
+    let name = task.operation.name;
+    let answer = task.run(max_values, Place::Chosen(devices, choice))?;
+    let answer = answer.download();
+    let answer = answer.map_err(|error| Failure::from(error).named(name))?;
     // Catches anything that the estimate missed, and answers that are as large as the line.
     within(max_values, &mut [answer.size()].into_iter())?;
     Ok(answer)
+}
+
+/// A request whose operation, options and arguments are known.
+#[derive(Clone)]
+struct Task {
+    operation: &'static Operation,
+    args: Args,
+    options: Options,
+}
+
+impl Task {
+    fn new(request: Request) -> Result<Task> {
+        let Some(operation) = operations().find(|o| o.name == request.op) else {
+            return Err(Failure::request(format!(
+                "unknown operation {}: try {{\"op\": \"help\"}}",
+                shown(&Value::String(request.op))
+            )));
+        };
+        let Operation { name, args, .. } = *operation;
+        if request.args.len() != args {
+            return Err(Failure::request(format!(
+                "{name}: expected {args} argument{}, got {}",
+                if args == 1 { "" } else { "s" },
+                request.args.len()
+            )));
+        }
+        request.options.check(name, operation.options)?;
+        let default = match name {
+            "fft" | "ifft" | "irfft" | "istft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
+            "conj" | "angle" | "real" | "imag" | "abs_squared" | "view_as_real" => DType::C32,
+            "to_f32" => DType::F16,
+            _ if name.starts_with("bitwise_") || name.ends_with("_shift") => DType::I32,
+            _ => DType::F32,
+        };
+        // The JSON of an empty batch does not show its rank.
+        let planes = (name.ends_with("fft2")
+            || name.starts_with("matmul")
+            || ["sampled", "view_as_complex", "istft"].contains(&name))
+        .then_some(2);
+        let dtype = request.options.dtype(default)?;
+        let rank = request.options.rank()?.or(planes);
+        Ok(Task {
+            operation,
+            args: Args::read(&request.args, dtype, rank)?,
+            options: request.options,
+        })
+    }
+
+    fn run(self, max_values: u64, place: Place<'_>) -> Result<Answer> {
+        let mut call = Call {
+            args: self.args,
+            options: self.options,
+            max_values,
+            place,
+        };
+        check_size(self.operation.grows, &call)?;
+        (self.operation.run)(&mut call).map_err(|failure| failure.named(self.operation.name))
+    }
 }
 
 /// Refuses an answer above the limit. Anything that the library refuses anyway passes.
@@ -369,12 +417,12 @@ pub fn within(limit: u64, sizes: &mut dyn Iterator<Item = u64>) -> Result<()> {
     Ok(())
 }
 
-pub fn batch(batch: impl Into<Batch>) -> Result<Answer> {
+pub fn batch(batch: impl Into<Held>) -> Result<Answer> {
     Ok(Answer::Batch(batch.into()))
 }
 
 /// The device and the arguments, for operations on f32 only.
-pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])> {
+pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Arg<f32>])> {
     let device = call.device()?;
     match &call.args {
         Args::F32(args) => Ok((device, args)),
@@ -383,7 +431,7 @@ pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f32>])>
 }
 
 /// The device and the arguments, for operations on f16 only.
-fn halves<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f16>])> {
+fn halves<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Arg<f16>])> {
     let device = call.device()?;
     match &call.args {
         Args::F16(args) => Ok((device, args)),
@@ -392,7 +440,7 @@ fn halves<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<f16>])> {
 }
 
 /// The device and the arguments, for operations on complex values only.
-fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Ragged<Complex32>])> {
+fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Arg<Complex32>])> {
     let device = call.device()?;
     match &call.args {
         Args::C32(args) => Ok((device, args)),

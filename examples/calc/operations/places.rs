@@ -1,6 +1,7 @@
 //! Operations that move values: selections, rearrangements, combinations.
 
-use vsla::{Indices, Layout, Pairing, Permutation, Shape, batch::Remainder};
+use vsla::batch::Permutation;
+use vsla::{Indices, Layout, Pairing, Shape, batch::Remainder};
 
 use super::{Answer, BINARY, Call, Grows, Operation, UNARY, batch, within, within_pairs};
 use crate::batch::written_size;
@@ -24,8 +25,8 @@ pub const ROWS: &[Operation] = &[
             let extents: Vec<_> = extents.collect();
             limit(call, call.layout(0).shapes().map(|_| Shape::new(&extents)))?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.slice(&start, &end)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.slice(&start, &end)?)
             })
         },
     },
@@ -38,8 +39,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let ranges = call.options.ranges()?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.strided_slice(&ranges)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.strided_slice(&ranges)?)
             })
         },
     },
@@ -60,8 +61,8 @@ pub const ROWS: &[Operation] = &[
             });
             limit(call, padded)?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.pad(&widths)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.pad(&widths)?)
             })
         },
     },
@@ -74,8 +75,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let layout = shaped(call)?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.resize(&layout)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.resize(&layout)?)
             })
         },
     },
@@ -91,8 +92,8 @@ pub const ROWS: &[Operation] = &[
                 None => (0..call.layout(0).rank()).collect(),
             };
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.flip(&axes)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.flip(&axes)?)
             })
         },
     },
@@ -112,12 +113,12 @@ pub const ROWS: &[Operation] = &[
             let sides = [layout.len(), indices.len()];
             within_pairs(call.max_values, pairs.as_ref(), sides, size)?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
+                let x = args[0].on(&device)?;
                 let rows = match &pairs {
                     None => x.gather(&indices)?,
                     Some(pairs) => x.gather_paired(&indices, pairs.pairing())?,
                 };
-                batch(rows.download_blocking()?)
+                batch(rows)
             })
         },
     },
@@ -134,12 +135,12 @@ pub const ROWS: &[Operation] = &[
             let sides = [layout.len(), indices.len()];
             within_pairs(call.max_values, pairs.as_ref(), sides, |_, _| 1)?;
             real!(call, |device, args| {
-                let x = device.upload(&args[0])?;
+                let x = args[0].on(&device)?;
                 let sums = match &pairs {
                     None => x.scatter_add(&indices, &layout)?,
                     Some(pairs) => x.scatter_add_paired(&indices, &layout, pairs.pairing())?,
                 };
-                batch(sums.download_blocking()?)
+                batch(sums)
             })
         },
     },
@@ -152,8 +153,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let (indices, layout) = (indices(call)?, shaped(call)?);
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.scatter_set(&indices, &layout)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.scatter_set(&indices, &layout)?)
             })
         },
     },
@@ -168,8 +169,8 @@ pub const ROWS: &[Operation] = &[
             let pairs = call.options.pairs()?;
             let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
             typed!(call, |device, args| {
-                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
-                batch(a.pair(&b, pairing)?.concat(axis)?.download_blocking()?)
+                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+                batch(a.pair(&b, pairing)?.concat(axis)?)
             })
         },
     },
@@ -195,9 +196,9 @@ pub const ROWS: &[Operation] = &[
             });
             limit(call, shapes)?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                let (b, c) = (device.upload(&args[1])?, device.upload(&args[2])?);
-                batch(x.concat_all(&[&b, &c], axis)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                let (b, c) = (args[1].on(&device)?, args[2].on(&device)?);
+                batch(x.concat_all(&[&b, &c], axis)?)
             })
         },
     },
@@ -211,8 +212,8 @@ pub const ROWS: &[Operation] = &[
             let pairs = call.options.pairs()?;
             let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
             typed!(call, |device, args| {
-                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
-                batch(a.pair(&b, pairing)?.block_diag()?.download_blocking()?)
+                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+                batch(a.pair(&b, pairing)?.block_diag()?)
             })
         },
     },
@@ -228,8 +229,8 @@ pub const ROWS: &[Operation] = &[
             let known = elements.iter().filter(|&&i| (i as usize) < layout.len());
             limit(call, known.map(|&i| Ok(layout.shape(i as usize))))?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.select(&elements)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.select(&elements)?)
             })
         },
     },
@@ -242,8 +243,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let order = Permutation::new(call.options.elements()?)?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.reorder(&order)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.reorder(&order)?)
             })
         },
     },
@@ -255,8 +256,8 @@ pub const ROWS: &[Operation] = &[
         about: "the elements sorted by number of values, smallest first",
         run: |call| {
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.sort_by_length()?.0.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.sort_by_length()?.0)
             })
         },
     },
@@ -268,8 +269,8 @@ pub const ROWS: &[Operation] = &[
         about: "the elements of both batches as one batch",
         run: |call| {
             typed!(call, |device, args| {
-                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
-                batch(a.join(&[&b])?.download_blocking()?)
+                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+                batch(a.join(&[&b])?)
             })
         },
     },
@@ -282,11 +283,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let counts = call.options.counts()?;
             typed!(call, |device, args| {
-                let parts = device.upload(&args[0])?.split(&counts)?;
-                let parts = parts
-                    .iter()
-                    .map(|part| Ok(part.download_blocking()?.into()));
-                Ok(Answer::Batches(parts.collect::<Result<_>>()?))
+                let parts = args[0].on(&device)?.split(&counts)?;
+                Ok(Answer::Batches(parts.into_iter().map(Into::into).collect()))
             })
         },
     },
@@ -302,8 +300,8 @@ pub const ROWS: &[Operation] = &[
                 None => (0..call.layout(0).rank()).rev().collect(),
             };
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.transpose(&axes)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.transpose(&axes)?)
             })
         },
     },
@@ -316,8 +314,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let layout = shaped(call)?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.reshape(&layout)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.reshape(&layout)?)
             })
         },
     },
@@ -330,8 +328,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let layout = shaped(call)?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.broadcast(&layout)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.broadcast(&layout)?)
             })
         },
     },
@@ -344,8 +342,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let most = dense(call, call.layout(0).len())?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.stack(most)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.stack(most)?)
             })
         },
     },
@@ -360,8 +358,8 @@ pub const ROWS: &[Operation] = &[
             limit_groups(call, &counts)?;
             let most = call.max_values.saturating_mul(8);
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.stack_groups(&counts, most)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.stack_groups(&counts, most)?)
             })
         },
     },
@@ -378,8 +376,8 @@ pub const ROWS: &[Operation] = &[
                 layout = Layout::from_shapes(call.layout(0).rank().max(2) - 1, [])?;
             }
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.unstack(&layout)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.unstack(&layout)?)
             })
         },
     },
@@ -393,8 +391,8 @@ pub const ROWS: &[Operation] = &[
             let (size, stride) = (call.options.size("size")?, call.options.size("stride")?);
             let most = windowed(call, size, stride)?;
             typed!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.window(size, stride, most)?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.window(size, stride, most)?)
             })
         },
     },
@@ -408,11 +406,10 @@ pub const ROWS: &[Operation] = &[
             let (sizes, flush) = (call.options.sizes()?, call.options.flush()?);
             let most = levels(call, &sizes, matches!(flush, Remainder::Pad))?;
             typed!(call, |device, args| {
-                let levels = device.upload(&args[0])?.pyramid(&sizes, flush, most)?;
-                let levels = levels
-                    .iter()
-                    .map(|level| Ok(level.download_blocking()?.into()));
-                Ok(Answer::Batches(levels.collect::<Result<_>>()?))
+                let levels = args[0].on(&device)?.pyramid(&sizes, flush, most)?;
+                Ok(Answer::Batches(
+                    levels.into_iter().map(Into::into).collect(),
+                ))
             })
         },
     },
@@ -424,8 +421,8 @@ pub const ROWS: &[Operation] = &[
         about: "each element without its trailing zeros",
         run: |call| {
             ordered!(call, |device, args| {
-                let x = device.upload(&args[0])?;
-                batch(x.shrink_blocking()?.download_blocking()?)
+                let x = args[0].on(&device)?;
+                batch(x.shrink_blocking()?)
             })
         },
     },
@@ -437,7 +434,7 @@ pub const ROWS: &[Operation] = &[
         about: "the extents of each element without its trailing zeros",
         run: |call| {
             ordered!(call, |device, args| {
-                let shapes = device.upload(&args[0])?.minimal_shape_blocking()?;
+                let shapes = args[0].on(&device)?.minimal_shape_blocking()?;
                 let extents = shapes.shapes().map(|shape| shape.extents().to_vec());
                 Ok(Answer::Json(extents.collect()))
             })

@@ -1,8 +1,8 @@
 //! Pooling, as PyTorch's max_pool1d, max_pool2d, avg_pool1d and avg_pool2d without padding.
 
 use super::{Grows, Operation, batch};
-use crate::batch::Args;
 use crate::failure::Failure;
+use crate::held::Args;
 
 const OPTIONS: &[&str] = &["dtype", "rank", "window", "strides"];
 
@@ -13,9 +13,9 @@ macro_rules! pooled {
         let strides = $call.options.strides()?.unwrap_or_else(|| window.clone());
         match &$call.args {
             $(Args::$kind(args) => {
-                let x = device.upload(&args[0])?;
+                let x = args[0].on(&device)?;
                 let pooling = x.pooling(&window).stride(&strides);
-                batch(pooling.$method()?.download_blocking()?)
+                batch(pooling.$method()?)
             })*
             _ => Err(Failure::request($expected)),
         }

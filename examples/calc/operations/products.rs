@@ -8,7 +8,7 @@ use crate::request::Pairs;
 /// A convolution by a selectable method, of two tensors or of a pairing of them.
 macro_rules! convolved {
     ($args:expr, $device:expr, $options:expr, $method:ident) => {{
-        let (a, b) = ($device.upload(&$args[0])?, $device.upload(&$args[1])?);
+        let (a, b) = ($args[0].on(&$device)?, $args[1].on(&$device)?);
         match ($options.pairs()?, $options.method()?) {
             (None, ConvMethod::Auto) => a.$method(&b)?,
             (pairs, method) => {
@@ -25,7 +25,7 @@ macro_rules! convolved {
 /// A convolution with the mode and strides of the options.
 macro_rules! windowed {
     ($args:expr, $device:expr, $options:expr, $method:ident) => {{
-        let (a, b) = ($device.upload(&$args[0])?, $device.upload(&$args[1])?);
+        let (a, b) = ($args[0].on(&$device)?, $args[1].on(&$device)?);
         let pairs = $options.pairs()?;
         let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
         let mut pair = a
@@ -36,7 +36,7 @@ macro_rules! windowed {
         if let Some(strides) = $options.strides()? {
             pair = pair.stride(&strides);
         }
-        batch(pair.$method()?.download_blocking()?)
+        batch(pair.$method()?)
     }};
 }
 
@@ -84,9 +84,9 @@ pub const ROWS: &[Operation] = &[
             let pairs = call.options.pairs()?;
             let (device, args) = floats(call)?;
             let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
-            let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+            let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
             let product = a.pair(&b, pairing)?.conv_plan()?.causal(&a)?;
-            batch(product.download_blocking()?)
+            batch(product)
         },
     },
     Operation {
@@ -99,8 +99,8 @@ pub const ROWS: &[Operation] = &[
             let options = call.options.clone();
             let (device, args) = floats(call)?;
             let best = convolved!(args, device, options, correlate_max);
-            let value = best.value.download_blocking()?.into();
-            let lag = best.lag.download_blocking()?.into();
+            let value = best.value.into();
+            let lag = best.lag.into();
             Ok(Answer::Fields([("value", value), ("lag", lag)]))
         },
     },
@@ -114,8 +114,8 @@ pub const ROWS: &[Operation] = &[
             let options = call.options.clone();
             let (device, args) = floats(call)?;
             let best = convolved!(args, device, options, sbd);
-            let distance = best.distance.download_blocking()?.into();
-            let lag = best.lag.download_blocking()?.into();
+            let distance = best.distance.into();
+            let lag = best.lag.into();
             Ok(Answer::Fields([("distance", distance), ("lag", lag)]))
         },
     },
@@ -143,7 +143,7 @@ pub const ROWS: &[Operation] = &[
         about: "the degree of each polynomial; null for zero (rank 1)",
         run: |call| {
             ordered!(call, |device, args| {
-                let degrees = device.upload(&args[0])?.degree_blocking()?;
+                let degrees = args[0].on(&device)?.degree_blocking()?;
                 Ok(Answer::Json(degrees.into_iter().collect()))
             })
         },

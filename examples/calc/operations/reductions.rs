@@ -1,8 +1,8 @@
 //! Reductions to one value for each element, for each line along an axis, or for each pair.
 
 use super::{Answer, BINARY, Call, Grows, Operation, batch, within};
-use crate::batch::Args;
 use crate::failure::{Failure, Result};
+use crate::held::Args;
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
 
@@ -19,12 +19,12 @@ macro_rules! reduction {
                 let (device, axis) = (call.device()?, call.options.optional_axis()?);
                 match &call.args {
                     $(Args::$kind(args) => {
-                        let x = device.upload(&args[0])?;
+                        let x = args[0].on(&device)?;
                         let result = match axis {
                             Some(axis) => x.$along(axis)?,
                             None => x.$whole()?,
                         };
-                        batch(result.download_blocking()?)
+                        batch(result)
                     })*
                     #[allow(unreachable_patterns, reason = "a sum is of all types")]
                     _ => Err(Failure::request($expected)),
@@ -73,7 +73,7 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             check_sums(call, &vec![0; call.layout(0).len()], 1)?;
             typed!(call, |device, args| {
-                batch(device.upload(&args[0])?.sum_batch()?.download_blocking()?)
+                batch(args[0].on(&device)?.sum_batch()?)
             })
         },
     },
@@ -98,10 +98,8 @@ pub const ROWS: &[Operation] = &[
             }
             check_sums(call, &labels, count as usize)?;
             typed!(call, |device, args| {
-                let sums = device
-                    .upload(&args[0])?
-                    .sum_groups(&labels, count as usize)?;
-                batch(sums.download_blocking()?)
+                let sums = args[0].on(&device)?.sum_groups(&labels, count as usize)?;
+                batch(sums)
             })
         },
     },
@@ -189,15 +187,15 @@ pub const ROWS: &[Operation] = &[
                                         return Err(Failure::request(message));
                                     }
                                     within(edges.len())?;
-                                    device.upload(&args[0])?.histogram_edges(&edges)?
+                                    args[0].on(&device)?.histogram_edges(&edges)?
                                 }
                                 None => {
                                     let (bins, [lo, hi]) = (options.size("bins")?, options.ends()?);
                                     within(bins)?;
-                                    device.upload(&args[0])?.histogram(bins, lo..=hi)?
+                                    args[0].on(&device)?.histogram(bins, lo..=hi)?
                                 }
                             };
-                            batch(counts.download_blocking()?)
+                            batch(counts)
                         })*
                         Args::C32(_) => Err(Failure::request(
                             "dtype: this operation takes no complex values",
@@ -224,7 +222,7 @@ pub const ROWS: &[Operation] = &[
         about: "whether each pair is equal up to trailing zeros",
         run: |call| {
             real!(call, |device, args| {
-                let (a, b) = (device.upload(&args[0])?, device.upload(&args[1])?);
+                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                 Ok(Answer::Truths(match call.options.pairs()? {
                     None => a.equivalent_blocking(&b)?,
                     Some(pairs) => a.pair(&b, pairs.pairing())?.equivalent_blocking()?,

@@ -1,9 +1,10 @@
 //! Matrices whose entries are vectors, stored as batches of rank 1, row by row.
 
-use vsla::{Device, Layout, Ragged, Shape, ShapeMatrix, scalar::Real};
+use vsla::{Device, Layout, Shape, ShapeMatrix, Tensor, scalar::Real};
 
 use super::{Answer, Call, Grows, Operation, batch, within};
 use crate::failure::{Failure, Result};
+use crate::held::{Arg, Held};
 
 const OPTIONS: &[&str] = &["dtype", "inner"];
 
@@ -111,12 +112,12 @@ fn grid(call: &Call<'_>, i: usize) -> Result<[usize; 2]> {
 
 fn matrices<T: Real, const N: usize>(
     device: &Device,
-    args: &[Ragged<T>],
+    args: &[Arg<T>],
     grids: &[[usize; 2]; N],
 ) -> Result<[ShapeMatrix<T>; N]> {
-    let matrix = |(grid, x): (&[usize; 2], &Ragged<T>)| -> vsla::Result<_> {
+    let matrix = |(grid, x): (&[usize; 2], &Arg<T>)| -> vsla::Result<_> {
         let grid = Layout::uniform(1, Shape::new(grid)?)?;
-        ShapeMatrix::new(&device.upload(x)?, &grid)
+        ShapeMatrix::new(&x.on(device)?, &grid)
     };
     let all = grids.iter().zip(args).map(matrix);
     let all: Vec<_> = all.collect::<vsla::Result<_>>()?;
@@ -126,7 +127,7 @@ fn matrices<T: Real, const N: usize>(
 
 fn entries<T: Real>(product: &ShapeMatrix<T>) -> Result<Answer>
 where
-    crate::batch::Batch: From<Ragged<T>>,
+    Held: From<Tensor<T>>,
 {
-    batch(product.entries().download_blocking()?)
+    batch(product.entries().clone())
 }

@@ -13,7 +13,7 @@ pub const ROWS: &[Operation] = &[
         about: "the discrete Fourier transform of each element (c32, rank 1)",
         run: |call| {
             let (device, args) = complex(call)?;
-            batch(device.upload(&args[0])?.fft()?.download_blocking()?)
+            batch(args[0].on(&device)?.fft()?)
         },
     },
     Operation {
@@ -24,7 +24,7 @@ pub const ROWS: &[Operation] = &[
         about: "the inverse of fft, scaled by 1/n (c32, rank 1)",
         run: |call| {
             let (device, args) = complex(call)?;
-            batch(device.upload(&args[0])?.ifft()?.download_blocking()?)
+            batch(args[0].on(&device)?.ifft()?)
         },
     },
     Operation {
@@ -35,7 +35,7 @@ pub const ROWS: &[Operation] = &[
         about: "the first n/2 + 1 values of the fft of n real values; the answer is complex (f32, rank 1)",
         run: |call| {
             let (device, args) = floats(call)?;
-            batch(device.upload(&args[0])?.rfft()?.download_blocking()?)
+            batch(args[0].on(&device)?.rfft()?)
         },
     },
     Operation {
@@ -47,8 +47,8 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let layout = Layout::from_lengths(call.options.lengths()?)?;
             let (device, args) = complex(call)?;
-            let x = device.upload(&args[0])?;
-            batch(x.irfft(&layout)?.download_blocking()?)
+            let x = args[0].on(&device)?;
+            batch(x.irfft(&layout)?)
         },
     },
     Operation {
@@ -71,12 +71,7 @@ pub const ROWS: &[Operation] = &[
             }
             let (device, args) = floats(call)?;
             let window = device.upload(&Ragged::from_rows([weights])?)?;
-            batch(
-                device
-                    .upload(&args[0])?
-                    .stft(&window, hop)?
-                    .download_blocking()?,
-            )
+            batch(args[0].on(&device)?.stft(&window, hop)?)
         },
     },
     Operation {
@@ -101,8 +96,8 @@ pub const ROWS: &[Operation] = &[
                     _ => Ok(shape),
                 });
             let shapes = Layout::from_shapes(2, shapes.collect::<vsla::Result<Vec<_>>>()?)?;
-            let x = device.upload(&Ragged::from_parts(shapes, args[0].values().to_vec())?)?;
-            batch(x.istft(&window, hop, &layout)?.download_blocking()?)
+            let x = args[0].on(&device)?.reshape(&shapes)?;
+            batch(x.istft(&window, hop, &layout)?)
         },
     },
     Operation {
@@ -113,7 +108,7 @@ pub const ROWS: &[Operation] = &[
         about: "the discrete Fourier transform along both axes of each element (c32, rank 2)",
         run: |call| {
             let (device, args) = complex(call)?;
-            batch(device.upload(&args[0])?.fft2()?.download_blocking()?)
+            batch(args[0].on(&device)?.fft2()?)
         },
     },
     Operation {
@@ -124,7 +119,7 @@ pub const ROWS: &[Operation] = &[
         about: "the inverse of fft2, scaled by 1/(r c) (c32, rank 2)",
         run: |call| {
             let (device, args) = complex(call)?;
-            batch(device.upload(&args[0])?.ifft2()?.download_blocking()?)
+            batch(args[0].on(&device)?.ifft2()?)
         },
     },
     Operation {
@@ -135,7 +130,7 @@ pub const ROWS: &[Operation] = &[
         about: "the first c/2 + 1 columns of the fft2 of r x c real values; the answer is complex (f32, rank 2)",
         run: |call| {
             let (device, args) = floats(call)?;
-            batch(device.upload(&args[0])?.rfft2()?.download_blocking()?)
+            batch(args[0].on(&device)?.rfft2()?)
         },
     },
     Operation {
@@ -155,8 +150,8 @@ pub const ROWS: &[Operation] = &[
                 Shape::new(&[rows, columns])
             });
             let layout = Layout::from_shapes(2, shapes.collect::<vsla::Result<Vec<_>>>()?)?;
-            let x = device.upload(&args[0])?;
-            batch(x.irfft2(&layout)?.download_blocking()?)
+            let x = args[0].on(&device)?;
+            batch(x.irfft2(&layout)?)
         },
     },
 ];

@@ -19,6 +19,7 @@ mod complex;
 mod created;
 mod files;
 mod functions;
+mod gradient;
 mod labels;
 mod limits;
 mod lines;
@@ -42,6 +43,7 @@ const GOLDEN: &[&[Golden]] = &[
     complex::GOLDEN,
     created::GOLDEN,
     functions::GOLDEN,
+    gradient::GOLDEN,
     labels::GOLDEN,
     maps::GOLDEN,
     places::GOLDEN,
@@ -60,6 +62,7 @@ const REFUSED: &[&[Refused]] = &[
     complex::REFUSED,
     created::REFUSED,
     functions::REFUSED,
+    gradient::REFUSED,
     labels::REFUSED,
     maps::REFUSED,
     places::REFUSED,
@@ -432,6 +435,7 @@ fn the_table_is_whole() {
             ("labels", json!([])),
             ("q", json!(0.5)),
             ("bins", json!(3)),
+            ("of", json!({"op": "neg", "args": [[]]})),
         ] {
             if operation.options.contains(&option) {
                 line["options"][option] = value;
@@ -489,7 +493,7 @@ fn the_examples_of_the_help_are_true() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 4);
+    assert_eq!(checked, 5);
 }
 
 #[test]
