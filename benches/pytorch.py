@@ -9,14 +9,21 @@ matmul/..  `cuBLAS`: one product of all packed rows, or for groups a loop over t
 bsr/..     `dense, cuBLAS`: on the same matrix, including its zeros. `sparse, PyTorch`: its product of a `sparse_bsr`
            tensor, where it has one. Results have the operands' type, so those of f16 are compared with our results in
            f32 and in f16 (`-half`).
+program/.. `vowels-step`: the training step of examples/vowels, padded and masked, with `torch.optim.Adam`: called as
+           Python does, and as one CUDA graph. `conv-layer`: a convolution and its gradients by autograd, padded and
+           bucketed. `maps-5`: five maps, called one by one.
 
-Microseconds of device time, from a CUDA graph of ten calls where that can be captured, and of a call as Python makes it.
+`python3 benches/pytorch.py program` times only the rows whose names begin with the given word.
+
+Microseconds of device time, from a CUDA graph of ten calls where that can be captured, and of a call as Python makes
+it.
 `cargo bench -- --table NAME.json --beside NAME-pytorch.json` puts our results beside them.
 """
 
 import json
 import random
 import statistics
+import sys
 
 import torch
 
@@ -146,7 +153,93 @@ def block_sparse():
     return rows
 
 
+class Vowels(torch.nn.Module):
+    """The network of examples/vowels on padded recordings, as its users would write it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv1d(12, 128, 3, padding=1)
+        self.second = torch.nn.Conv1d(128, 64, 3, padding=1)
+        self.dense = torch.nn.Linear(128, 9)
+
+    def forward(self, x, mask):
+        x = torch.relu(self.first(x)) * mask
+        x = torch.relu(self.second(x)) * mask
+        mean = x.sum(2) / mask.sum(2)
+        most = x.masked_fill(mask == 0, -torch.inf).amax(2)
+        return self.dense(torch.cat([mean, most], 1))
+
+
+def vowels_step():
+    generator = random.Random(61)
+    lengths = torch.tensor([generator.randint(7, 29) for _ in range(30)], device=DEVICE)
+    mask = (torch.arange(29, device=DEVICE)[None] < lengths[:, None])[:, None].float()
+    x = torch.randn(30, 12, 29, device=DEVICE) * mask
+    classes = torch.randint(0, 9, (30,), device=DEVICE)
+
+    def of(graph):
+        net = Vowels().to(DEVICE)
+        adam = torch.optim.Adam(net.parameters(), lr=1e-3, capturable=graph)
+
+        def step():
+            adam.zero_grad(set_to_none=not graph)
+            loss = torch.nn.functional.cross_entropy(net(x, mask), classes)
+            loss.backward()
+            adam.step()
+
+        return step
+
+    call = timed(of(False), 50)
+    graph = in_graph(of(True), 1)
+    row = lambda us: {"us": round(us, 2), "call_us": round(us, 2)}
+    return {"eager": row(call), "CUDA graph": row(graph)}
+
+
+def learned(batches):
+    """A convolution of each batch and the gradients of both operands, for cotangents equal to the results."""
+    batches = [(x.requires_grad_(), y.requires_grad_(), length) for x, y, length in batches]
+
+    def both():
+        for x, y, length in batches:
+            z = convolved(x, y, length)
+            torch.autograd.grad(z, (x, y), z.detach())
+
+    return both
+
+
+def programs():
+    generator = random.Random(51)
+    lengths = [int(4 * 1024 ** generator.random()) for _ in range(10_000)]
+    new = lambda count, width: torch.randn(count, width, device=DEVICE)
+    width = 1 << (max(lengths) - 1).bit_length()
+    buckets = {}
+    for n in lengths:
+        width_of = 1 << (n - 1).bit_length()
+        buckets[width_of] = buckets.get(width_of, 0) + 1
+    pad = [(new(len(lengths), width), new(len(lengths), width), 2 * width)]
+    bucket = [(new(count, w), new(count, w), 2 * w) for w, count in buckets.items()]
+    rows = {"program/vowels-step": vowels_step()}
+    rows["program/conv-layer"] = {"bucketed": measured(learned(bucket)), "padded": measured(learned(pad))}
+    x = new(1, 1 << 26)
+    five = lambda: 1.0 - torch.relu(x * 1.5 + 0.25) ** 2
+    rows["program/maps-5"] = {"called one by one": measured(five)}
+    return rows
+
+
 def main():
+    square = torch.randn(4096, 4096, device=DEVICE)
+    # An idle GPU clocks down.
+    timed(lambda: [square @ square for _ in range(10)], 20)
+    groups = {"conv": convolutions, "fft": transforms, "matmul": products, "bsr": block_sparse, "program": programs}
+    rows = {}
+    for name, group in groups.items():
+        if len(sys.argv) < 2 or name.startswith(sys.argv[1]):
+            rows |= group()
+            torch.cuda.empty_cache()
+    print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}, indent=1))
+
+
+def convolutions():
     generator = random.Random(7)
     mixed, far_apart = [8, 15, 142, 7, 456], [2, 3, 1000, 5, 2000]
     batches = {
@@ -158,9 +251,6 @@ def main():
         "conv/sensors-50k": [8, 16, 32, 128, 256] * 50_000,
         "conv/log-uniform": [int(4 * 1024 ** generator.random()) for _ in range(100_000)],
     }
-    square = torch.randn(4096, 4096, device=DEVICE)
-    # An idle GPU clocks down.
-    timed(lambda: [square @ square for _ in range(10)], 20)
     rows = {}
     for name, lengths in batches.items():
         rows[name] = {"padded": measured(padded(lengths)), "bucketed": measured(bucketed(lengths))}
@@ -168,10 +258,7 @@ def main():
     for length in (1024, 4096, 16384):
         rows[f"conv/causal-{length}"] = {"padded": measured(causal(length))}
         torch.cuda.empty_cache()
-    for more in (transforms, products, block_sparse):
-        rows |= more()
-        torch.cuda.empty_cache()
-    print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}, indent=1))
+    return rows
 
 
 main()

@@ -1,7 +1,8 @@
 //! Rows by index (`gather`, `scatter_add`) and whole elements (`select`, `join`); on the CPU compared with plain loops.
 
 use rayon::prelude::*;
-use vsla::{Indices, Layout, Pairing, Permutation, Ragged, Result, Shape, Tensor};
+use vsla::batch::Permutation;
+use vsla::{Indices, Layout, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::cpu::{Job, compare, cut};
 use crate::harness::data::{Zipf, check_equal, until};

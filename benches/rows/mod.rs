@@ -28,6 +28,7 @@ mod peaks;
 mod peaks_gpu;
 mod plan;
 mod pooling;
+mod program;
 mod shape_matrix;
 mod written;
 
@@ -59,6 +60,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     matmul::rows(bench)?;
     plan::rows(bench)?;
     pooling::rows(bench)?;
+    program::rows(bench)?;
     shape_matrix::rows(bench)?;
     cpu::rows(bench)?;
     by_hand::rows(bench)?;
