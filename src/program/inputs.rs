@@ -36,7 +36,7 @@ impl<T: Scalar> sealed::Value for Tensor<T> {
 impl<T: Scalar> Value for Tensor<T> {}
 
 /// An input of [`Plan::call`](super::Plan::call): a [`Ragged`] batch of any type that devices hold. Sealed.
-pub trait HostValue: sealed::HostValue {}
+pub trait HostValue: sealed::HostValue + Send + Sync {}
 
 impl<T: Scalar> sealed::HostValue for Ragged<T> {
     fn upload(&self, device: &Device) -> Result<Box<dyn Value>> {
