@@ -104,6 +104,11 @@ pub use num_complex::Complex32;
 pub use ragged::{Bsr, Indices, Layout, PairList, Pairing, Ragged, Shape, Topology};
 pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
 
+/// Attention over ragged batches.
+pub mod attention {
+    pub use crate::tensor::Attention;
+}
+
 /// Parts of batches, and what operations say of their operands.
 pub mod batch {
     pub use crate::error::Side;

@@ -77,6 +77,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "roots",
     "rounded",
     "rows",
+    "scores",
     "search",
     "segments",
     "selected",

@@ -156,11 +156,11 @@ pub(in crate::ops) fn in_f32(
 }
 
 /// Rounds `x` to f16; `y` may be longer.
-fn narrow(x: &[f32], y: &mut [f16]) {
+pub(in crate::ops) fn narrow(x: &[f32], y: &mut [f16]) {
     par_pieces(x, y, |x, y| y.convert_from_f32_slice(x));
 }
 
 /// Widens `x`, which is exact.
-fn widen(x: &[f16], y: &mut [f32]) {
+pub(in crate::ops) fn widen(x: &[f16], y: &mut [f32]) {
     par_pieces(x, y, |x, y| x.convert_to_f32_slice(y));
 }

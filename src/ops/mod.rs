@@ -3,6 +3,7 @@
 //! A module turns layouts into a [`Launch`] and does not depend on tensors or devices.
 
 pub(crate) mod ambient;
+pub(crate) mod attention;
 pub(crate) mod bsr;
 mod butterfly;
 pub(crate) mod cast;
@@ -35,6 +36,7 @@ pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod sequence;
 pub(crate) mod shape_matmul;
+mod slices;
 pub(crate) mod sort;
 pub(crate) mod strided;
 pub(crate) mod take;
@@ -61,6 +63,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::BOXES,
     &ambient::BROADCAST,
     &ambient::BROADCAST_THREE,
+    &attention::KERNEL,
+    &attention::MERGE,
     &gather::KERNEL,
     &scatter::ADD,
     &select::SELECT,

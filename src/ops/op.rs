@@ -2,9 +2,9 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, bsr, cast, chain, conv, convert, correlate_max, cross_entropy, eval, fft, frames,
-    gather, histogram, kron, lines, map, maps, matmul, one_hot, pooling, random, reduce, scatter,
-    select, sequence, shape_matmul, sort, strided, take, written,
+    ambient, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy, eval, fft,
+    frames, gather, histogram, kron, lines, map, maps, matmul, one_hot, pooling, random, reduce,
+    scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -65,6 +65,7 @@ pub(crate) enum Op {
     Strided(strided::Strided),
     View(strided::View),
     Take(take::Take),
+    Attention(attention::Attention),
 }
 
 /// The inputs of planning besides the operation.
@@ -177,6 +178,7 @@ impl Op {
             Op::Strided(strided) => strided.plan(inputs, device.allowed)?,
             Op::View(view) => view.plan(inputs)?,
             Op::Take(take) => take.launch(inputs)?.into(),
+            Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
         })
     }
 }

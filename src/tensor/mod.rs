@@ -1,5 +1,6 @@
 //! Ragged batches on devices, and the operations on them.
 
+mod attention;
 mod calibrate;
 mod complex;
 mod complex_products;
@@ -50,6 +51,7 @@ mod written;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use attention::Attention;
 pub use conv_plan::ConvPlan;
 pub use convolution::Convolution;
 pub(crate) use device::Backend;

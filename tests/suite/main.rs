@@ -10,6 +10,7 @@
 //! Vec<Trial>`.
 
 mod add;
+mod attention;
 mod axes;
 #[cfg(feature = "gpu")]
 mod bounds;
@@ -90,6 +91,7 @@ type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
 // A module that is declared above but forgotten here is reported by the compiler: its `tests` is never used.
 const MODULES: &[Module] = &[
     ("add", add::tests),
+    ("attention", attention::tests),
     ("axes", axes::tests),
     #[cfg(feature = "gpu")]
     ("bounds", bounds::tests),

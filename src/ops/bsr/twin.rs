@@ -3,81 +3,17 @@
 use std::ops::Range;
 
 use bytemuck::cast_slice_mut;
-use gemm::Parallelism;
 use rayon::prelude::*;
 
 use super::{Form, OP, extents, ordered, plan};
 use crate::ops::convert;
+use crate::ops::slices::{View, multiply};
 use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
 /// Columns of b that are gathered at a time, so that the values paired with them stay in the cache.
 const COLUMNS: usize = 256;
-
-/// A matrix in a slice: value (i, j) at `i · row + j · column`.
-#[derive(Clone, Copy)]
-struct View<'a> {
-    values: &'a [f32],
-    row: usize,
-    column: usize,
-}
-
-impl<'a> View<'a> {
-    fn new(values: &'a [f32], [row, column]: [u32; 2]) -> View<'a> {
-        View {
-            values,
-            row: row as usize,
-            column: column as usize,
-        }
-    }
-}
-
-/// The index of the last of m x n values.
-fn last([m, n]: [usize; 2], row: usize, column: usize) -> usize {
-    (m - 1) * row + (n - 1) * column
-}
-
-/// `c = a b`, or `c + a b` if `add`, of m x k and k x n values; no extent is 0.
-fn multiply(
-    c: &mut [f32],
-    [row, column]: [usize; 2],
-    (a, b): (View<'_>, View<'_>),
-    [m, k, n]: [usize; 3],
-    add: bool,
-) {
-    assert!(
-        last([m, n], row, column) < c.len()
-            && last([m, k], a.row, a.column) < a.values.len()
-            && last([k, n], b.row, b.column) < b.values.len()
-    );
-    // SAFETY: the assertion found the last value of each matrix, and so every value, inside its slice; c is borrowed
-    // exclusively.
-    #[allow(unsafe_code, reason = "`gemm` takes pointers")]
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            c.as_mut_ptr(),
-            column as isize,
-            row as isize,
-            add,
-            a.values.as_ptr(),
-            a.column as isize,
-            a.row as isize,
-            b.values.as_ptr(),
-            b.column as isize,
-            b.row as isize,
-            1.0,
-            1.0,
-            false,
-            false,
-            false,
-            Parallelism::None,
-        );
-    }
-}
 
 /// The work of one worker: rows of c, as stored, of one product.
 struct Job<'a> {
@@ -134,7 +70,7 @@ fn rows(
     let set = if sets_layout.len() == 1 { 0 } else { job.pair };
     let set = &sets[sets_layout.offsets().range(set)];
     let dense = &dense[dense_layout.offsets().range(job.pair)];
-    let b = View::new(dense, form.strides(product.stored[0]));
+    let b = View::new(dense, form.strides(product.stored[0]).map(|by| by as usize));
     let (m, n) = (product.m as usize, product.n as usize);
     let stored = product.stored[1] as usize;
     let [high, wide] = ordered(!form.by_columns(), topology.block());
@@ -318,7 +254,7 @@ fn blocks(args: &mut CpuArgs<'_>, transposed: [bool; 2], topology: &Topology) ->
         let [a, b] = [(0, i), (1, j)].map(|(side, element)| {
             let (values, layout) = args.input::<f32>(side);
             let columns = layout.shape(element).extents()[1];
-            let strides = ordered(!transposed[side], [columns, 1]);
+            let strides = ordered(!transposed[side], [columns as usize, 1]);
             View::new(&values[layout.offsets().range(element)], strides)
         });
         let [_, k] = ordered(

@@ -258,6 +258,7 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         Op::Fft(_) | Op::Frames(_) => transforms::rule(applied, g),
         // Chains are made after gradients.
         Op::Chain(_)
+        | Op::Attention(_)
         | Op::Full(_)
         | Op::Sequence(_)
         | Op::Random(_)

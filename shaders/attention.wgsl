@@ -1,0 +1,302 @@
+// Attention: for each row of a tile, o = Σ_j w_j v_j / Σ_j w_j with w_j = exp(s_j), where s_j is the capped, scaled product
+// of the row of q and key j, plus its bias; and lse = log Σ_j w_j. Masked keys have w = 0. A row without keys gives 0
+// and −∞.
+//
+// A row is a query with one of the heads that share a key head: row r of a key head is query r / group and head
+// r % group of its group. A workgroup computes TILES tiles, each of ROWS rows. An invocation has 4 QUADS rows, of which it
+// computes four scores of each stage of KEYS keys, and four results of each chunk of KEYS results.
+//
+// Scores and weights of a stage pass through workgroup memory; sums stay in registers. A row's weights are relative to
+// its largest score so far: when that grows, sums shrink by the exponential of the difference.
+//
+// PIECES: the keys of a piece alone. Results are f32 and go to a place for each tile, row and piece.
+//
+// items: for each element (row of q, queries, row of k, keys, first value of bias); tiles (element, first row, piece);
+// the blocks of the mask as bits; for each tile of rows, the stages with a block.
+
+#params scale: f32
+#for x at in q 1, k 2, v 3, bias 7
+@group(0) @binding($(at)) var<storage, read> $(x): array<E>;
+#endfor
+@group(0) @binding(4) var<storage, read_write> o: array<u32>;
+@group(0) @binding(5) var<storage, read_write> lse: array<u32>;
+@group(0) @binding(6) var<storage, read> items: array<u32>;
+@group(0) @binding(8) var<storage, read> per_head: array<f32>;
+
+// Columns of q, then weights: a row of this has the value of each row of the tile.
+var<workgroup> sh_a: array<vec4<f32>, $(TILES * KEYS * A_PITCH)>;
+// Columns of k, each with the value of each key; then a chunk of v, each row with the values of one key.
+var<workgroup> sh_b: array<vec4<f32>, $(TILES * KEYS * B_PITCH)>;
+// What the invocations of a row have each computed of it.
+var<workgroup> sh_part: array<f32, $(TILES * ROWS * ACROSS)>;
+// For each row of the tile, its place among the rows of q and all heads.
+var<workgroup> sh_place: array<u32, $(TILES * ROWS)>;
+
+#include "ends"
+#include "exp"
+#include "log"
+#if F16
+#include "half_of"
+#include "half_bits"
+#endif
+
+#for x in q, k, v, bias
+fn $(x)_at(i: u32) -> f32 {
+#if F16
+    return half_of($(x)[i / 2u], i);
+#else
+    return $(x)[i];
+#endif
+}
+#endfor
+
+#include "scores"
+
+#block put_words
+#for d part in 0 x, 1 y, 2 z, 3 w
+if stored && column + $(d)u < p.dv {
+    o[at * p.dv + column + $(d)u] = bitcast<u32>(y.$(part));
+}
+#endfor
+#endblock
+
+#main {
+    let slot = lid / $(THREADS)u;
+    let t = lid % $(THREADS)u;
+    let tx = t % $(ACROSS)u;
+    let ty = t / $(ACROSS)u;
+#if 1 < TILES
+    // Invocations without a tile compute that of the last unit, and store nothing.
+    let unit = min(group * $(TILES)u + slot, p.units - 1u);
+    let alive = group * $(TILES)u + slot < p.units;
+#else
+    let unit = group;
+#endif
+    let entry = p.tiles + 3u * (unit / p.key_heads);
+    let key_head = unit % p.key_heads;
+    let e = element_at(items[entry]);
+    let top = items[entry + 1u];
+    let keys = e.keys;
+    let shared_by = p.heads / p.key_heads;
+    let rows = e.queries * shared_by;
+    // The keys that any row of the tile attends to.
+    let first_query = i32(top / shared_by);
+    let last_query = i32((min(top + $(ROWS)u, rows) - 1u) / shared_by);
+    var low = clamp(first_query + e.offset - i32(p.left), 0, i32(keys));
+    var high = clamp(last_query + e.offset + i32(p.right) + 1, 0, i32(keys));
+#if PIECES
+    let piece = i32(items[entry + 2u] * PIECE);
+    low = max(low, piece);
+    high = min(high, piece + i32(PIECE));
+#endif
+
+    let a_begin = slot * $(KEYS * A_PITCH)u;
+    let b_begin = slot * $(KEYS * B_PITCH)u;
+    let part0 = slot * $(ROWS * ACROSS)u;
+    let place0 = slot * $(ROWS)u;
+    // Rows beyond the last one compute the last one's results, which are not stored.
+    for (var r = t; r < $(ROWS)u; r += $(THREADS)u) {
+        let row = min(top + r, rows - 1u);
+        sh_place[place0 + r] = (e.q_row + row / shared_by) * p.heads + key_head * shared_by + row % shared_by;
+    }
+    // This invocation's rows.
+#for h QUADS; l 4
+    let row$(4 * h + l) = top + 4u * (ty + $(h * DOWN)u) + $(l)u;
+    let near$(4 * h + l) = min(row$(4 * h + l), rows - 1u);
+    let query$(4 * h + l) = near$(4 * h + l) / shared_by;
+    let head$(4 * h + l) = key_head * shared_by + near$(4 * h + l) % shared_by;
+    var slope$(4 * h + l) = 0.0;
+    if p.alibi != 0u {
+        slope$(4 * h + l) = per_head[p.per_head_base + head$(4 * h + l)];
+    }
+    var most$(4 * h + l) = LOWEST;
+    var sum$(4 * h + l) = 0.0;
+#for c CHUNKS
+    var o$(c)_$(4 * h + l) = vec4<f32>();
+#endfor
+#endfor
+
+#if 1 < TILES
+    let begin = 0u;
+    {
+#else
+    var begin = u32(low) / $(KEYS)u * $(KEYS)u;
+    // Stages with a block of the mask.
+    var listed = 0u;
+    var listed_end = 0u;
+    if p.blocks != 0u {
+        listed = items[p.lists + top / $(ROWS)u];
+        listed_end = items[p.lists + top / $(ROWS)u + 1u];
+    }
+    loop {
+        if p.blocks != 0u {
+            if listed >= listed_end {
+                break;
+            }
+            begin = items[listed] * $(KEYS)u;
+            listed += 1u;
+            if begin + $(KEYS)u <= u32(low) {
+                continue;
+            }
+        }
+        if i32(begin) >= high {
+            break;
+        }
+#endif
+#for h QUADS; l 4
+        var s$(4 * h + l) = vec4<f32>();
+#endfor
+        for (var column = 0u; column < p.d; column += $(KEYS)u) {
+            workgroupBarrier();
+            // Values beyond the last column are zeros.
+            for (var i = t; i < $(ROWS * KEYS)u; i += $(THREADS)u) {
+                let r = i / $(KEYS)u;
+                let x = i % $(KEYS)u;
+                let value = q_at(p.q_base + sh_place[place0 + r] * p.d + min(column + x, p.d - 1u));
+                sh_a[a_begin + x * A_PITCH + r / 4u][r % 4u] = select(0.0, value, column + x < p.d);
+            }
+            for (var i = t; i < $(KEYS * KEYS)u; i += $(THREADS)u) {
+                let j = i / $(KEYS)u;
+                let x = i % $(KEYS)u;
+                let row = (e.k_row + min(begin + j, keys - 1u)) * p.key_heads + key_head;
+                let value = k_at(p.k_base + row * p.d + min(column + x, p.d - 1u));
+                sh_b[b_begin + x * B_PITCH + j / 4u][j % 4u] = select(0.0, value, column + x < p.d);
+            }
+            workgroupBarrier();
+            for (var x = 0u; x < $(KEYS)u; x += 1u) {
+                let b = sh_b[b_begin + x * B_PITCH + tx];
+#for h QUADS
+                let a$(h) = sh_a[a_begin + x * A_PITCH + ty + $(h * DOWN)u];
+#endfor
+#for h QUADS; l part in 0 x, 1 y, 2 z, 3 w
+                s$(4 * h + l) = fma(vec4(a$(h).$(part)), b, s$(4 * h + l));
+#endfor
+            }
+        }
+        let key = begin + 4u * tx;
+#for h QUADS; l 4
+#for c part in 0 x, 1 y, 2 z, 3 w
+        s$(4 * h + l).$(part) = score(
+            s$(4 * h + l).$(part), query$(4 * h + l), key + $(c)u, head$(4 * h + l), slope$(4 * h + l), e).x;
+#endfor
+        sh_part[part0 + (4u * (ty + $(h * DOWN)u) + $(l)u) * $(ACROSS)u + tx] =
+            max(max(s$(4 * h + l).x, s$(4 * h + l).y), max(s$(4 * h + l).z, s$(4 * h + l).w));
+#endfor
+        workgroupBarrier();
+#for h QUADS; l 4
+        {
+            var most = most$(4 * h + l);
+#for x ACROSS
+            most = max(most, sh_part[part0 + (4u * (ty + $(h * DOWN)u) + $(l)u) * $(ACROSS)u + $(x)u]);
+#endfor
+            let less = exp_below(most$(4 * h + l) - most);
+            most$(4 * h + l) = most;
+            let weights = vec4(
+#for part in x, y, z, w
+                select(exp_below(s$(4 * h + l).$(part) - most), 0.0, s$(4 * h + l).$(part) <= LOWEST),
+#endfor
+            );
+            s$(4 * h + l) = weights;
+            sum$(4 * h + l) = fma(
+                sum$(4 * h + l), less, (weights.x + weights.y) + (weights.z + weights.w));
+#for c CHUNKS
+            o$(c)_$(4 * h + l) *= less;
+#endfor
+        }
+#endfor
+        // All columns of q have been read before the last barrier.
+#for h QUADS; c part in 0 x, 1 y, 2 z, 3 w
+        sh_a[a_begin + (4u * tx + $(c)u) * A_PITCH + ty + $(h * DOWN)u] = vec4(
+            s$(4 * h).$(part), s$(4 * h + 1).$(part), s$(4 * h + 2).$(part), s$(4 * h + 3).$(part));
+#endfor
+#for c CHUNKS
+        if $(c * KEYS)u < p.dv {
+#if 0 < c
+            workgroupBarrier();
+#endif
+            // Values of keys beyond the last one are zeros.
+            for (var i = t; i < $(KEYS * KEYS)u; i += $(THREADS)u) {
+                let j = i / $(KEYS)u;
+                let x = i % $(KEYS)u;
+                let row = (e.k_row + min(begin + j, keys - 1u)) * p.key_heads + key_head;
+                let value = v_at(p.v_base + row * p.dv + min($(c * KEYS)u + x, p.dv - 1u));
+                sh_b[b_begin + j * B_PITCH + x / 4u][x % 4u] = select(0.0, value, begin + j < keys);
+            }
+            workgroupBarrier();
+            for (var j = 0u; j < $(KEYS)u; j += 1u) {
+                let b = sh_b[b_begin + j * B_PITCH + tx];
+#for h QUADS
+                let a$(h) = sh_a[a_begin + j * A_PITCH + ty + $(h * DOWN)u];
+#endfor
+#for h QUADS; l part in 0 x, 1 y, 2 z, 3 w
+                o$(c)_$(4 * h + l) = fma(vec4(a$(h).$(part)), b, o$(c)_$(4 * h + l));
+#endfor
+            }
+        }
+#endfor
+#if 1 < TILES
+#else
+        begin += $(KEYS)u;
+#endif
+    }
+
+    // The sums of all invocations of a row.
+    workgroupBarrier();
+#for h QUADS; l 4
+    sh_part[part0 + (4u * (ty + $(h * DOWN)u) + $(l)u) * $(ACROSS)u + tx] = sum$(4 * h + l);
+#endfor
+    workgroupBarrier();
+#for h QUADS; l 4
+    {
+        var sum = 0.0;
+#for x ACROSS
+        sum += sh_part[part0 + (4u * (ty + $(h * DOWN)u) + $(l)u) * $(ACROSS)u + $(x)u];
+#endfor
+        var most = most$(4 * h + l);
+        var less = 1.0;
+        if p.sinks != 0u {
+            let sink = per_head[p.per_head_base + p.alibi * p.heads + head$(4 * h + l)];
+            let larger = max(most, sink);
+            less = exp_below(most - larger);
+            sum = fma(sum, less, exp_below(sink - larger));
+            most = larger;
+        }
+        let factor = less * select(1.0 / sum, 0.0, sum == 0.0);
+        let place = sh_place[place0 + 4u * (ty + $(h * DOWN)u) + $(l)u];
+#if 1 < TILES
+        let stored = alive && row$(4 * h + l) < rows;
+#else
+        let stored = row$(4 * h + l) < rows;
+#endif
+#if PIECES
+        let at = unit * $(ROWS)u + row$(4 * h + l) - top;
+#else
+        let at = place;
+#endif
+        if stored && tx == 0u {
+            lse[at] = select(bitcast<u32>(most + log_of(sum)), 0xff800000u, sum == 0.0);
+        }
+#for c CHUNKS
+        {
+            let column = $(c * KEYS)u + 4u * tx;
+            let y = o$(c)_$(4 * h + l) * factor;
+#if F16
+#if PIECES
+            #use put_words
+#else
+            // dv is even.
+            if stored && column < p.dv {
+                o[(at * p.dv + column) / 2u] = half_bits(y.x) | (half_bits(y.y) << 16u);
+            }
+            if stored && column + 2u < p.dv {
+                o[(at * p.dv + column) / 2u + 1u] = half_bits(y.z) | (half_bits(y.w) << 16u);
+            }
+#endif
+#else
+            #use put_words
+#endif
+        }
+#endfor
+    }
+#endfor
+}

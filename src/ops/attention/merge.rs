@@ -1,0 +1,60 @@
+//! Merges the results of pieces of the keys: a weighted mean, by the exponentials of their log-sum-exps.
+
+use super::Heads;
+use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
+use crate::ragged::DType;
+
+slots! {
+    struct Slots { o: Write, lse: Write, parts: Read, part_sums: Read, items: Read, per_head: Read }
+}
+
+params! {
+    struct Params { units, heads, dv, sinks, sinks_base, ones }
+}
+
+/// A row of the results for each workgroup.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "attention_merge",
+    source: include_str!("../../../shaders/attention_merge.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
+    variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
+};
+
+/// Merges the rows that `items` lists. `sinks` is the operand with the sinks, and their place in it.
+pub(super) fn dispatch(
+    dtype: DType,
+    items: &[u32],
+    heads: Heads,
+    sinks: Option<(usize, usize)>,
+) -> Dispatch {
+    let units = items.len() / 4;
+    let number = |n: usize| Param::U32(n as u32);
+    let (operand, place) = sinks.unwrap_or_default();
+    // The kernel adds the place: a base is no more than that of the operand.
+    let sinks = match sinks {
+        None => 0,
+        Some(_) => 1 + place,
+    };
+    Dispatch::new(
+        (&KERNEL, KERNEL.variant(dtype, &[])),
+        Slots {
+            o: Slot::Output(0),
+            lse: Slot::Output(1),
+            parts: Slot::Scratch(0),
+            part_sums: Slot::Scratch(1),
+            items: Slot::PlanBuffer(PlanBuffer::new(items.to_vec())),
+            per_head: Slot::Input(operand),
+        },
+        Params {
+            units: number(units),
+            heads: number(heads.heads),
+            dv: number(heads.dv),
+            sinks: number(sinks),
+            sinks_base: Param::InputBase(operand),
+            ones: Param::U32(u32::MAX),
+        },
+        units as u32,
+        (units * heads.dv) as u64,
+    )
+}

@@ -1,0 +1,332 @@
+//! Attention over ragged batches: `o = softmax(f(s · q kᵀ) + bias + mask) v`, element by element and head by head.
+//!
+//! Scores are never stored: a workgroup walks over the keys of a tile of rows, and keeps the running maximum, the sum
+//! of exponentials and the weighted sum of values of each row in registers (Milakov and Gimelshein, 2018; Dao et al.,
+//! 2022). A row is a query with one of its heads; the rows of all heads that share a key head are tiled together, so
+//! that each key is read once for them.
+//!
+//! Cost: 2 (d + dv) multiply-adds … of each score that no mask excludes by whole tiles; the operands read once for each
+//! tile of rows, and the results written once.
+
+mod merge;
+mod plan;
+mod scores;
+mod shapes;
+mod twin;
+
+use std::borrow::Cow;
+
+pub(crate) use self::merge::KERNEL as MERGE;
+use self::plan::{PIECE, Plan};
+pub(crate) use self::shapes::{Heads, Shapes};
+use crate::Result;
+use crate::plan::{
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param,
+    PlanBuffer, Slot, check_size, constants, cost_of, params, place_of, slots,
+};
+use crate::ragged::{DType, Layout, Topology};
+
+pub(crate) const OP: &str = "attention";
+
+/// The largest number of values of a head.
+pub(crate) const WIDEST: usize = 256;
+
+slots! {
+    struct Slots {
+        q: Read, k: Read, v: Read, o: Write, lse: Write, items: Read, bias: Read, per_head: Read,
+    }
+}
+
+params! {
+    struct Params {
+        q_base, k_base, v_base, bias_base, per_head_base, tiles, units, heads, key_heads, d, dv, scale, softcap,
+        softcap_inverse, left, right, top_left, bias_heads, alibi, sinks, blocks, block_rows, block_keys, mask,
+        mask_row, lists, ones,
+    }
+}
+
+/// A tile: rows of one key head of one element, and the keys that are staged at a time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Tile {
+    dtype: DType,
+    name: &'static str,
+    rows: u32,
+    keys: u32,
+    /// Quads of rows of an invocation.
+    quads: u32,
+    /// Tiles of a workgroup. If there are several, all keys of each fit in one stage.
+    tiles: u32,
+    /// Results of a row, in units of `keys`.
+    chunks: u32,
+    /// Whether keys are cut into pieces, whose results are merged.
+    pieces: bool,
+}
+
+impl Tile {
+    const fn across(&self) -> u32 {
+        self.keys / 4
+    }
+
+    const fn threads(&self) -> u32 {
+        self.rows / 4 / self.quads * self.across()
+    }
+}
+
+impl Listed for Tile {
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        const CHUNKS: [&str; 9] = ["", "C1", "C2", "C3", "C4", "", "", "", "C8"];
+        let mut flags = vec![self.name, CHUNKS[self.chunks as usize]];
+        flags.extend(self.pieces.then_some("PIECES"));
+        flags.into()
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        vec![
+            ("ROWS", self.rows),
+            ("KEYS", self.keys),
+            ("QUADS", self.quads),
+            ("TILES", self.tiles),
+            ("CHUNKS", self.chunks),
+            ("ACROSS", self.across()),
+            // Quads in a row of workgroup memory: one more keeps columns in different banks.
+            ("A_PITCH", self.rows / 4 + 1),
+            ("B_PITCH", self.across() + 1),
+            ("DOWN", self.rows / 4 / self.quads),
+            ("THREADS", self.threads()),
+            ("WG", self.tiles * self.threads()),
+        ]
+    }
+}
+
+/// Rows of (name, rows, keys, quads, tiles, chunks, pieces) in both types.
+macro_rules! tiles {
+    ($($name:ident $rows:literal $keys:literal $quads:literal $tiles:literal $chunks:literal $pieces:literal;)+) => {
+        [tiles!(@of F32 $($name $rows $keys $quads $tiles $chunks $pieces)+),
+        tiles!(@of F16 $($name $rows $keys $quads $tiles $chunks $pieces)+)]
+    };
+    (@of $dtype:ident $($name:ident $rows:literal $keys:literal $quads:literal $tiles:literal $chunks:literal $pieces:literal)+) => {
+        [$(Tile {
+            dtype: DType::$dtype,
+            name: stringify!($name),
+            rows: $rows,
+            keys: $keys,
+            quads: $quads,
+            tiles: $tiles,
+            chunks: $chunks,
+            pieces: $pieces,
+        }),+]
+    };
+}
+
+const OF_BOTH: [[Tile; 19]; 2] = tiles! {
+    SHORT 16 16 1 4 2 false;
+    SHORT 16 16 1 4 4 false;
+    SHORT 16 16 1 4 8 false;
+    FEW 16 32 1 1 1 false;
+    FEW 16 32 1 1 2 false;
+    FEW 16 32 1 1 4 false;
+    FEW 16 32 1 1 8 false;
+    FEW 16 32 1 1 1 true;
+    FEW 16 32 1 1 2 true;
+    FEW 16 32 1 1 4 true;
+    FEW 16 32 1 1 8 true;
+    MEDIUM 32 32 1 1 1 false;
+    MEDIUM 32 32 1 1 2 false;
+    MEDIUM 32 32 1 1 4 false;
+    MEDIUM 32 32 1 1 8 false;
+    TALL 64 32 2 1 1 false;
+    TALL 64 32 2 1 2 false;
+    TALL 64 32 2 1 3 false;
+    TALL 64 32 2 1 4 false;
+};
+
+static TILES: [Tile; 38] = {
+    let mut all = [OF_BOTH[0][0]; 38];
+    let mut i = 0;
+    while i < 38 {
+        all[i] = OF_BOTH[i / 19][i % 19];
+        i += 1;
+    }
+    all
+};
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "attention",
+    source: include_str!("../../../shaders/attention.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![PIECE]],
+    variants: &TILES,
+};
+
+/// Attention of operands q, k, v, then the bias if there is one, then the values per head if there are any: the slopes of
+/// ALiBi for all heads, then the sinks of all heads.
+///
+/// The call's scalars are the scale, the cap of the scores and its reciprocal; a cap of 0 is none.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Attention {
+    pub dtype: DType,
+    /// Heads of operands of rank 2. Those of rank 3 have an axis of heads.
+    pub heads: usize,
+    pub key_heads: usize,
+    pub mask: Mask,
+    pub bias: bool,
+    pub alibi: bool,
+    pub sinks: bool,
+}
+
+/// The keys that each query attends to. Query i is at position `i + n_k − n_q` among the keys, or at i.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Mask {
+    /// Keys before and after a query's position that it attends to, besides the one there.
+    pub before: u32,
+    pub after: u32,
+    pub top_left: bool,
+    pub blocks: Option<Topology>,
+}
+
+/// More than any distance between positions.
+pub(crate) const UNBOUNDED: u32 = 1 << 30;
+
+impl Mask {
+    /// The position of query 0.
+    pub(super) fn offset(&self, queries: usize, keys: usize) -> i64 {
+        match self.top_left {
+            true => 0,
+            false => keys as i64 - queries as i64,
+        }
+    }
+
+    /// The keys that the queries `first..=last` attend to, blocks aside.
+    pub(super) fn range(
+        &self,
+        (first, last): (usize, usize),
+        queries: usize,
+        keys: usize,
+    ) -> std::ops::Range<usize> {
+        let offset = self.offset(queries, keys);
+        let within = |key: i64| key.clamp(0, keys as i64) as usize;
+        let begin = within(first as i64 + offset - i64::from(self.before));
+        let end = within(last as i64 + offset + i64::from(self.after) + 1);
+        begin..end.max(begin)
+    }
+}
+
+impl Attention {
+    pub(crate) fn launch(&self, inputs: &[&Layout], binding: Option<u64>) -> Result<Launch> {
+        let shapes = Shapes::new(self, inputs)?;
+        check_size(OP, &shapes.o, self.dtype, binding)?;
+        let plan = Plan::new(self, &shapes, inputs)?;
+        let (dispatches, scratch) = self.dispatches(&plan, &shapes);
+        let of = self.clone();
+        let heads = shapes.heads;
+        let output = |layout: &Layout| OutputLayout::New(layout.clone());
+        Ok(Launch {
+            op: OP,
+            outputs: vec![
+                Output::new(self.dtype, output(&shapes.o)),
+                Output::new(DType::F32, output(&shapes.lse)),
+            ],
+            scratch,
+            work: cost_of(&dispatches),
+            dispatches,
+            pairs: None,
+            twin: CpuKernel::new(move |args| twin::run(&of, heads, args)),
+        })
+    }
+
+    fn dispatches(&self, plan: &Plan, shapes: &Shapes) -> (Vec<Dispatch>, Vec<u64>) {
+        let Heads {
+            heads,
+            key_heads,
+            d,
+            dv,
+        } = shapes.heads;
+        let number = |n: usize| Param::U32(n as u32);
+        let flag = |on: bool| Param::U32(on.into());
+        let items = PlanBuffer::new(plan.items.clone());
+        // Operands that there are not are not read.
+        let bias = if self.bias { 3 } else { 0 };
+        let per_head = match self.alibi || self.sinks {
+            true => 3 + usize::from(self.bias),
+            false => 0,
+        };
+        let blocks = plan.blocks.as_ref();
+        let mut scratch = Vec::new();
+        let mut dispatches = Vec::new();
+        for class in plan.classes.iter().filter(|class| class.tiles > 0) {
+            let tile = class.tile;
+            let units = class.tiles * key_heads;
+            let (o, lse) = match tile.pieces {
+                false => (Slot::Output(0), Slot::Output(1)),
+                true => {
+                    let rows = units as u64 * u64::from(tile.rows);
+                    scratch = vec![rows * dv as u64, rows];
+                    (Slot::Scratch(0), Slot::Scratch(1))
+                }
+            };
+            let [block_rows, block_keys] = blocks.map_or([1; 2], |blocks| blocks.block);
+            let params = Params {
+                q_base: Param::InputBase(0),
+                k_base: Param::InputBase(1),
+                v_base: Param::InputBase(2),
+                bias_base: Param::InputBase(bias),
+                per_head_base: Param::InputBase(per_head),
+                tiles: number(class.begin),
+                units: number(units),
+                heads: number(heads),
+                key_heads: number(key_heads),
+                d: number(d),
+                dv: number(dv),
+                scale: Param::Scalar(0),
+                softcap: Param::Scalar(1),
+                softcap_inverse: Param::Scalar(2),
+                left: Param::U32(self.mask.before),
+                right: Param::U32(self.mask.after),
+                top_left: flag(self.mask.top_left),
+                bias_heads: number(if self.bias { shapes.bias_heads } else { 0 }),
+                alibi: flag(self.alibi),
+                // The pieces of a row are merged first.
+                sinks: flag(self.sinks && !tile.pieces),
+                blocks: flag(blocks.is_some()),
+                block_rows: number(block_rows),
+                block_keys: number(block_keys),
+                mask: number(blocks.map_or(0, |blocks| blocks.begin)),
+                mask_row: number(blocks.map_or(0, |blocks| blocks.words)),
+                lists: number(class.lists),
+                ones: Param::U32(u32::MAX),
+            };
+            let slots = Slots {
+                q: Slot::Input(0),
+                k: Slot::Input(1),
+                v: Slot::Input(2),
+                o,
+                lse,
+                items: Slot::PlanBuffer(items.clone()),
+                bias: Slot::Input(bias),
+                per_head: Slot::Input(per_head),
+            };
+            let groups = units.div_ceil(tile.tiles as usize) as u32;
+            dispatches.push(Dispatch::new(
+                (&KERNEL, place_of(&TILES, &tile)),
+                slots,
+                params,
+                groups,
+                class.cost,
+            ));
+        }
+        if let Some(merges) = &plan.merges {
+            let sinks = (per_head, if self.alibi { heads } else { 0 });
+            dispatches.push(merge::dispatch(
+                self.dtype,
+                merges,
+                shapes.heads,
+                self.sinks.then_some(sinks),
+            ));
+        }
+        (dispatches, scratch)
+    }
+}

@@ -1,0 +1,166 @@
+//! Scores on the CPU: products of queries and keys, capped, biased and masked.
+
+use std::borrow::Cow;
+
+use super::twin::values;
+use super::{Attention, Heads};
+use crate::Result;
+use crate::ops::maps::exp;
+use crate::ops::strided::extent_of;
+use crate::plan::CpuArgs;
+use crate::ragged::Layout;
+
+/// Smaller than every score that counts.
+pub(super) const LOWEST: f32 = -3.0e38;
+
+/// What turns products into scores.
+pub(super) struct Scores<'a> {
+    of: &'a Attention,
+    heads: Heads,
+    pub scale: f32,
+    pub cap: f32,
+    bias: Option<(Cow<'a, [f32]>, &'a Layout)>,
+    slopes: &'a [f32],
+    sinks: &'a [f32],
+    layouts: [&'a Layout; 2],
+}
+
+/// Those of one element.
+pub(super) struct Element<'a> {
+    scores: &'a Scores<'a>,
+    queries: usize,
+    keys: usize,
+    bias: Option<&'a [f32]>,
+}
+
+impl<'a> Scores<'a> {
+    pub(super) fn new<'b: 'a>(
+        of: &'a Attention,
+        heads: Heads,
+        args: &CpuArgs<'b>,
+    ) -> Result<Scores<'a>> {
+        let bias = match of.bias {
+            true => Some(values(args, 3, of.dtype)?),
+            false => None,
+        };
+        let per_head = match of.alibi || of.sinks {
+            true => args.input::<f32>(3 + usize::from(of.bias)).0,
+            false => &[],
+        };
+        let (slopes, sinks) = per_head.split_at(if of.alibi { heads.heads } else { 0 });
+        Ok(Scores {
+            of,
+            heads,
+            scale: f32::from_bits(args.scalars[0]),
+            cap: f32::from_bits(args.scalars[1]),
+            bias,
+            slopes,
+            sinks,
+            layouts: [args.inputs[0].layout, args.inputs[1].layout],
+        })
+    }
+
+    pub(super) fn sink(&self, head: usize) -> Option<f32> {
+        self.sinks.get(head).copied()
+    }
+
+    pub(super) fn element(&'a self, element: usize) -> Element<'a> {
+        let [queries, keys] = self
+            .layouts
+            .map(|layout| extent_of(layout, element, 0) as usize);
+        let bias = self.bias.as_ref();
+        Element {
+            scores: self,
+            queries,
+            keys,
+            bias: bias.map(|(values, layout)| &values[layout.offsets().range(element)]),
+        }
+    }
+}
+
+impl Element<'_> {
+    pub(super) fn queries(&self) -> usize {
+        self.queries
+    }
+
+    pub(super) fn keys(&self) -> usize {
+        self.keys
+    }
+
+    /// The keys that queries `first..=last` attend to, blocks of the mask aside.
+    pub(super) fn range(&self, ends: (usize, usize)) -> std::ops::Range<usize> {
+        self.scores.of.mask.range(ends, self.queries, self.keys)
+    }
+
+    /// Where a head's bias of a query begins; `None` without bias.
+    pub(super) fn bias_of(&self, head: usize, query: usize) -> Option<usize> {
+        let bias = self.bias?;
+        let matrix = match bias.len() > self.queries * self.keys {
+            true => head * self.queries,
+            false => 0,
+        };
+        Some((matrix + query) * self.keys)
+    }
+
+    /// Turns the products of a query and the keys from `first` on into scores.
+    pub(super) fn row(&self, head: usize, query: usize, first: usize, s: &mut [f32]) {
+        let Scores { of, scale, cap, .. } = *self.scores;
+        s.iter_mut().for_each(|s| *s *= scale);
+        if cap > 0.0 {
+            s.iter_mut().for_each(|s| *s = cap * tanh(*s / cap));
+        }
+        if let Some((at, bias)) = self.bias_of(head, query).zip(self.bias) {
+            let bias = &bias[at + first..];
+            s.iter_mut().zip(bias).for_each(|(s, bias)| *s += bias);
+        }
+        let at = query as i64 + of.mask.offset(self.queries, self.keys);
+        if let Some(slope) = self.scores.slopes.get(head) {
+            for (key, s) in (first as i64..).zip(s.iter_mut()) {
+                *s -= slope * (at - key).abs() as f32;
+            }
+        }
+        let range = self.range((query, query));
+        let seen = |key: usize| key.clamp(first, first + s.len()) - first;
+        let (begin, end) = (seen(range.start), seen(range.end));
+        s[..begin].fill(LOWEST);
+        s[end.max(begin)..].fill(LOWEST);
+        if let Some(blocks) = &of.mask.blocks {
+            let [high, wide] = blocks.block();
+            let stored = blocks.order(false).row(query / high);
+            let last = first + s.len();
+            for column in first / wide..last.div_ceil(wide) {
+                let is_there = stored.binary_search_by_key(&(column as u32), |entry| entry[1]);
+                if is_there.is_err() {
+                    let begin = (column * wide).max(first) - first;
+                    let end = ((column + 1) * wide).min(last) - first;
+                    s[begin..end].fill(LOWEST);
+                }
+            }
+        }
+    }
+
+    pub(super) fn heads(&self) -> Heads {
+        self.scores.heads
+    }
+}
+
+/// Replaces scores by their weights relative to `most`; returns the sum.
+pub(super) fn weigh(scores: &mut [f32], most: f32) -> f32 {
+    for s in scores.iter_mut() {
+        let weight = exp(*s - most);
+        *s = if *s <= LOWEST { 0.0 } else { weight };
+    }
+    // Sums of eight, so that the compiler adds them side by side.
+    let mut sums = [0.0f32; 8];
+    let chunks = scores.chunks_exact(8);
+    let rest: f32 = chunks.remainder().iter().sum();
+    for chunk in chunks {
+        sums.iter_mut().zip(chunk).for_each(|(sum, s)| *sum += s);
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+pub(super) fn tanh(x: f32) -> f32 {
+    let t = exp(-2.0 * x.abs());
+    ((1.0 - t) / (1.0 + t)).copysign(x)
+}

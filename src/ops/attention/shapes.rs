@@ -1,0 +1,216 @@
+//! The shapes of attention's operands and results.
+
+use super::{Attention, OP, WIDEST};
+use crate::ops::strided::extent_of;
+use crate::plan::Offset;
+use crate::ragged::{DType, Layout};
+use crate::{Error, Result, host};
+
+/// Heads, and the values of each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Heads {
+    pub heads: usize,
+    pub key_heads: usize,
+    /// Values of a query or key.
+    pub d: usize,
+    /// Values of a value vector, and of a result.
+    pub dv: usize,
+}
+
+impl Heads {
+    /// Query heads that share a key head.
+    pub(super) fn group(&self) -> usize {
+        self.heads / self.key_heads
+    }
+}
+
+/// The checked operands, and the layouts of the results.
+pub(crate) struct Shapes {
+    pub heads: Heads,
+    /// The heads of the bias: 1 if all share it.
+    pub bias_heads: usize,
+    pub o: Layout,
+    pub lse: Layout,
+}
+
+impl Shapes {
+    pub(super) fn new(of: &Attention, inputs: &[&Layout]) -> Result<Shapes> {
+        let (q, k, v) = (inputs[0], inputs[1], inputs[2]);
+        if !(2..=3).contains(&q.rank()) {
+            return Err(Error::rank(OP, "2 or 3", q.rank()));
+        }
+        k.check_rank_of(OP, q, "the queries")?;
+        v.check_rank_of(OP, q, "the queries")?;
+        q.check_len(OP, k.len())?;
+        q.check_len(OP, v.len())?;
+        let (heads, d) = split(q, of.heads, "query")?;
+        let (key_heads, of_keys) = split(k, of.key_heads, "key")?;
+        let (value_heads, dv) = split(v, of.key_heads, "value")?;
+        if q.is_empty() {
+            return Shapes::of_none(of, q);
+        }
+        let wide = |what: &str, width: usize| match (1..=WIDEST).contains(&width) {
+            true => Ok(()),
+            false => {
+                let expected = format!("1 to {WIDEST} values in a head of the {what}");
+                Err(Error::argument(OP, expected, width))
+            }
+        };
+        wide("queries", d)?;
+        wide("values", dv)?;
+        if of_keys != d {
+            let expected = format!("{d} values in a head of the keys, as in one of the queries");
+            return Err(Error::argument(OP, expected, of_keys));
+        }
+        if value_heads != key_heads {
+            let expected = format!("{key_heads} heads of the values, as of the keys");
+            return Err(Error::argument(OP, expected, value_heads));
+        }
+        if !heads.is_multiple_of(key_heads) {
+            let expected = format!("a number of query heads that is a multiple of {key_heads}");
+            return Err(Error::argument(OP, expected, heads));
+        }
+        if of.dtype == DType::F16 && !dv.is_multiple_of(2) {
+            let what = format!("f16 with an odd number of values in a head ({dv})");
+            return Err(Error::unsupported(OP, what));
+        }
+        let mut o = Offset::new(OP, q.len())?;
+        let mut lse = Offset::new(OP, q.len())?;
+        let mut o_extents = host::room(OP, q.rank() * q.len())?;
+        let mut lse_extents = host::room(OP, 2 * q.len())?;
+        for element in 0..q.len() {
+            let [queries, keys, values] = [q, k, v].map(|of| extent_of(of, element, 0));
+            let most = 1 << 30;
+            if queries.max(keys) > most {
+                let what = format!("{} rows of an element", queries.max(keys));
+                return Err(Error::size_overflow(OP, what).at(element));
+            }
+            if keys != values {
+                let expected = format!("{keys} rows of values, as of keys");
+                return Err(Error::shape(OP, element, expected, values));
+            }
+            o.push(queries * (heads * dv) as u64)?;
+            lse.push(queries * heads as u64)?;
+            match q.rank() {
+                2 => o_extents.extend([queries as u32, (heads * dv) as u32]),
+                _ => o_extents.extend([queries as u32, heads as u32, dv as u32]),
+            }
+            lse_extents.extend([queries as u32, heads as u32]);
+        }
+        let shapes = Shapes {
+            heads: Heads {
+                heads,
+                key_heads,
+                d,
+                dv,
+            },
+            bias_heads: 1,
+            o: Layout::unchecked(o.finish(), q.rank(), o_extents),
+            lse: Layout::unchecked(lse.finish(), 2, lse_extents),
+        };
+        shapes.with_others(of, inputs)
+    }
+
+    /// The results of no elements.
+    fn of_none(of: &Attention, q: &Layout) -> Result<Shapes> {
+        Ok(Shapes {
+            heads: Heads {
+                heads: of.heads.max(1),
+                key_heads: of.key_heads.max(1),
+                d: 1,
+                dv: 1,
+            },
+            bias_heads: 1,
+            o: q.clone(),
+            lse: Layout::from_shapes(2, [])?,
+        })
+    }
+
+    /// Checks the bias, the values per head and the blocks of the mask.
+    fn with_others(self, of: &Attention, inputs: &[&Layout]) -> Result<Shapes> {
+        let (q, k) = (inputs[0], inputs[1]);
+        let mut bias_heads = 1u32;
+        if of.bias {
+            let bias = inputs[3];
+            q.check_len(OP, bias.len())?;
+            if !(2..=3).contains(&bias.rank()) {
+                return Err(Error::rank(OP, "2 or 3 for the bias", bias.rank()));
+            }
+            if bias.rank() == 3 {
+                bias_heads = self.heads.heads as u32;
+            }
+            for element in 0..q.len() {
+                let (queries, keys) = (extent_of(q, element, 0), extent_of(k, element, 0));
+                let got = bias.shape(element);
+                let (extents, more) = match got.extents() {
+                    [heads, rest @ ..] if bias.rank() == 3 => (rest, Some(*heads)),
+                    all => (all, None),
+                };
+                let fits = more.is_none_or(|heads| heads == bias_heads)
+                    && extents == [queries as u32, keys as u32];
+                if !fits {
+                    let expected = match more {
+                        Some(_) => format!("a bias of ({bias_heads}, {queries}, {keys})"),
+                        None => format!("a bias of ({queries}, {keys})"),
+                    };
+                    return Err(Error::shape(OP, element, expected, got));
+                }
+            }
+        }
+        if of.alibi || of.sinks {
+            let per_head = inputs[3 + usize::from(of.bias)];
+            let both = usize::from(of.alibi) + usize::from(of.sinks);
+            if per_head.total() != both * self.heads.heads {
+                let expected = format!("{} values, one for each head", self.heads.heads);
+                return Err(Error::argument(OP, expected, per_head.total() / both));
+            }
+        }
+        if let Some(blocks) = &of.mask.blocks {
+            let [rows, columns] = blocks.shape();
+            for element in 0..q.len() {
+                let (queries, keys) = (extent_of(q, element, 0), extent_of(k, element, 0));
+                if queries > rows as u64 || keys > columns as u64 {
+                    let expected = format!(
+                        "at most {rows} queries and {columns} keys, as in the mask's topology"
+                    );
+                    let got = format!("{queries} queries and {keys} keys");
+                    return Err(Error::shape(OP, element, expected, got));
+                }
+            }
+        }
+        Ok(Shapes {
+            bias_heads: bias_heads as usize,
+            ..self
+        })
+    }
+}
+
+/// The heads of an operand, and the values of each; of rank 2, as many heads as the call says.
+fn split(x: &Layout, heads: usize, what: &str) -> Result<(usize, usize)> {
+    let Some(first) = (!x.is_empty()).then(|| x.shape(0)) else {
+        return Ok((heads, 0));
+    };
+    let found = match first.extents() {
+        &[_, heads, width] => (heads as usize, width as usize),
+        &[_, width] => {
+            let width = width as usize;
+            if heads == 0 || !width.is_multiple_of(heads) {
+                let expected = format!("a number of {what} heads that divides {width}");
+                return Err(Error::argument(OP, expected, heads));
+            }
+            (heads, width / heads)
+        }
+        _ => return Err(Error::rank(OP, "2 or 3", x.rank())),
+    };
+    if found.0 == 0 {
+        return Err(Error::argument(OP, format!("1 {what} head or more"), 0));
+    }
+    for (element, shape) in x.shapes().enumerate() {
+        if shape.extents()[1..] != first.extents()[1..] {
+            let expected =
+                format!("a shape like that of element 0, {first}, but for the first extent");
+            return Err(Error::shape(OP, element, expected, shape));
+        }
+    }
+    Ok(found)
+}

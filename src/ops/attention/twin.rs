@@ -1,0 +1,159 @@
+//! Attention on the CPU: products by the gemm crate, of blocks of queries and blocks of keys.
+
+use std::borrow::Cow;
+
+use bytemuck::cast_slice_mut;
+use half::f16;
+use rayon::prelude::*;
+
+use super::scores::{LOWEST, Scores, weigh};
+use super::{Attention, Heads, OP};
+use crate::ops::convert;
+use crate::ops::maps::exp;
+use crate::ops::slices::{View, multiply};
+use crate::plan::CpuArgs;
+use crate::ragged::{DType, Layout};
+use crate::{Result, host};
+
+/// Queries of a job, and keys whose scores are held at a time.
+pub(super) const QUERIES: usize = 64;
+pub(super) const KEYS: usize = 256;
+
+/// Operand `i` in f32.
+pub(super) fn values<'a>(
+    args: &CpuArgs<'a>,
+    i: usize,
+    dtype: DType,
+) -> Result<(Cow<'a, [f32]>, &'a Layout)> {
+    if dtype != DType::F16 {
+        let (values, layout) = args.input::<f32>(i);
+        return Ok((Cow::Borrowed(values), layout));
+    }
+    let (halves, layout) = args.input::<f16>(i);
+    let mut values = host::zeroed(OP, halves.len())?;
+    convert::widen(halves, &mut values);
+    Ok((Cow::Owned(values), layout))
+}
+
+/// Rows of the results of one element.
+struct Job<'a> {
+    element: usize,
+    first: usize,
+    o: &'a mut [f32],
+    lse: &'a mut [f32],
+}
+
+pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Result<()> {
+    let outputs = std::mem::take(&mut args.outputs);
+    let [o, lse] = outputs else { return Ok(()) };
+    let (o_layout, lse_layout) = (o.layout, lse.layout);
+    let halves = of.dtype == DType::F16;
+    let mut wide = match halves {
+        true => host::zeroed(OP, o_layout.total())?,
+        false => Vec::new(),
+    };
+    let all_o: &mut [f32] = match halves {
+        true => &mut wide,
+        false => cast_slice_mut(o.words),
+    };
+    let (mut rest_o, mut rest_lse) = (all_o, cast_slice_mut::<u32, f32>(lse.words));
+    let (width, high) = (heads.heads * heads.dv, heads.heads);
+    let mut jobs = Vec::new();
+    for element in 0..o_layout.len() {
+        let queries = lse_layout.length(element) / high;
+        for first in (0..queries).step_by(QUERIES) {
+            let rows = QUERIES.min(queries - first);
+            let (o, next_o) = rest_o.split_at_mut(rows * width);
+            let (lse, next_lse) = rest_lse.split_at_mut(rows * high);
+            (rest_o, rest_lse) = (next_o, next_lse);
+            let job = Job {
+                element,
+                first,
+                o,
+                lse,
+            };
+            host::push(OP, &mut jobs, job)?;
+        }
+    }
+    let scores = Scores::new(of, heads, args)?;
+    let [q, k, v] = [0, 1, 2].map(|i| values(args, i, of.dtype));
+    let (q, k, v) = (q?, k?, v?);
+    jobs.into_par_iter().try_for_each(|job| {
+        let q = &q.0[q.1.offsets().range(job.element)];
+        let k = &k.0[k.1.offsets().range(job.element)];
+        let v = &v.0[v.1.offsets().range(job.element)];
+        rows(heads, &scores, (q, k, v), job)
+    })?;
+    if halves {
+        convert::narrow(&wide, cast_slice_mut(o.words));
+    }
+    Ok(())
+}
+
+/// The rows of a job, for each head.
+fn rows(
+    heads: Heads,
+    scores: &Scores<'_>,
+    (q, k, v): (&[f32], &[f32], &[f32]),
+    job: Job<'_>,
+) -> Result<()> {
+    let Heads {
+        heads: high,
+        key_heads,
+        d,
+        dv,
+    } = heads;
+    let count = job.lse.len() / high;
+    let element = scores.element(job.element);
+    let range = element.range((job.first, job.first + count - 1));
+    let mut weights = host::zeroed::<f32>(OP, count * KEYS.min(range.len()))?;
+    job.o.fill(0.0);
+    for head in 0..high {
+        let key_head = head / heads.group();
+        let mut most = [LOWEST; QUERIES];
+        let mut sums = [0.0f32; QUERIES];
+        for begin in range.clone().step_by(KEYS) {
+            let keys = KEYS.min(range.end - begin);
+            let weights = &mut weights[..count * keys];
+            let of_q = View::new(&q[(job.first * high + head) * d..], [high * d, 1]);
+            let of_k = View::new(&k[(begin * key_heads + key_head) * d..], [1, key_heads * d]);
+            multiply(weights, [keys, 1], (of_q, of_k), [count, d, keys], false);
+            for (row, weights) in weights.chunks_mut(keys).enumerate() {
+                element.row(head, job.first + row, begin, weights);
+                let larger = weights.iter().fold(most[row], |most, s| most.max(*s));
+                let less = exp(most[row] - larger);
+                most[row] = larger;
+                sums[row] = sums[row] * less + weigh(weights, larger);
+                let o = &mut job.o[(row * high + head) * dv..][..dv];
+                if less != 1.0 {
+                    o.iter_mut().for_each(|o| *o *= less);
+                }
+            }
+            let of_v = View::new(
+                &v[(begin * key_heads + key_head) * dv..],
+                [key_heads * dv, 1],
+            );
+            let o = &mut job.o[head * dv..];
+            let weights = View::new(weights, [keys, 1]);
+            multiply(o, [high * dv, 1], (weights, of_v), [count, keys, dv], true);
+        }
+        for row in 0..count {
+            let (mut most, mut sum, mut factor) = (most[row], sums[row], 1.0);
+            if let Some(sink) = scores.sink(head) {
+                let larger = most.max(sink);
+                factor = exp(most - larger);
+                sum = sum * factor + exp(sink - larger);
+                most = larger;
+            }
+            let empty = sum == 0.0;
+            factor = if empty { 0.0 } else { factor / sum };
+            let o = &mut job.o[(row * high + head) * dv..][..dv];
+            o.iter_mut().for_each(|o| *o *= factor);
+            job.lse[row * high + head] = match empty {
+                true => f32::NEG_INFINITY,
+                false => most + sum.ln(),
+            };
+        }
+    }
+    Ok(())
+}

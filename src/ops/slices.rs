@@ -1,0 +1,67 @@
+//! Products of matrices in slices, by the gemm crate.
+
+use gemm::Parallelism;
+
+/// A matrix in a slice: value (i, j) at `i · row + j · column`.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub values: &'a [f32],
+    pub row: usize,
+    pub column: usize,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(values: &'a [f32], [row, column]: [usize; 2]) -> View<'a> {
+        View {
+            values,
+            row,
+            column,
+        }
+    }
+}
+
+/// The index of the last of m x n values.
+fn last([m, n]: [usize; 2], row: usize, column: usize) -> usize {
+    (m - 1) * row + (n - 1) * column
+}
+
+/// `c = a b`, or `c + a b` if `add`, of m x k and k x n values; no extent is 0.
+pub(super) fn multiply(
+    c: &mut [f32],
+    [row, column]: [usize; 2],
+    (a, b): (View<'_>, View<'_>),
+    [m, k, n]: [usize; 3],
+    add: bool,
+) {
+    assert!(
+        last([m, n], row, column) < c.len()
+            && last([m, k], a.row, a.column) < a.values.len()
+            && last([k, n], b.row, b.column) < b.values.len()
+    );
+    // SAFETY: the assertion found the last value of each matrix, and so every value, inside its slice; c is borrowed
+    // exclusively.
+    #[allow(unsafe_code, reason = "`gemm` takes pointers")]
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            c.as_mut_ptr(),
+            column as isize,
+            row as isize,
+            add,
+            a.values.as_ptr(),
+            a.column as isize,
+            a.row as isize,
+            b.values.as_ptr(),
+            b.column as isize,
+            b.row as isize,
+            1.0,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
+}

@@ -1,0 +1,292 @@
+//! Attention: its builder, and the merge of partial results.
+
+use super::Tensor;
+use super::run::Call;
+use crate::ops::Op;
+use crate::ops::attention::{self, Mask, OP, UNBOUNDED};
+use crate::ragged::{Float, Topology};
+use crate::{Error, Result};
+
+/// A builder for attention, `softmax(scale · q kᵀ) v` for each element and head. Made by [`Tensor::attention`].
+///
+/// With s_ij the score of query i and key j of a head, o_i = Σ_j p_ij v_j with p_ij = exp(s_ij) / Σ_l exp(s_il), over the
+/// keys that no mask excludes. A score is made in this order:
+///
+/// 1. the product q_i · k_j times [`scale`](Self::scale);
+/// 2. [`softcap`](Self::softcap): s becomes c tanh(s / c);
+/// 3. [`bias`](Self::bias) and [`alibi`](Self::alibi) are added;
+/// 4. masks exclude keys: [`causal`](Self::causal), [`window`](Self::window), [`blocks`](Self::blocks). A key counts
+///    if none of them excludes it.
+///
+/// # Shapes
+/// For each element, queries are (n, heads, d), keys (m, key heads, d) and values (m, key heads, dv); n and m differ from
+/// element to element. The result is (n, heads, dv). Operands of rank 2 hold the heads side by side, (n, heads · d) and so
+/// on, as linear layers produce them; [`heads`](Self::heads) then says how many. With fewer key heads than heads,
+/// consecutive heads share one ([`key_heads`](Self::key_heads)). d and dv are from 1 to 256; for f16, dv is even.
+///
+/// # What is promised
+/// - Elements never see each other, and results do not depend on how many elements a batch has.
+/// - No queries give no results. A query without keys, because there are none or because masks exclude all of them, gives
+///   0, and −∞ as log-sum-exp.
+/// - A NaN or an infinity in a query reaches its own row. One in a key or value reaches the queries that attend to it. A
+///   masked key has no effect, whatever it is. A non-finite *value* of a masked key may reach other queries of its
+///   element, if one of the 64 queries around attends to a key near it: its weight is 0, and 0 · NaN is NaN. A whole stage
+///   of keys that masks exclude is never read.
+/// - f16 is computed in f32, and each result is rounded once.
+///
+/// # Errors of results
+/// |error of o| ≤ (d + m + 16) 2⁻²⁴ max|v| (1 + max|s|), where the maxima are over the keys of the row; for f16 half a unit
+/// in the last place in addition.
+///
+/// # Cost
+/// 2 (d + dv) floating-point operations for each score whose stage of keys is not masked as a whole. Scores are never
+/// stored. Keys and values are read once for every 64 rows (a row is a query with one of the heads that share a key head),
+/// queries once, results are written once.
+///
+/// ```
+/// use vsla::{Device, Ragged, Shape};
+///
+/// let device = Device::cpu();
+/// // Two sentences of 3 and 1 tokens; two heads of 2 values, side by side.
+/// let rows = [Shape::new(&[3, 4])?, Shape::new(&[1, 4])?];
+/// let x = device.upload(&Ragged::from_shapes((0..16).map(|i| (i % 5) as f32).collect(), 2, rows)?)?;
+/// let y = x.attention(&x, &x).heads(2).causal().run()?.download_blocking()?;
+/// // The first token of each sentence sees only itself.
+/// assert_eq!(y.row(0)[..4], [0.0, 1.0, 2.0, 3.0]);
+/// assert_eq!(y.row(1), [2.0, 3.0, 4.0, 0.0]);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "does nothing until `run` is called"]
+pub struct Attention<'a, T: Float> {
+    q: &'a Tensor<T>,
+    k: &'a Tensor<T>,
+    v: &'a Tensor<T>,
+    heads: usize,
+    key_heads: Option<usize>,
+    scale: Option<f32>,
+    softcap: f32,
+    window: Option<(usize, usize)>,
+    causal: bool,
+    top_left: bool,
+    blocks: Option<&'a Topology>,
+    bias: Option<&'a Tensor<T>>,
+    alibi: Option<&'a Tensor<f32>>,
+    sinks: Option<&'a Tensor<f32>>,
+}
+
+impl<T: Float> Tensor<T> {
+    /// Attention of these queries over keys and values, element by element: see [`Attention`] for the formula, shapes,
+    /// options and what is promised.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// # let device = Device::cpu();
+    /// let of = |values: Vec<f32>, n| Ragged::from_shapes(values, 3, [Shape::new(&[n, 1, 2])?]);
+    /// let q = device.upload(&of(vec![100.0, 0.0], 1)?)?;
+    /// let k = device.upload(&of(vec![0.0, 1.0, 1.0, 0.0], 2)?)?;
+    /// let v = device.upload(&of(vec![1.0, 2.0, 3.0, 4.0], 2)?)?;
+    /// // The query is like the second key.
+    /// assert_eq!(q.attention(&k, &v).run()?.download_blocking()?.values(), [3.0, 4.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn attention<'a>(&'a self, keys: &'a Tensor<T>, values: &'a Tensor<T>) -> Attention<'a, T> {
+        Attention {
+            q: self,
+            k: keys,
+            v: values,
+            heads: 1,
+            key_heads: None,
+            scale: None,
+            softcap: 0.0,
+            window: None,
+            causal: false,
+            top_left: false,
+            blocks: None,
+            bias: None,
+            alibi: None,
+            sinks: None,
+        }
+    }
+}
+
+impl<'a, T: Float> Attention<'a, T> {
+    /// The number of heads that operands of rank 2 have side by side; 1 without this. Operands of rank 3 have an axis of
+    /// heads.
+    pub fn heads(mut self, heads: usize) -> Self {
+        self.heads = heads;
+        self
+    }
+
+    /// The number of heads of keys and values of rank 2, which divides that of the queries; as many as the queries without
+    /// this. Query head h attends to key head ⌊h · key heads / heads⌋.
+    pub fn key_heads(mut self, heads: usize) -> Self {
+        self.key_heads = Some(heads);
+        self
+    }
+
+    /// The factor of the products; 1 / √d without this.
+    pub fn scale(mut self, scale: f32) -> Self {
+        self.scale = Some(scale);
+        self
+    }
+
+    /// Bounds scores smoothly by ± `cap`: s becomes cap · tanh(s / cap).
+    pub fn softcap(mut self, cap: f32) -> Self {
+        self.softcap = cap;
+        self
+    }
+
+    /// Excludes the keys after each query's position. The last query is at the position of the last key: query i attends to
+    /// keys j ≤ i + m − n, which is also right when earlier keys come from a cache.
+    ///
+    /// PyTorch's `is_causal` and masks made by `tril` align the first query with the first key instead
+    /// ([`top_left`](Self::top_left)); for n = m both are the same.
+    pub fn causal(mut self) -> Self {
+        self.causal = true;
+        self
+    }
+
+    /// Puts query i at the position of key i, instead of aligning the last ones, for all masks and for
+    /// [`alibi`](Self::alibi).
+    pub fn top_left(mut self) -> Self {
+        self.top_left = true;
+        self
+    }
+
+    /// Excludes keys more than `before` places before a query's position, or more than `after` places after it: both ends
+    /// count. Use `usize::MAX` for no limit.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// # let device = Device::cpu();
+    /// let zeros = device.upload(&Ragged::from_shapes(vec![0.0f32; 4], 2, [Shape::new(&[4, 1])?])?)?;
+    /// let v = device.upload(&Ragged::from_shapes(vec![2.0f32, 4.0, 6.0, 8.0], 2, [Shape::new(&[4, 1])?])?)?;
+    /// // Means over the last two values.
+    /// let y = zeros.attention(&zeros, &v).window(1, 0).run()?.download_blocking()?;
+    /// assert_eq!(y.values(), [2.0, 3.0, 5.0, 7.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn window(mut self, before: usize, after: usize) -> Self {
+        self.window = Some((before, after));
+        self
+    }
+
+    /// Excludes the keys outside the blocks of a topology, whose rows are queries and whose columns are keys. It is the
+    /// same for all elements and heads; elements may be smaller than it.
+    pub fn blocks(mut self, topology: &'a Topology) -> Self {
+        self.blocks = Some(topology);
+        self
+    }
+
+    /// Adds a bias to the scores: an element of shape (n, m) for all heads, or (heads, n, m). A bias of −∞ excludes a key.
+    pub fn bias(mut self, bias: &'a Tensor<T>) -> Self {
+        self.bias = Some(bias);
+        self
+    }
+
+    /// Subtracts slope · |distance| from the scores, where the distance is that of a key from a query's position (Press et
+    /// al., 2022). One slope for each head.
+    pub fn alibi(mut self, slopes: &'a Tensor<f32>) -> Self {
+        self.alibi = Some(slopes);
+        self
+    }
+
+    /// Adds exp(sink) to the denominator of each row, one sink for each head, as a key with value 0 would.
+    pub fn sinks(mut self, sinks: &'a Tensor<f32>) -> Self {
+        self.sinks = Some(sinks);
+        self
+    }
+
+    /// Runs the attention.
+    ///
+    /// # Errors
+    /// Before any work: [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize) and [`Shape`](Error::Shape) with the first
+    /// element that does not fit; [`Argument`](Error::Argument) for heads that do not divide the width or the number of
+    /// heads, for heads of no or more than 256 values, for a window of one key, for a cap or scale that is not finite or a
+    /// cap that is not positive, and for slopes or sinks that are not one for each head;
+    /// [`Unsupported`](Error::Unsupported) for f16 with an odd number of values in a head;
+    /// [`DeviceMismatch`](Error::DeviceMismatch), [`TooLarge`](Error::TooLarge), [`WorkLimit`](Error::WorkLimit),
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn run(self) -> Result<Tensor<T>> {
+        Ok(self.run_with_lse()?.0)
+    }
+
+    /// Runs the attention, and returns the log-sum-exps of the scores, too: log Σ_j exp(s_ij) for each query and head,
+    /// (n, heads) for each element, in f32.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_with_lse(self) -> Result<(Tensor<T>, Tensor<f32>)> {
+        let Attention { q, k, v, .. } = self;
+        q.check_device(OP, k)?;
+        q.check_device(OP, v)?;
+        let argument = |expected: &str, got: String| Err(Error::argument(OP, expected, got));
+        let width = match (q.is_empty(), q.layout().rank()) {
+            (false, 3) => q.layout().shape(0).extents()[2] as usize,
+            (false, 2) => q.layout().shape(0).extents()[1] as usize / self.heads.max(1),
+            _ => 1,
+        };
+        let scale = self.scale.unwrap_or(1.0 / (width as f32).sqrt());
+        if !scale.is_finite() && width > 0 {
+            return argument("a finite scale", scale.to_string());
+        }
+        let cap = self.softcap;
+        if !(cap.is_finite() && cap >= 0.0) {
+            return argument("a positive, finite cap of the scores", cap.to_string());
+        }
+        if self.window == Some((0, 0)) {
+            return argument("a window of more than one key", "(0, 0)".to_owned());
+        }
+        let (before, after) = self.window.unwrap_or((usize::MAX, usize::MAX));
+        let bounded = |keys: usize| keys.min(UNBOUNDED as usize) as u32;
+        let mask = Mask {
+            before: bounded(before),
+            after: if self.causal { 0 } else { bounded(after) },
+            top_left: self.top_left,
+            blocks: self.blocks.cloned(),
+        };
+        let mut operands = vec![q.operand(), k.operand(), v.operand()];
+        if let Some(bias) = self.bias {
+            q.check_device(OP, bias)?;
+            operands.push(bias.operand());
+        }
+        for of in [self.alibi, self.sinks].into_iter().flatten() {
+            q.check_device(OP, of)?;
+            if (of.layout().rank(), of.len()) != (1, 1) {
+                return argument(
+                    "one vector of a value for each head",
+                    format!("{:?}", of.layout()),
+                );
+            }
+        }
+        let both;
+        match (self.alibi, self.sinks) {
+            (Some(slopes), Some(sinks)) => {
+                if slopes.layout().total() != sinks.layout().total() {
+                    let got = format!("{} and {}", slopes.layout().total(), sinks.layout().total());
+                    return argument("as many slopes as sinks", got);
+                }
+                both = slopes.concat(sinks, 0).map_err(|error| error.named(OP))?;
+                operands.push(both.operand());
+            }
+            (one, other) => operands.extend(one.or(other).map(Tensor::operand)),
+        }
+        let op = Op::Attention(attention::Attention {
+            dtype: T::DTYPE,
+            heads: self.heads,
+            key_heads: self.key_heads.unwrap_or(self.heads),
+            mask,
+            bias: self.bias.is_some(),
+            alibi: self.alibi.is_some(),
+            sinks: self.sinks.is_some(),
+        });
+        let inverse = if cap > 0.0 { 1.0 / cap } else { 0.0 };
+        let scalars = [scale, cap, inverse].map(f32::to_bits);
+        Call {
+            scalars: &scalars,
+            ..Call::new(&q.device, op, &operands)
+        }
+        .two()
+    }
+}
