@@ -52,6 +52,14 @@ fn $(x)_at(i: u32) -> f32 {
 
 #include "scores"
 
+fn slope_of(head: u32) -> f32 {
+    var slope = 0.0;
+    if p.alibi != 0u {
+        slope = per_head[p.per_head_base + head];
+    }
+    return slope;
+}
+
 #block put_words
 #for d part in 0 x, 1 y, 2 z, 3 w
 if stored && column + $(d)u < p.dv {
@@ -105,10 +113,6 @@ if stored && column + $(d)u < p.dv {
     let near$(4 * h + l) = min(row$(4 * h + l), rows - 1u);
     let query$(4 * h + l) = near$(4 * h + l) / shared_by;
     let head$(4 * h + l) = key_head * shared_by + near$(4 * h + l) % shared_by;
-    var slope$(4 * h + l) = 0.0;
-    if p.alibi != 0u {
-        slope$(4 * h + l) = per_head[p.per_head_base + head$(4 * h + l)];
-    }
     var most$(4 * h + l) = LOWEST;
     var sum$(4 * h + l) = 0.0;
 #for c CHUNKS
@@ -163,7 +167,11 @@ if stored && column + $(d)u < p.dv {
                 sh_b[b_begin + x * B_PITCH + j / 4u][j % 4u] = select(0.0, value, column + x < p.d);
             }
             workgroupBarrier();
+#if 1 < QUADS
             for (var x = 0u; x < $(KEYS)u; x += 1u) {
+#else
+            for (var x = 0u; x < min(p.d - column, $(KEYS)u); x += 1u) {
+#endif
                 let b = sh_b[b_begin + x * B_PITCH + tx];
 #for h QUADS
                 let a$(h) = sh_a[a_begin + x * A_PITCH + ty + $(h * DOWN)u];
@@ -174,11 +182,34 @@ if stored && column + $(d)u < p.dv {
             }
         }
         let key = begin + 4u * tx;
-#for h QUADS; l 4
-#for c part in 0 x, 1 y, 2 z, 3 w
-        s$(4 * h + l).$(part) = score(
-            s$(4 * h + l).$(part), query$(4 * h + l), key + $(c)u, head$(4 * h + l), slope$(4 * h + l), e).x;
+        if p.plain == 0u {
+            // One after another, in workgroup memory: this is long.
+            workgroupBarrier();
+#for h QUADS; c part in 0 x, 1 y, 2 z, 3 w
+            sh_a[a_begin + (4u * tx + $(c)u) * A_PITCH + ty + $(h * DOWN)u] = vec4(
+                s$(4 * h).$(part), s$(4 * h + 1).$(part), s$(4 * h + 2).$(part), s$(4 * h + 3).$(part));
 #endfor
+            for (var i = 0u; i < $(16 * QUADS)u; i += 1u) {
+                let quad = ty + i / 16u * $(DOWN)u;
+                let row = min(top + 4u * quad + i % 4u, rows - 1u);
+                let head = key_head * shared_by + row % shared_by;
+                let column = 4u * tx + i / 4u % 4u;
+                let at = a_begin + column * A_PITCH + quad;
+                sh_a[at][i % 4u] = score(sh_a[at][i % 4u], row / shared_by, begin + column, head, slope_of(head), e).x;
+            }
+#for h QUADS; c part in 0 x, 1 y, 2 z, 3 w
+            let back$(h)_$(c) = sh_a[a_begin + (4u * tx + $(c)u) * A_PITCH + ty + $(h * DOWN)u];
+#endfor
+#for h QUADS; l part in 0 x, 1 y, 2 z, 3 w
+            s$(4 * h + l) = vec4(
+                back$(h)_0.$(part), back$(h)_1.$(part), back$(h)_2.$(part), back$(h)_3.$(part));
+#endfor
+        } else {
+#for h QUADS; l 4
+            s$(4 * h + l) = plain_scores(s$(4 * h + l), query$(4 * h + l), key, e);
+#endfor
+        }
+#for h QUADS; l 4
         sh_part[part0 + (4u * (ty + $(h * DOWN)u) + $(l)u) * $(ACROSS)u + tx] =
             max(max(s$(4 * h + l).x, s$(4 * h + l).y), max(s$(4 * h + l).z, s$(4 * h + l).w));
 #endfor
@@ -223,7 +254,11 @@ if stored && column + $(d)u < p.dv {
                 sh_b[b_begin + j * B_PITCH + x / 4u][x % 4u] = select(0.0, value, begin + j < keys);
             }
             workgroupBarrier();
+#if 1 < QUADS
             for (var j = 0u; j < $(KEYS)u; j += 1u) {
+#else
+            for (var j = 0u; j < min(keys - begin, $(KEYS)u); j += 1u) {
+#endif
                 let b = sh_b[b_begin + j * B_PITCH + tx];
 #for h QUADS
                 let a$(h) = sh_a[a_begin + j * A_PITCH + ty + $(h * DOWN)u];

@@ -62,3 +62,11 @@ fn score(product: f32, query: u32, key: u32, head: u32, slope: f32, e: Element) 
     }
     return select(vec2(LOWEST, 0.0), vec2(s, derivative), seen);
 }
+
+// The scores of a query and four keys from `key` on, without cap, bias, ALiBi and blocks.
+fn plain_scores(products: vec4<f32>, query: u32, key: u32, e: Element) -> vec4<f32> {
+    let keys = vec4(key) + vec4(0u, 1u, 2u, 3u);
+    let distance = vec4<i32>(keys) - vec4(i32(query) + e.offset);
+    let seen = (keys < vec4(e.keys)) & (distance >= vec4(-i32(p.left))) & (distance <= vec4(i32(p.right)));
+    return select(vec4(LOWEST), products * p.scale, seen);
+}

@@ -277,6 +277,7 @@ impl<'a, T: Float> Attention<'a, T> {
             heads: self.heads,
             key_heads: self.key_heads.unwrap_or(self.heads),
             mask,
+            capped: cap > 0.0,
             bias: self.bias.is_some(),
             alibi: self.alibi.is_some(),
             sinks: self.sinks.is_some(),

@@ -41,7 +41,7 @@ params! {
     struct Params {
         q_base, k_base, v_base, bias_base, per_head_base, tiles, units, heads, key_heads, d, dv, scale, softcap,
         softcap_inverse, left, right, top_left, bias_heads, alibi, sinks, blocks, block_rows, block_keys, mask,
-        mask_row, lists, ones,
+        mask_row, lists, plain, ones,
     }
 }
 
@@ -173,6 +173,7 @@ pub(crate) struct Attention {
     pub heads: usize,
     pub key_heads: usize,
     pub mask: Mask,
+    pub capped: bool,
     pub bias: bool,
     pub alibi: bool,
     pub sinks: bool,
@@ -255,6 +256,8 @@ impl Attention {
             false => 0,
         };
         let blocks = plan.blocks.as_ref();
+        // A cap is a scalar of the call, so `capped` says whether there is one.
+        let plain = !(self.capped || self.bias || self.alibi || blocks.is_some());
         let mut scratch = Vec::new();
         let mut dispatches = Vec::new();
         for class in plan.classes.iter().filter(|class| class.tiles > 0) {
@@ -297,6 +300,7 @@ impl Attention {
                 mask: number(blocks.map_or(0, |blocks| blocks.begin)),
                 mask_row: number(blocks.map_or(0, |blocks| blocks.words)),
                 lists: number(class.lists),
+                plain: flag(plain),
                 ones: Param::U32(u32::MAX),
             };
             let slots = Slots {
