@@ -65,6 +65,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::BROADCAST_THREE,
     &attention::KERNEL,
     &attention::MERGE,
+    &attention::slopes::KERNEL,
+    &attention::slopes::STATS,
     &gather::KERNEL,
     &scatter::ADD,
     &select::SELECT,

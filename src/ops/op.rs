@@ -66,6 +66,8 @@ pub(crate) enum Op {
     View(strided::View),
     Take(take::Take),
     Attention(attention::Attention),
+    AttentionStats(attention::slopes::Stats),
+    AttentionSlopes(attention::slopes::Slopes),
 }
 
 /// The inputs of planning besides the operation.
@@ -179,6 +181,8 @@ impl Op {
             Op::View(view) => view.plan(inputs)?,
             Op::Take(take) => take.launch(inputs)?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
+            Op::AttentionStats(stats) => stats.launch(inputs)?.into(),
+            Op::AttentionSlopes(slopes) => slopes.launch(inputs)?.into(),
         })
     }
 }

@@ -3,8 +3,9 @@
 use super::Tensor;
 use super::run::Call;
 use crate::ops::Op;
+use crate::ops::attention::slopes::{Side, Slopes, Stats};
 use crate::ops::attention::{self, Mask, OP, UNBOUNDED};
-use crate::ragged::{Float, Topology};
+use crate::ragged::{Float, Scalar, Topology};
 use crate::{Error, Result};
 
 /// A builder for attention, `softmax(scale · q kᵀ) v` for each element and head. Made by [`Tensor::attention`].
@@ -289,5 +290,62 @@ impl<'a, T: Float> Attention<'a, T> {
             ..Call::new(&q.device, op, &operands)
         }
         .two()
+    }
+}
+
+/// A recorded or finished attention, as its gradients see it.
+pub(crate) struct Attended<'a, T: Float> {
+    pub of: &'a attention::Attention,
+    pub q: Tensor<T>,
+    pub k: Tensor<T>,
+    pub v: Tensor<T>,
+    pub bias: Option<Tensor<T>>,
+    /// The slopes and sinks, as the operation has them.
+    pub per_head: Option<Tensor<f32>>,
+    pub scalars: &'a [u32],
+}
+
+impl<T: Float> Attended<'_, T> {
+    /// For each query and head the log-sum-exp, what a score's cotangent is relative to, and the slope of ALiBi.
+    pub(crate) fn stats(
+        &self,
+        (g, o): (&Tensor<T>, &Tensor<T>),
+        (lse, of_lse): (&Tensor<f32>, Option<&Tensor<f32>>),
+    ) -> Result<Tensor<f32>> {
+        let slopes = self.per_head.as_ref().filter(|_| self.of.alibi);
+        let op = Op::AttentionStats(Stats {
+            dtype: T::DTYPE,
+            of_lse: of_lse.is_some(),
+            alibi: slopes.is_some(),
+        });
+        let mut operands = vec![g.operand(), o.operand(), lse.operand()];
+        operands.extend(of_lse.map(Tensor::operand));
+        operands.extend(slopes.map(Tensor::operand));
+        Call::new(&self.q.device, op, &operands).one()
+    }
+
+    /// The gradient with regard to one operand, given the cotangent of the result.
+    pub(crate) fn slopes<R: Scalar>(
+        &self,
+        side: Side,
+        g: &Tensor<T>,
+        stats: &Tensor<f32>,
+    ) -> Result<Tensor<R>> {
+        let of = self.of.clone();
+        let op = Op::AttentionSlopes(Slopes { of, side });
+        let Attended { q, k, v, .. } = self;
+        let mut operands = vec![
+            q.operand(),
+            k.operand(),
+            v.operand(),
+            g.operand(),
+            stats.operand(),
+        ];
+        operands.extend(self.bias.as_ref().map(Tensor::operand));
+        Call {
+            scalars: self.scalars,
+            ..Call::new(&self.q.device, op, &operands)
+        }
+        .one()
     }
 }

@@ -51,6 +51,7 @@ mod written;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use attention::Attended;
 pub use attention::Attention;
 pub use conv_plan::ConvPlan;
 pub use convolution::Convolution;

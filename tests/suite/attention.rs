@@ -1,6 +1,7 @@
 //! Attention over ragged batches: against f64, and exactly where weights are exact.
 
 mod case;
+mod gradients;
 
 use libtest_mimic::Trial;
 use vsla::{Device, Error, Layout, Ragged, Shape, Topology, f16};
@@ -25,6 +26,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("nothing_to_attend_to", nothing_to_attend_to),
         ("not_a_number", not_a_number),
         ("random", random),
+        ("gradients_with_options", gradients::with_options),
+        ("gradients_of_widths", gradients::of_widths),
+        ("gradients_of_sinks", gradients::of_sinks),
         ("refusals", refusals),
     ];
     bench.all_on_each_device(tests)

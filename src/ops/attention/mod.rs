@@ -12,7 +12,9 @@ mod merge;
 mod plan;
 mod scores;
 mod shapes;
+pub(crate) mod slopes;
 mod twin;
+mod twin_slopes;
 
 use std::borrow::Cow;
 
@@ -239,7 +241,7 @@ impl Attention {
         })
     }
 
-    fn dispatches(&self, plan: &Plan, shapes: &Shapes) -> (Vec<Dispatch>, Vec<u64>) {
+    fn dispatches(&self, plan: &Plan<Tile>, shapes: &Shapes) -> (Vec<Dispatch>, Vec<u64>) {
         let Heads {
             heads,
             key_heads,

@@ -3,7 +3,9 @@
 //! Which tiles an element is cut into depends on its own numbers of queries and keys and on the mask, so its results do
 //! not depend on its neighbours.
 
-use super::{Attention, OF_BOTH, Shapes, Tile};
+use std::ops::Range;
+
+use super::{Attention, Heads, OF_BOTH, Shapes, Tile};
 use crate::ops::worklist::ByCost;
 use crate::ragged::{DType, Layout, Topology};
 use crate::{Result, host};
@@ -16,23 +18,36 @@ const CUT: usize = 1024;
 const WORDS: usize = 5;
 
 /// What workgroups compute.
-pub(super) struct Plan {
+pub(super) struct Plan<T> {
     /// The elements, then the tiles of all classes (element, first row, piece), then the blocks of the mask.
     pub items: Vec<u32>,
-    pub classes: Vec<Class>,
+    pub classes: Vec<Class<T>>,
     pub blocks: Option<Blocks>,
     pub merges: Option<Vec<u32>>,
 }
 
 /// Tiles of one kind, costliest first.
-pub(super) struct Class {
-    pub tile: Tile,
+pub(super) struct Class<T> {
+    pub tile: T,
+    /// Rows of a tile, and columns that are staged at a time.
+    sides: [usize; 2],
     pub begin: usize,
     /// The number of tiles of one key head.
     pub tiles: usize,
-    /// Where the lists of key tiles begin, if the mask has blocks: for each tile of rows, the place of its first entry.
+    /// Where the lists of stages begin, if the mask has blocks: for each tile of rows, the place of its first entry.
     pub lists: usize,
     pub cost: u64,
+}
+
+/// What rows and columns of tiles are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// Queries of all heads that share a key head, and keys.
+    Queries,
+    /// The reverse.
+    Keys,
+    /// Queries of one head and keys, where each tile has the columns of one stage.
+    Both,
 }
 
 /// The blocks of the mask as bits, a row of words for each row of blocks.
@@ -51,27 +66,15 @@ struct Piece {
     cost: u64,
 }
 
-impl Plan {
-    pub(super) fn new(of: &Attention, shapes: &Shapes, inputs: &[&Layout]) -> Result<Plan> {
+impl Plan<Tile> {
+    pub(super) fn new(of: &Attention, shapes: &Shapes, inputs: &[&Layout]) -> Result<Plan<Tile>> {
         let op = super::OP;
-        let (q, k) = (inputs[0], inputs[1]);
         let heads = shapes.heads;
         let group = heads.group();
-        let rows_of = |x: &Layout, element: usize, width: usize| {
-            let range = x.offsets().range(element);
-            (range.start / width, range.len() / width)
-        };
-        let mut items = host::room(op, WORDS * q.len())?;
+        let (mut items, elements) = elements(of, heads, inputs)?;
         let tiles = kinds(of.dtype, heads.dv);
         let mut all: [Vec<Piece>; 5] = std::array::from_fn(|_| Vec::new());
-        for element in 0..q.len() {
-            let (q_row, queries) = rows_of(q, element, heads.heads * heads.d);
-            let (k_row, keys) = rows_of(k, element, heads.key_heads * heads.d);
-            let bias = match of.bias {
-                true => inputs[3].offsets().range(element).start,
-                false => 0,
-            };
-            items.extend([q_row, queries, k_row, keys, bias].map(|word| word as u32));
+        for (element, [queries, keys]) in elements.into_iter().enumerate() {
             let rows = queries * group;
             let kind = kind(rows, keys, &tiles);
             let Some(tile) = &tiles[kind] else { continue };
@@ -95,74 +98,192 @@ impl Plan {
                 }
             }
         }
-        let mut classes = Vec::new();
-        let mut merges = None;
+        let mut plan = Plan {
+            items: Vec::new(),
+            classes: Vec::new(),
+            blocks: None,
+            merges: None,
+        };
         for (tile, pieces) in tiles.into_iter().zip(all) {
             let Some(tile) = tile else { continue };
-            let begin = items.len();
-            host::reserve(op, &mut items, 3 * pieces.len())?;
             // The pieces of a row stay together.
-            let order: Vec<u32> = match tile.pieces {
-                true => (0..pieces.len() as u32).collect(),
-                false => {
-                    let mut order = ByCost::new();
-                    for (i, piece) in pieces.iter().enumerate() {
-                        order.push(op, i as u32, piece.cost)?;
-                    }
-                    order.iter().collect()
-                }
-            };
-            for &i in &order {
-                let piece = &pieces[i as usize];
-                items.extend([piece.element, piece.row, piece.piece]);
-            }
+            let order = ordered(&pieces, !tile.pieces)?;
+            let sides = [tile.rows, tile.keys].map(|side| side as usize);
+            let class = Class::new(
+                (tile, sides),
+                (&pieces, &order),
+                heads.key_heads,
+                &mut items,
+            )?;
             if tile.pieces && !pieces.is_empty() {
-                merges = Some(merged(&pieces, &items, shapes)?);
+                plan.merges = Some(merged(&pieces, &items, shapes)?);
             }
-            let cost = pieces.iter().map(|piece| piece.cost);
-            classes.push(Class {
-                tile,
-                begin,
-                tiles: pieces.len(),
-                lists: 0,
-                cost: cost
-                    .fold(0, u64::saturating_add)
-                    .saturating_mul(heads.key_heads as u64),
-            });
+            plan.classes.push(class);
+        }
+        plan.items = items;
+        if let Some(topology) = &of.mask.blocks {
+            plan.add_blocks(topology, group, Rows::Queries)?;
+        }
+        Ok(plan)
+    }
+}
+
+impl Plan<(u32, u32)> {
+    /// The tiles of a gradient, (rows, tiles of a workgroup), whose rows have `width` results.
+    pub(super) fn of_slopes(
+        of: &Attention,
+        shapes: &Shapes,
+        inputs: &[&Layout],
+        sides: Rows,
+        width: usize,
+    ) -> Result<Plan<(u32, u32)>> {
+        let op = super::OP;
+        let heads = shapes.heads;
+        let group = heads.group();
+        let (mut items, elements) = elements(of, heads, inputs)?;
+        let kinds = [(16u32, 4u32), (32, 1)];
+        let mut all: [Vec<Piece>; 2] = Default::default();
+        for (element, [queries, keys]) in elements.into_iter().enumerate() {
+            let (rows, columns) = match sides {
+                Rows::Queries => (queries * group, keys),
+                Rows::Keys => (keys, queries * group),
+                Rows::Both => (queries, keys),
+            };
+            let short = rows.max(columns) <= 16 && columns > 0 && width <= 128;
+            let kind = usize::from(!short || sides == Rows::Both);
+            let high = kinds[kind].0 as usize;
+            for row in (0..rows).step_by(high) {
+                let columns = match sides {
+                    Rows::Both => columns.div_ceil(high),
+                    _ => 1,
+                };
+                for column in 0..columns {
+                    let piece = Piece {
+                        element: element as u32,
+                        row: row as u32,
+                        piece: (column * high) as u32,
+                        cost: (high * queries.max(keys) * (heads.d + heads.dv)) as u64,
+                    };
+                    host::push(op, &mut all[kind], piece)?;
+                }
+            }
+        }
+        let mut classes = Vec::new();
+        for (kind, pieces) in kinds.into_iter().zip(all) {
+            let order = ordered(&pieces, true)?;
+            let of_one = ((kind, [kind.0 as usize; 2]), (&pieces[..], &order[..]));
+            classes.push(Class::new(of_one.0, of_one.1, heads.key_heads, &mut items)?);
         }
         let mut plan = Plan {
             items,
             classes,
             blocks: None,
-            merges,
+            merges: None,
         };
         if let Some(topology) = &of.mask.blocks {
-            plan.add_blocks(topology, group)?;
+            plan.add_blocks(topology, group, sides)?;
         }
         Ok(plan)
     }
+}
 
-    /// Appends the bits of the mask and, for each class, the key tiles of each tile of rows.
-    fn add_blocks(&mut self, topology: &Topology, group: usize) -> Result<()> {
+/// The words of all elements, and the queries and keys of each.
+fn elements(
+    of: &Attention,
+    heads: Heads,
+    inputs: &[&Layout],
+) -> Result<(Vec<u32>, Vec<[usize; 2]>)> {
+    let op = super::OP;
+    let (q, k) = (inputs[0], inputs[1]);
+    let rows_of = |x: &Layout, element: usize, width: usize| {
+        let range = x.offsets().range(element);
+        (range.start / width, range.len() / width)
+    };
+    let mut items = host::room(op, WORDS * q.len())?;
+    let mut sizes = host::room(op, q.len())?;
+    for element in 0..q.len() {
+        let (q_row, queries) = rows_of(q, element, heads.heads * heads.d);
+        let (k_row, keys) = rows_of(k, element, heads.key_heads * heads.d);
+        let bias = match of.bias {
+            true => inputs[3].offsets().range(element).start,
+            false => 0,
+        };
+        items.extend([q_row, queries, k_row, keys, bias].map(|word| word as u32));
+        sizes.push([queries, keys]);
+    }
+    Ok((items, sizes))
+}
+
+/// The order of tiles, by cost or as they are.
+fn ordered(pieces: &[Piece], by_cost: bool) -> Result<Vec<u32>> {
+    if !by_cost {
+        return Ok((0..pieces.len() as u32).collect());
+    }
+    let mut order = ByCost::new();
+    for (i, piece) in pieces.iter().enumerate() {
+        order.push(super::OP, i as u32, piece.cost)?;
+    }
+    Ok(order.iter().collect())
+}
+
+impl<T> Class<T> {
+    /// Appends the tiles to the items.
+    fn new(
+        (tile, sides): (T, [usize; 2]),
+        (pieces, order): (&[Piece], &[u32]),
+        key_heads: usize,
+        items: &mut Vec<u32>,
+    ) -> Result<Class<T>> {
+        let begin = items.len();
+        host::reserve(super::OP, items, 3 * pieces.len())?;
+        for &i in order {
+            let piece = &pieces[i as usize];
+            items.extend([piece.element, piece.row, piece.piece]);
+        }
+        let cost = pieces.iter().map(|piece| piece.cost);
+        let cost = cost.fold(0, u64::saturating_add);
+        Ok(Class {
+            tile,
+            sides,
+            begin,
+            tiles: pieces.len(),
+            lists: 0,
+            cost: cost.saturating_mul(key_heads as u64),
+        })
+    }
+}
+
+impl<T> Plan<T> {
+    /// Appends the bits of the mask and, for each class, the stages of each tile of rows that have a block.
+    fn add_blocks(&mut self, topology: &Topology, group: usize, sides: Rows) -> Result<()> {
         let op = super::OP;
         let blocks = Blocks::new(topology, self.items.len())?;
         host::reserve(op, &mut self.items, blocks.bits.len())?;
         self.items.extend(&blocks.bits);
-        let [rows, columns] = topology.shape();
+        let [queries, keys] = topology.shape();
+        let (rows, columns) = match sides {
+            Rows::Queries => (queries * group, keys),
+            Rows::Keys => (keys, queries * group),
+            Rows::Both => (0, 0),
+        };
         for class in self.classes.iter_mut().filter(|class| class.tiles > 0) {
             class.lists = self.items.len();
-            let (high, wide) = (class.tile.rows as usize, class.tile.keys as usize);
-            let count = (rows * group).div_ceil(high);
+            let [high, wide] = class.sides;
+            let count = rows.div_ceil(high);
             host::reserve(op, &mut self.items, count + 1)?;
             self.items.resize(class.lists + count + 1, 0);
             for at in 0..count {
                 self.items[class.lists + at] = self.items.len() as u32;
-                let first = at * high / group;
-                let last = (((at + 1) * high - 1) / group).min(rows - 1);
-                for key in 0..columns.div_ceil(wide) {
-                    let keys = key * wide..(key * wide + wide).min(columns);
-                    if blocks.any(first..last + 1, keys) {
-                        host::push(op, &mut self.items, key as u32)?;
+                let rows = at * high..(at * high + high).min(rows);
+                for stage in 0..columns.div_ceil(wide) {
+                    let columns = stage * wide..(stage * wide + wide).min(columns);
+                    let shared = |rows: &Range<usize>| rows.start / group..rows.end.div_ceil(group);
+                    let any = match sides {
+                        Rows::Keys => blocks.any(shared(&columns), rows.clone()),
+                        _ => blocks.any(shared(&rows), columns),
+                    };
+                    if any {
+                        host::push(op, &mut self.items, stage as u32)?;
                     }
                 }
             }
@@ -252,7 +373,7 @@ impl Blocks {
     }
 
     /// Whether the mask admits any of these keys for any of these queries.
-    fn any(&self, queries: std::ops::Range<usize>, keys: std::ops::Range<usize>) -> bool {
+    fn any(&self, queries: Range<usize>, keys: Range<usize>) -> bool {
         let [high, wide] = self.block;
         let rows = queries.start / high..queries.end.div_ceil(high);
         let columns = keys.start / wide..keys.end.div_ceil(wide);

@@ -16,9 +16,8 @@ pub(super) const LOWEST: f32 = -3.0e38;
 /// What turns products into scores.
 pub(super) struct Scores<'a> {
     of: &'a Attention,
-    heads: Heads,
-    pub scale: f32,
-    pub cap: f32,
+    scale: f32,
+    cap: f32,
     bias: Option<(Cow<'a, [f32]>, &'a Layout)>,
     slopes: &'a [f32],
     sinks: &'a [f32],
@@ -34,28 +33,41 @@ pub(super) struct Element<'a> {
 }
 
 impl<'a> Scores<'a> {
+    /// Those of attention.
     pub(super) fn new<'b: 'a>(
         of: &'a Attention,
         heads: Heads,
         args: &CpuArgs<'b>,
     ) -> Result<Scores<'a>> {
-        let bias = match of.bias {
-            true => Some(values(args, 3, of.dtype)?),
-            false => None,
-        };
         let per_head = match of.alibi || of.sinks {
             true => args.input::<f32>(3 + usize::from(of.bias)).0,
             false => &[],
         };
         let (slopes, sinks) = per_head.split_at(if of.alibi { heads.heads } else { 0 });
         Ok(Scores {
+            slopes,
+            sinks,
+            ..Scores::with_bias(of, args, 3)?
+        })
+    }
+
+    /// Those of its gradients, which have the bias as this operand and take slopes from elsewhere.
+    pub(super) fn with_bias<'b: 'a>(
+        of: &'a Attention,
+        args: &CpuArgs<'b>,
+        bias: usize,
+    ) -> Result<Scores<'a>> {
+        let bias = match of.bias {
+            true => Some(values(args, bias, of.dtype)?),
+            false => None,
+        };
+        Ok(Scores {
             of,
-            heads,
             scale: f32::from_bits(args.scalars[0]),
             cap: f32::from_bits(args.scalars[1]),
             bias,
-            slopes,
-            sinks,
+            slopes: &[],
+            sinks: &[],
             layouts: [args.inputs[0].layout, args.inputs[1].layout],
         })
     }
@@ -104,6 +116,30 @@ impl Element<'_> {
 
     /// Turns the products of a query and the keys from `first` on into scores.
     pub(super) fn row(&self, head: usize, query: usize, first: usize, s: &mut [f32]) {
+        let slope = self.scores.slopes.get(head).copied();
+        self.row_with(slope.unwrap_or(0.0), (head, query), first, s);
+    }
+
+    /// The derivatives of scores with regard to products.
+    pub(super) fn derivatives(&self, products: &[f32], derivatives: &mut [f32]) {
+        let Scores { scale, cap, .. } = *self.scores;
+        derivatives.fill(scale);
+        if cap > 0.0 {
+            for (derivative, product) in derivatives.iter_mut().zip(products) {
+                let t = tanh(product * scale / cap);
+                *derivative *= 1.0 - t * t;
+            }
+        }
+    }
+
+    /// [`row`](Self::row) with this slope of ALiBi.
+    pub(super) fn row_with(
+        &self,
+        slope: f32,
+        (head, query): (usize, usize),
+        first: usize,
+        s: &mut [f32],
+    ) {
         let Scores { of, scale, cap, .. } = *self.scores;
         s.iter_mut().for_each(|s| *s *= scale);
         if cap > 0.0 {
@@ -114,7 +150,7 @@ impl Element<'_> {
             s.iter_mut().zip(bias).for_each(|(s, bias)| *s += bias);
         }
         let at = query as i64 + of.mask.offset(self.queries, self.keys);
-        if let Some(slope) = self.scores.slopes.get(head) {
+        if slope != 0.0 {
             for (key, s) in (first as i64..).zip(s.iter_mut()) {
                 *s -= slope * (at - key).abs() as f32;
             }
@@ -138,10 +174,6 @@ impl Element<'_> {
             }
         }
     }
-
-    pub(super) fn heads(&self) -> Heads {
-        self.scores.heads
-    }
 }
 
 /// Replaces scores by their weights relative to `most`; returns the sum.
@@ -160,7 +192,7 @@ pub(super) fn weigh(scores: &mut [f32], most: f32) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-pub(super) fn tanh(x: f32) -> f32 {
+fn tanh(x: f32) -> f32 {
     let t = exp(-2.0 * x.abs());
     ((1.0 - t) / (1.0 + t)).copysign(x)
 }

@@ -70,8 +70,10 @@ impl Shapes {
             let expected = format!("a number of query heads that is a multiple of {key_heads}");
             return Err(Error::argument(OP, expected, heads));
         }
-        if of.dtype == DType::F16 && !dv.is_multiple_of(2) {
-            let what = format!("f16 with an odd number of values in a head ({dv})");
+        if of.dtype == DType::F16
+            && let Some(odd) = [d, dv].into_iter().find(|width| !width.is_multiple_of(2))
+        {
+            let what = format!("f16 with an odd number of values in a head ({odd})");
             return Err(Error::unsupported(OP, what));
         }
         let mut o = Offset::new(OP, q.len())?;

@@ -4,6 +4,7 @@
 //! uses the public methods of tensors, so what it records can be differentiated again. A cotangent has the type and the
 //! layout of its value.
 
+mod attention;
 mod convolutions;
 mod copies;
 mod functions;
@@ -214,8 +215,10 @@ pub(super) type Cotangents = Vec<Option<Cotangent>>;
 /// The cotangents of the operands of a recorded operation, given those of its results.
 fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangents> {
     // Other results are indices and masks, which have no cotangents.
-    let Some(g) = &results[0] else {
-        return Ok(Vec::new());
+    let g = match (&results[0], applied.op()) {
+        (_, Op::Attention(of)) => return attention::rule(applied, of, results),
+        (Some(g), _) => g,
+        (None, _) => return Ok(Vec::new()),
     };
     match applied.op() {
         Op::Map(_)
@@ -256,9 +259,11 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
             convolutions::rule(applied, g)
         }
         Op::Fft(_) | Op::Frames(_) => transforms::rule(applied, g),
-        // Chains are made after gradients.
+        // Chains are made after gradients; attention's rule ran above.
         Op::Chain(_)
         | Op::Attention(_)
+        | Op::AttentionStats(_)
+        | Op::AttentionSlopes(_)
         | Op::Full(_)
         | Op::Sequence(_)
         | Op::Random(_)

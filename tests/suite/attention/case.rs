@@ -257,6 +257,31 @@ impl Case {
         (s, size)
     }
 
+    /// The derivative of the cap.
+    pub fn capped_by<T: Value>(
+        &self,
+        of: &Operands<T>,
+        element: usize,
+        head: usize,
+        place: (usize, usize),
+    ) -> f64 {
+        let Some(cap) = self.softcap.map(f64::from) else {
+            return 1.0;
+        };
+        let uncapped = Case {
+            softcap: None,
+            bias: None,
+            alibi: false,
+            ..self.clone()
+        };
+        let of = Operands {
+            bias: None,
+            ..of.clone()
+        };
+        let (s, _) = uncapped.score(&of, element, head, place);
+        1.0 - (s / cap).tanh().powi(2)
+    }
+
     pub fn expected<T: Value>(&self, of: &Operands<T>) -> Expected {
         let mut expected = Expected {
             o: Vec::new(),

@@ -1,0 +1,90 @@
+//! The rule of attention, whose weights are computed again from its log-sum-exps.
+
+use super::{Applied, Cotangent, Cotangents};
+use crate::ops::attention::Attention;
+use crate::ops::attention::slopes::Side;
+use crate::ragged::{DType, Float};
+use crate::tensor::{Attended, Tensor};
+use crate::{Result, f16};
+
+/// `results` are the cotangents of the result and of its log-sum-exps.
+pub(super) fn rule(
+    applied: &Applied<'_>,
+    of: &Attention,
+    results: &[Option<Cotangent>],
+) -> Result<Cotangents> {
+    let of_lse = match &results[1] {
+        Some(Cotangent::F32(of_lse)) => Some(of_lse),
+        _ => None,
+    };
+    match (of.dtype, &results[0]) {
+        (_, None) if of_lse.is_none() => Ok(Vec::new()),
+        (DType::F16, Some(Cotangent::F16(g))) => of_type::<f16>(applied, of, Some(g), of_lse),
+        (DType::F16, _) => of_type::<f16>(applied, of, None, of_lse),
+        (_, Some(Cotangent::F32(g))) => of_type::<f32>(applied, of, Some(g), of_lse),
+        _ => of_type::<f32>(applied, of, None, of_lse),
+    }
+}
+
+fn of_type<T: Float>(
+    applied: &Applied<'_>,
+    of: &Attention,
+    g: Option<&Tensor<T>>,
+    of_lse: Option<&Tensor<f32>>,
+) -> Result<Cotangents>
+where
+    Tensor<T>: Into<Cotangent>,
+{
+    let has_per_head = of.alibi || of.sinks;
+    let per_head = 3 + usize::from(of.bias);
+    let wants_sinks = has_per_head && applied.wants(per_head);
+    if wants_sinks && of.alibi {
+        let instead = "with regard to slopes or, beside slopes, to sinks; add a bias instead";
+        return Err(applied.refused_because(instead));
+    }
+    let attended = Attended {
+        of,
+        q: applied.operand::<T>(0)?,
+        k: applied.operand(1)?,
+        v: applied.operand(2)?,
+        bias: of.bias.then(|| applied.operand(3)).transpose()?,
+        per_head: has_per_head
+            .then(|| applied.operand(per_head))
+            .transpose()?,
+        scalars: applied.scalars(),
+    };
+    let (o, lse) = (applied.result::<T>(0)?, applied.result::<f32>(1)?);
+    let zeros = match g {
+        Some(_) => None,
+        None => Some(applied.device().full(o.layout(), T::default())?),
+    };
+    let g = g.or(zeros.as_ref()).unwrap_or(&o);
+    let stats = attended.stats((g, &o), (&lse, of_lse))?;
+    let mut cotangents: Cotangents = Vec::new();
+    for (i, side) in [Side::Query, Side::Key, Side::Value]
+        .into_iter()
+        .enumerate()
+    {
+        cotangents.push(match applied.wants(i) {
+            true => Some(attended.slopes::<T>(side, g, &stats)?.into()),
+            false => None,
+        });
+    }
+    if of.bias {
+        cotangents.push(applied.wanted(3, || attended.slopes(Side::Bias, g, &stats))?);
+    }
+    if wants_sinks && let Some(sinks) = &attended.per_head {
+        cotangents.resize_with(per_head, || None);
+        cotangents.push(Some(of_sinks(sinks, &lse, &stats)?.into()));
+    }
+    Ok(cotangents)
+}
+
+/// −Σ exp(sink − lse) delta over all queries.
+fn of_sinks(sinks: &Tensor<f32>, lse: &Tensor<f32>, stats: &Tensor<f32>) -> Result<Tensor<f32>> {
+    let whole = (None, None, 1);
+    let delta = stats.strided_slice(&[whole, whole, (Some(1), Some(2), 1)])?;
+    let delta = delta.reshape(lse.layout())?;
+    let weights = lse.sub(sinks.along(1))?.neg()?.exp()?;
+    weights.hadamard(&delta)?.sum_axis(0)?.sum_batch()?.neg()
+}
