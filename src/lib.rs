@@ -106,7 +106,7 @@ pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
 
 /// Attention over ragged batches.
 pub mod attention {
-    pub use crate::tensor::Attention;
+    pub use crate::tensor::{Attention, merge};
 }
 
 /// Parts of batches, and what operations say of their operands.

@@ -4,8 +4,8 @@ use super::Tensor;
 use super::run::Call;
 use crate::ops::Op;
 use crate::ops::attention::slopes::{Side, Slopes, Stats};
-use crate::ops::attention::{self, Mask, OP, UNBOUNDED};
-use crate::ragged::{Float, Scalar, Topology};
+use crate::ops::attention::{self, LOWEST, Mask, OP, UNBOUNDED};
+use crate::ragged::{Float, Layout, Scalar, Shape, Topology};
 use crate::{Error, Result};
 
 /// A builder for attention, `softmax(scale · q kᵀ) v` for each element and head. Made by [`Tensor::attention`].
@@ -214,7 +214,7 @@ impl<'a, T: Float> Attention<'a, T> {
     }
 
     /// Runs the attention, and returns the log-sum-exps of the scores, too: log Σ_j exp(s_ij) for each query and head,
-    /// (n, heads) for each element, in f32.
+    /// (n, heads) for each element, in f32. [`merge`] combines those of parts of the keys.
     ///
     /// # Errors
     /// Those of [`run`](Self::run).
@@ -291,6 +291,95 @@ impl<'a, T: Float> Attention<'a, T> {
         }
         .two()
     }
+}
+
+/// Combines attention over disjoint parts of the keys: results and log-sum-exps of
+/// [`run_with_lse`](Attention::run_with_lse), in any number, into those of all keys.
+///
+/// With w_p = exp(lse_p − max lse), o = Σ w_p o_p / Σ w_p and lse = max lse + log Σ w_p, for each query and head. A part
+/// without keys (−∞) has no weight; if no part has any, the results are 0 and −∞. A sink or a bias belongs to the scores of
+/// one part. f16 is computed in f32 and rounded once. Error: that of each part's result and log-sum-exp, weighted likewise,
+/// plus (2 parts + 8) 2⁻²⁴ max|o_p|. Cost: a few dispatches, which read every part once.
+///
+/// ```
+/// use vsla::{Device, Ragged, Shape, attention};
+///
+/// let device = Device::cpu();
+/// let rows = |n: usize| Shape::new(&[n, 2]);
+/// let q = device.upload(&Ragged::from_shapes(vec![1.0f32, 0.0], 2, [rows(1)?])?)?;
+/// let keys = device.upload(&Ragged::from_shapes(vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], 2, [rows(3)?])?)?;
+/// let (first, last) = (keys.slice(&[0, 0], &[2, 2])?, keys.slice(&[2, 0], &[3, 2])?);
+/// let parts = [q.attention(&first, &first).run_with_lse()?, q.attention(&last, &last).run_with_lse()?];
+/// let [(a, a_lse), (b, b_lse)] = &parts;
+/// let (whole, _) = attention::merge(&[(a, a_lse), (b, b_lse)])?;
+/// let expected = q.attention(&keys, &keys).run()?.download_blocking()?;
+/// for (got, expected) in whole.download_blocking()?.values().iter().zip(expected.values()) {
+///     assert!((got - expected).abs() < 1e-5);
+/// }
+/// # Ok::<(), vsla::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Argument`](Error::Argument) without parts; [`BatchSize`](Error::BatchSize), [`Rank`](Error::Rank) and
+/// [`Shape`](Error::Shape) for parts of different shapes, with the element; [`DeviceMismatch`](Error::DeviceMismatch); those
+/// of [`Tensor::add`].
+pub fn merge<T: Float>(parts: &[(&Tensor<T>, &Tensor<f32>)]) -> Result<(Tensor<T>, Tensor<f32>)> {
+    let op = "merge";
+    let Some(&(first, first_lse)) = parts.first() else {
+        return Err(Error::argument(op, "one part or more", 0));
+    };
+    let named = |error: Error| error.named(op);
+    first.layout().check_len(op, first_lse.len())?;
+    for &(o, lse) in parts {
+        first.check_device(op, o)?;
+        first.check_device(op, lse)?;
+        for (layout, like) in [
+            (o.layout(), first.layout()),
+            (lse.layout(), first_lse.layout()),
+        ] {
+            layout.check_rank_of(op, like, "the first part")?;
+            like.check_len(op, layout.len())?;
+            layout.check_shapes(op, like)?;
+        }
+    }
+    let rows = Layout::from_lengths(first_lse.layout().lengths())?;
+    let most = parts[1..]
+        .iter()
+        .try_fold(first_lse.clone(), |most, (_, lse)| most.maximum(*lse));
+    // Subtracting −∞ from itself would give no number.
+    let most = most
+        .map_err(named)?
+        .clamp(LOWEST, f32::INFINITY)
+        .map_err(named)?;
+    let mut sums: Option<(Tensor<f32>, Tensor<f32>)> = None;
+    for &(o, lse) in parts {
+        let matrices = lse
+            .layout()
+            .lengths()
+            .zip(o.layout().lengths())
+            .map(|(rows, values)| Shape::new(&[rows, values.checked_div(rows).unwrap_or(0)]));
+        let matrices = Layout::from_shapes(2, matrices.collect::<Result<Vec<_>>>()?)?;
+        let weight = lse.sub(&most)?.exp()?.reshape(&rows)?;
+        let o = o
+            .to::<f32>()?
+            .reshape(&matrices)?
+            .hadamard(weight.along(0))?;
+        sums = Some(match sums {
+            None => (o, weight),
+            Some((all, weights)) => (all.add(&o)?, weights.add(&weight)?),
+        });
+    }
+    let Some((o, weights)) = sums else {
+        return Err(Error::argument(op, "one part or more", 0));
+    };
+    // The largest weight is 1, unless all are 0.
+    let divisor = weights.clamp(f32::MIN_POSITIVE, f32::INFINITY)?;
+    let o = o
+        .div(divisor.along(0))?
+        .reshape(first.layout())?
+        .to::<T>()?;
+    let lse = weights.log()?.reshape(first_lse.layout())?.add(&most)?;
+    Ok((o, lse))
 }
 
 /// A recorded or finished attention, as its gradients see it.

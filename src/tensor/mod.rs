@@ -52,7 +52,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use attention::Attended;
-pub use attention::Attention;
+pub use attention::{Attention, merge};
 pub use conv_plan::ConvPlan;
 pub use convolution::Convolution;
 pub(crate) use device::Backend;

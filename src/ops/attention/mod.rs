@@ -33,6 +33,9 @@ pub(crate) const OP: &str = "attention";
 /// The largest number of values of a head.
 pub(crate) const WIDEST: usize = 256;
 
+/// Smaller than every score that counts: the score of a masked key.
+pub(crate) const LOWEST: f32 = -3.0e38;
+
 slots! {
     struct Slots {
         q: Read, k: Read, v: Read, o: Write, lse: Write, items: Read, bias: Read, per_head: Read,

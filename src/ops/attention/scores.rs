@@ -3,15 +3,12 @@
 use std::borrow::Cow;
 
 use super::twin::values;
-use super::{Attention, Heads};
+use super::{Attention, Heads, LOWEST};
 use crate::Result;
 use crate::ops::maps::exp;
 use crate::ops::strided::extent_of;
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
-
-/// Smaller than every score that counts.
-pub(super) const LOWEST: f32 = -3.0e38;
 
 /// What turns products into scores.
 pub(super) struct Scores<'a> {

@@ -6,8 +6,8 @@ use bytemuck::cast_slice_mut;
 use half::f16;
 use rayon::prelude::*;
 
-use super::scores::{LOWEST, Scores, weigh};
-use super::{Attention, Heads, OP};
+use super::scores::{Scores, weigh};
+use super::{Attention, Heads, LOWEST, OP};
 use crate::ops::convert;
 use crate::ops::maps::exp;
 use crate::ops::slices::{View, multiply};

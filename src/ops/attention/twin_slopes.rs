@@ -3,10 +3,10 @@
 use bytemuck::cast_slice_mut;
 use rayon::prelude::*;
 
-use super::scores::{Element, LOWEST, Scores};
+use super::scores::{Element, Scores};
 use super::slopes::{Side, Stats};
 use super::twin::{KEYS, QUERIES, values};
-use super::{Attention, Heads, OP};
+use super::{Attention, Heads, LOWEST, OP};
 use crate::ops::convert;
 use crate::ops::maps::exp;
 use crate::ops::slices::{View, multiply};
