@@ -32,6 +32,7 @@ pub(crate) mod pooling;
 mod product_tile;
 pub(crate) mod random;
 pub(crate) mod reduce;
+pub(crate) mod rotary;
 pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod sequence;
@@ -104,6 +105,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &map::FILL,
     &sequence::KERNEL,
     &one_hot::KERNEL,
+    &rotary::KERNEL,
     &random::UNIFORM,
     &random::NORMAL,
     &random::DROPOUT,

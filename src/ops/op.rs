@@ -4,7 +4,7 @@ use super::traits::Traits;
 use super::{
     ambient, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy, eval, fft,
     frames, gather, histogram, kron, lines, map, maps, matmul, one_hot, pooling, random, reduce,
-    scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    rotary, scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -66,6 +66,7 @@ pub(crate) enum Op {
     View(strided::View),
     Take(take::Take),
     Attention(attention::Attention),
+    Rotary(rotary::Rotary),
     AttentionStats(attention::slopes::Stats),
     AttentionSlopes(attention::slopes::Slopes),
 }
@@ -181,6 +182,7 @@ impl Op {
             Op::View(view) => view.plan(inputs)?,
             Op::Take(take) => take.launch(inputs)?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
+            Op::Rotary(rotary) => rotary.launch(inputs[0])?.into(),
             Op::AttentionStats(stats) => stats.launch(inputs)?.into(),
             Op::AttentionSlopes(slopes) => slopes.launch(inputs)?.into(),
         })

@@ -65,6 +65,7 @@ mod recorded;
 mod reduce;
 mod reference;
 mod refusals;
+mod rotary;
 mod sbd;
 mod scatter;
 #[cfg(feature = "gpu")]
@@ -146,6 +147,7 @@ const MODULES: &[Module] = &[
     ("reference", reference::tests),
     ("refusals", refusals::tests),
     ("shape_matrix", shape_matrix::tests),
+    ("rotary", rotary::tests),
     ("sbd", sbd::tests),
     ("scatter", scatter::tests),
     #[cfg(feature = "gpu")]

@@ -12,6 +12,7 @@ use crate::ops::Op;
 use crate::ops::convert::Convert;
 use crate::ops::map::Kind;
 use crate::ops::maps::Apply;
+use crate::ops::rotary::Rotary;
 use crate::ragged::DType;
 use crate::tensor::Tensor;
 
@@ -21,6 +22,14 @@ pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
         // These and dropout are linear: the same function of the cotangent, with the same scalars.
         Op::Map(_) | Op::Dropout(_) => {
             one(each!(g, g => g.unary(applied.op().clone(), applied.scalars())?))
+        }
+        // The inverse is the adjoint.
+        Op::Rotary(rotary) => {
+            let back = Rotary {
+                back: !rotary.back,
+                ..*rotary
+            };
+            one(each!(g, g => g.unary(Op::Rotary(back), &[])?))
         }
         Op::Convert(Convert::ToF16) => one(applied.floats(g)?),
         Op::Convert(Convert::ToF32) => one(applied.floats(g)?.to::<f16>()?),

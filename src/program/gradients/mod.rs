@@ -226,7 +226,8 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::Complex(_)
         | Op::Convert(_)
         | Op::Cast(_)
-        | Op::Dropout(_) => maps::rule(applied, g),
+        | Op::Dropout(_)
+        | Op::Rotary(_) => maps::rule(applied, g),
         Op::Combine(_) | Op::Broadcast(_) => functions::rule(applied, g),
         Op::Strided(_)
         | Op::View(_)
