@@ -128,7 +128,7 @@ fn normalized(
     let epsilon = || applied.scalar::<f32>(0);
     let over_counts = |g: &Tensor<f32>| g.div(lines.counts(applied)?.each());
     Ok(match function {
-        Function::Mean => lines.spread(&over_counts(g)?)?,
+        Function::Mean => lines.shared(applied, g)?,
         Function::Var | Function::Std => {
             let x = x()?;
             let g = match function {
