@@ -301,7 +301,8 @@ impl Recording {
     /// Records `part` so that gradients compute its values again instead of keeping them in memory.
     ///
     /// Saves the memory of the values in between, and costs the part's work once more. Parts inside a part belong to
-    /// it. See [the guide](crate::pages::programs) for a network that is cut into parts.
+    /// it. Second derivatives keep what first ones computed again, so it saves them nothing. See
+    /// [the guide](crate::pages::programs) for a network that is cut into parts.
     ///
     /// # Errors
     /// Those of the part.
