@@ -11,12 +11,14 @@ bsr/..     `dense, cuBLAS`: on the same matrix, including its zeros. `sparse, Py
            f32 and in f16 (`-half`).
 program/.. `vowels-step`: the training step of examples/vowels, padded and masked, with `torch.optim.Adam`: called as
            Python does, and as one CUDA graph. `conv-layer`: a convolution and its gradients by autograd, padded and
-           bucketed. `maps-5`: five maps, called one by one.
+           bucketed; `conv-stack`: two convolutions, relu, pooling, a mean over each recording's own values, and the
+           gradients of both filters. `maps-5`: five maps, called one by one.
 
 `python3 benches/pytorch.py program` times only the rows whose names begin with the given word.
 
 Microseconds of device time, from a CUDA graph of ten calls where that can be captured, and of a call as Python makes
-it.
+it. `peak_bytes`: the most memory that a call's tensors and workspaces take at one time, beside its inputs, of what
+PyTorch's allocator hands out.
 `cargo bench -- --table NAME.json --beside NAME-pytorch.json` puts our results beside them.
 """
 
@@ -66,6 +68,25 @@ def measured(f):
         torch.cuda.synchronize()
         us = call
     return {"us": round(us, 2), "call_us": round(call, 2)}
+
+
+def peak_bytes(f):
+    f()  # Makes what stays: plans, workspaces, gradients' buffers.
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    f()
+    torch.cuda.synchronize()
+    return torch.cuda.max_memory_allocated() - before
+
+
+def with_memory(f):
+    # Before timing, because a captured graph keeps the memory of its calls.
+    peak = peak_bytes(f)
+    row = measured(f) | {"peak_bytes": peak}
+    torch.cuda.empty_cache()
+    return row
 
 
 def convolved(x, y, length):
@@ -207,6 +228,36 @@ def learned(batches):
     return both
 
 
+def stacked(groups):
+    """The network of `program/conv-stack`: groups of recordings of one padded length, each with its own lengths."""
+    functional = torch.nn.functional
+    first, second = (torch.randn(1, 1, 33, device=DEVICE, requires_grad=True) for _ in range(2))
+
+    def masked(lengths, width):
+        return (torch.arange(width, device=DEVICE)[None] < lengths[:, None])[:, None].float()
+
+    batches = []
+    for width, lengths in groups:
+        lengths = torch.tensor(lengths, device=DEVICE)
+        mask = masked(lengths, width)
+        x = torch.randn(len(lengths), 1, width, device=DEVICE) * mask
+        batches.append((x, mask, masked(lengths // 2, width // 2)))
+
+    def step():
+        sums = [torch.zeros_like(first), torch.zeros_like(second)]
+        for x, mask, half in batches:
+            y = torch.relu(functional.conv1d(x, first, padding=16)) * mask
+            y = functional.max_pool1d(y, 2)
+            # A window that does not fill is not one: without the mask, padding would be pooled with a last value.
+            y = torch.relu(functional.conv1d(y * half, second, padding=16)) * half
+            mean = y.sum(2) / half.sum(2)
+            slopes = torch.autograd.grad(mean.square().sum(), (first, second))
+            sums = [total + slope for total, slope in zip(sums, slopes)]
+        return sums
+
+    return step
+
+
 def programs():
     generator = random.Random(51)
     lengths = [int(4 * 1024 ** generator.random()) for _ in range(10_000)]
@@ -219,7 +270,18 @@ def programs():
     pad = [(new(len(lengths), width), new(len(lengths), width), 2 * width)]
     bucket = [(new(count, w), new(count, w), 2 * w) for w, count in buckets.items()]
     rows = {"program/vowels-step": vowels_step()}
-    rows["program/conv-layer"] = {"bucketed": measured(learned(bucket)), "padded": measured(learned(pad))}
+    rows["program/conv-layer"] = {"bucketed": with_memory(learned(bucket)), "padded": with_memory(learned(pad))}
+    del pad, bucket
+    generator = random.Random(71)
+    lengths = [int(4 * 1024 ** generator.random()) for _ in range(10_000)]
+    of_width = {}
+    for n in lengths:
+        of_width.setdefault(1 << (n - 1).bit_length(), []).append(n)
+    ways = {"bucketed": list(of_width.items()), "padded": [(max(lengths) + max(lengths) % 2, lengths)]}
+    rows["program/conv-stack"] = {}
+    for way, groups in ways.items():
+        rows["program/conv-stack"][way] = with_memory(stacked(groups))
+        torch.cuda.empty_cache()
     x = new(1, 1 << 26)
     five = lambda: 1.0 - torch.relu(x * 1.5 + 0.25) ** 2
     rows["program/maps-5"] = {"called one by one": measured(five)}

@@ -1,9 +1,10 @@
 // Copies values by the indices that a device holds: value i of each line of c is value index[i] of the same line of x,
 // zero where that line is shorter. PUT: value i of each line of x becomes value index[i] of the same line of c, unless
-// that line is shorter; c is zero before.
+// that line is shorter; c is zero before. ONE: the same for at most one value of each line of x; all of c is written.
 //
 // A line is the values of an element along axis p.axis, or the whole element if p.rank is 0. The indices have the
-// layout c_meta, and so has the side whose values are in their order: c, or x for PUT. The other side has line_meta.
+// layout c_meta, and so has the side whose values are in their order: c, or x for PUT. The other side has line_meta. For
+// ONE it is the other way round: c has c_meta, and x and the indices have line_meta.
 // Tiles and tables as in ambient.wgsl; an invocation copies one value at a time.
 
 #params
@@ -18,7 +19,7 @@ const WG = 256u;
 const SPAN = 256u;
 
 struct Entry {
-    // The offset of the element of line_meta, the values of its lines, the indices of each, and the distance of
+    // The offset of the element of line_meta, the values of its lines, those of lines of c_meta, and the distance of
     // neighbours in a line.
     at: vec4<u32>,
 }
@@ -45,6 +46,19 @@ fn entry_of(e: u32) -> Entry {
     for (var v = tile.start + lid; v < tile.end; v += WG) {
         let e = place_in_tile(v, tile);
         let entry = entry_in_tile(e, tile).at;
+#if ONE
+        // Without a division by the number of indices, which may be 0.
+        let before = (v - start_in_tile(e, tile)) / entry.w;
+        let outer = before / entry.z;
+        let line = entry.x + outer * entry.w + v - start_in_tile(e, tile) - before * entry.w;
+        var one = 0u;
+        if entry.y != 0u {
+            if index[p.index_base + line] == before - outer * entry.z {
+                one = x[p.x_base + line];
+            }
+        }
+        c[v] = one;
+#else
         let before = (v - start_in_tile(e, tile)) / entry.w;
         let inner = v - start_in_tile(e, tile) - before * entry.w;
         let outer = before / entry.z;
@@ -60,6 +74,7 @@ fn entry_of(e: u32) -> Entry {
             value = x[p.x_base + at];
         }
         c[v] = value;
+#endif
 #endif
     }
 }

@@ -30,6 +30,7 @@ mod plan;
 mod pooling;
 mod program;
 mod shape_matrix;
+mod stack;
 mod written;
 
 use crate::harness::{Bench, Outcome};
@@ -61,6 +62,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     plan::rows(bench)?;
     pooling::rows(bench)?;
     program::rows(bench)?;
+    stack::rows(bench)?;
     shape_matrix::rows(bench)?;
     cpu::rows(bench)?;
     by_hand::rows(bench)?;

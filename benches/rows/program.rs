@@ -308,7 +308,6 @@ fn conv_layer(bench: &mut Bench) -> Outcome<()> {
     let check = check_equal(gx.values(), expected.values());
     drop(results);
     let (one, _) = bench.beside(|bench| bench.times(|| forward.run(&[&x, &w])))?;
-    let memory = both.report().memory;
     let spec = Spec {
         name: "program/conv-layer",
         data: format!(
@@ -321,10 +320,6 @@ fn conv_layer(bench: &mut Bench) -> Outcome<()> {
     };
     let row = bench.measure(spec, || both.run(&[&x, &w]))?;
     let ratio = row.times.best_known().as_secs_f64() / one.best_known().as_secs_f64() - 1.0;
-    let row = row.note(
-        "arena / live",
-        memory.arena as f64 / memory.largest_live.max(1) as f64,
-    );
     bench.push(row.at_most("backward / forward", 2.5, ratio));
     Ok(())
 }
@@ -354,8 +349,8 @@ fn vowels_step(bench: &mut Bench) -> Outcome<()> {
         };
         let parts = net::parts(&adam.weights)?;
         let losses = net::scores(&x, &parts)?.cross_entropy(&classes)?;
-        let [first, others @ ..] = r.gradients(&losses, parts.each_ref())?;
-        let next = adam.step(&first.join(&others.each_ref())?, &rates)?;
+        let [gradient] = r.gradients(&losses, [&adam.weights])?;
+        let next = adam.step(&gradient, &rates)?;
         for output in [&next.weights, &next.mean, &next.square] {
             r.output(output)?;
         }

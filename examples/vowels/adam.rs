@@ -26,26 +26,26 @@ impl Adam {
         })
     }
 
-    /// The state after one step against this gradient, with a rate of [`rate`] for each element.
+    /// The state after one step along this gradient, with a rate of [`rate`] for each element.
     pub fn step(&self, gradient: &Tensor<f32>, rate: &Tensor<f32>) -> Result<Adam> {
         let mean = (self.mean.scale(MEAN_DECAY)? + gradient.scale(1.0 - MEAN_DECAY)?)?;
         let square = gradient.square()?.scale(1.0 - SQUARE_DECAY)?;
         let square = (self.square.scale(SQUARE_DECAY)? + square)?;
         let step = mean.div(&square.sqrt()?.add_scalar(EPSILON)?)?;
         Ok(Adam {
-            weights: (&self.weights - step.hadamard(rate.each())?)?,
+            weights: step.mul_add(rate.each(), &self.weights)?,
             mean,
             square,
         })
     }
 }
 
-/// The rate of step t, counted from 1: `rate` √(1 − β₂ᵗ) / (1 − β₁ᵗ).
+/// The rate of step t, counted from 1: −`rate` √(1 − β₂ᵗ) / (1 − β₁ᵗ), negative because steps go down.
 ///
 /// The two means begin at 0, so they are too small at first; the quotient corrects both.
 pub fn rate(rate: f64, step: usize) -> f32 {
     let so_far = |decay: f32| 1.0 - f64::from(decay).powf(step as f64);
-    (rate * so_far(SQUARE_DECAY).sqrt() / so_far(MEAN_DECAY)) as f32
+    -(rate * so_far(SQUARE_DECAY).sqrt() / so_far(MEAN_DECAY)) as f32
 }
 
 #[cfg(test)]

@@ -46,11 +46,9 @@ fn step(device: &Device) -> Program {
             square: r.input()?,
         };
         let so_far: Tensor<f32> = r.input()?;
-        let parts = parts(&adam.weights)?;
-        let losses = scores(&x, &parts)?.cross_entropy(&classes)?;
+        let losses = scores(&x, &parts(&adam.weights)?)?.cross_entropy(&classes)?;
         // Of the sum of all losses. Adam's steps do not depend on the scale of gradients.
-        let [first, others @ ..] = r.gradients(&losses, parts.each_ref())?;
-        let gradient = first.join(&others.each_ref())?;
+        let [gradient] = r.gradients(&losses, [&adam.weights])?;
         let next = adam.step(&gradient, &rates)?;
         for output in [&next.weights, &next.mean, &next.square] {
             r.output(output)?;

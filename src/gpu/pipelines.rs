@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use hashbrown::DefaultHashBuilder;
+
 use super::assembler::assemble_as;
 use super::bounds::Watch;
 use super::errors::caught;
@@ -53,7 +55,7 @@ pub(crate) struct Pipelines {
     checked: bool,
     /// Counts out-of-bounds accesses on an instrumented device.
     pub watch: Option<Watch>,
-    made: RwLock<HashMap<Key, Arc<Pipeline>>>,
+    made: RwLock<HashMap<Key, Arc<Pipeline>, DefaultHashBuilder>>,
     /// Kernels that contain an expression of the application, by their source.
     written: Mutex<HashMap<String, Arc<Pipeline>>>,
     layouts: Mutex<HashMap<&'static [Access], Layouts>>,

@@ -65,6 +65,9 @@ pub(crate) struct Pool {
     exact: bool,
     /// Notified whenever a readback buffer is freed or destroyed.
     pub freed: Freed,
+    /// As if wgpu had no memory for a buffer of so many bytes, or of more.
+    #[cfg(test)]
+    pub refused: AtomicU64,
 }
 
 /// A storage buffer of the pool, or one lent by the application.
@@ -138,6 +141,8 @@ impl Pool {
             cache_limit,
             exact,
             freed: Freed::default(),
+            #[cfg(test)]
+            refused: AtomicU64::new(u64::MAX),
         })
     }
 
@@ -234,6 +239,10 @@ impl Pool {
         op: &'static str,
         descriptor: &wgpu::BufferDescriptor<'_>,
     ) -> Result<wgpu::Buffer> {
+        #[cfg(test)]
+        if descriptor.size >= self.refused.load(Ordering::Relaxed) {
+            return Err(Error::out_of_memory(op, descriptor.size, None));
+        }
         super::errors::caught(&self.device, op, || self.device.create_buffer(descriptor)).map_err(
             |error| match error {
                 Error::OutOfMemory { op, available, .. } => {

@@ -81,13 +81,14 @@ impl Gpu {
                 return Ok(());
             };
             let (head, tail) = to.split_at_mut(piece.request.len());
-            self.finish_read(op, piece, head, wait).await?;
+            self.finish_read(op, piece, wait, |bytes| copy_out(bytes, head))
+                .await?;
             to = tail;
         }
     }
 
     /// Copies ranges of several buffers to the host, after all recorded work: with one submission, if they fit in one
-    /// readback buffer.
+    /// readback buffer and there is memory for it.
     pub(crate) async fn read_all(
         &self,
         op: &'static str,
@@ -107,7 +108,12 @@ impl Gpu {
         let shared = reads.iter().any(|(from, ..)| from.is_shared());
         let buffer = match alone || shared || all == 0 {
             true => None,
-            false => self.staging.read_buffer(&self.pool, op, all)?,
+            false => match self.staging.read_buffer(&self.pool, op, all) {
+                Ok(buffer) => buffer,
+                // One by one they need less, and what they need is made room for.
+                Err(Error::OutOfMemory { .. }) => None,
+                Err(error) => return Err(self.health.note(error)),
+            },
         };
         let Some(buffer) = buffer else {
             for (from, begin, to) in reads {
@@ -131,13 +137,13 @@ impl Gpu {
             recorder.submit(&machine, op)?
         };
         let submission = submission.ok_or_else(|| Error::gpu(op, "a read was not recorded"))?;
-        let mut staged = host::zeroed(op, all as usize)?;
         let piece = self.mapped(op, buffer, 0..all as usize, submission)?;
-        self.finish_read(op, piece, &mut staged, wait).await?;
-        for ((_, _, to), place) in reads.into_iter().zip(places) {
-            to.copy_from_slice(&staged[place as usize..][..to.len()]);
-        }
-        Ok(())
+        self.finish_read(op, piece, wait, |bytes| {
+            for ((_, _, to), place) in reads.into_iter().zip(places) {
+                copy_out(&bytes[place as usize..][..to.len()], to);
+            }
+        })
+        .await
     }
 
     /// Waits until another reader returns a buffer.
@@ -206,12 +212,13 @@ impl Gpu {
         })
     }
 
+    /// Waits for a piece, and hands its bytes to `take`.
     async fn finish_read(
         &self,
         op: &'static str,
         piece: Piece,
-        to: &mut [u8],
         wait: Wait,
+        take: impl FnOnce(&[u8]),
     ) -> Result<()> {
         let failed = |reason: String| match errors::is_lost(&self.device) {
             true => self.health.note(Error::device_lost(op, reason)),
@@ -234,7 +241,7 @@ impl Gpu {
             .raw
             .get_mapped_range(..(piece.request.end as u64).next_multiple_of(4))
             .map_err(|e| failed(format!("a result cannot be read back: {e}")))?;
-        copy_out(&view[piece.request], to);
+        take(&view[piece.request]);
         drop(view);
         piece.buffer.raw.unmap();
         self.staging.read_done(&self.pool, piece.buffer);

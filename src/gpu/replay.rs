@@ -9,8 +9,8 @@ use super::grid::fold;
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, bound_of};
 use super::recorder::{Bind, check_computed};
-use super::run::share;
-use crate::plan::{Access, Dispatch, Memory, Param, Schedule, Slot, Step};
+use super::run::{Bound, share};
+use crate::plan::{Access, Dispatch, Memory, Param, Schedule, Step};
 use crate::{Error, Result, host};
 
 /// The bind groups of the last few sets of external buffers are kept, so that batches and outputs that take turns make
@@ -106,20 +106,23 @@ impl Gpu {
     /// Compiles kernels, copies metadata to the device and writes parameters. Records nothing but the copies.
     pub(crate) fn prepare(&self, op: &'static str, schedule: &Schedule) -> Result<Replay> {
         self.health.check(op)?;
-        let stride = self.recorder().param_stride() as usize;
-        let mut dispatches = Vec::new();
+        let stride = self.recorder().param_stride() as usize / 4;
+        let mut dispatches = host::room(op, schedule.steps.len())?;
         let mut patches = Vec::new();
-        let mut params: Vec<u8> = Vec::new();
+        let mut params: Vec<u32> = Vec::new();
         for (at, step) in schedule.steps.iter().enumerate() {
             let Some(launch) = step.launch() else {
                 continue;
             };
-            for dispatch in launch.dispatches.iter().filter(|d| d.groups > 0) {
+            let input = |i: usize| &step.operands[i].layout;
+            let all = self.ready(launch, &step.plan.prepared, input)?;
+            let all = launch.dispatches.iter().zip(all);
+            for (dispatch, ready) in all.filter(|(dispatch, _)| dispatch.groups > 0) {
                 let mut planned = Planned {
                     step: at,
                     op: launch.op,
-                    pipeline: self.pipeline(launch.op, dispatch)?,
-                    slots: self.bindings(launch.op, step, dispatch)?,
+                    pipeline: ready.pipeline.clone(),
+                    slots: self.bindings(launch.op, step, &ready.slots)?,
                     parts: Vec::new(),
                 };
                 let share = share(dispatch.groups, dispatch.cost, self.budget());
@@ -129,13 +132,10 @@ impl Gpu {
                     let (x, y) = fold(share.min(dispatch.groups - first), limit);
                     let offset = params.len();
                     host::reserve(op, &mut params, stride)?;
-                    let words = block(step, dispatch, first, |word, patch| {
-                        let at = (offset + 4 * word) as u64;
-                        patches.push(Patch { at, ..patch });
-                    });
-                    params.extend_from_slice(bytemuck::cast_slice(&words));
+                    params.extend([first, dispatch.groups]);
+                    block(step, dispatch, &mut params, &mut patches);
                     params.resize(offset + stride, 0);
-                    planned.parts.push((offset as u32, (x, y)));
+                    planned.parts.push((4 * offset as u32, (x, y)));
                     first = first.saturating_add(x.saturating_mul(y));
                 }
                 dispatches.push(planned);
@@ -144,7 +144,7 @@ impl Gpu {
         let fixed = dispatches.iter().map(|_| None).collect();
         Ok(Replay {
             dispatches,
-            params: self.upload_parts(op, &[&params])?,
+            params: self.upload_parts(op, &[bytemuck::cast_slice(&params)])?,
             patches,
             bases: vec![0; schedule.externals],
             fixed,
@@ -153,7 +153,7 @@ impl Gpu {
         })
     }
 
-    fn bindings(&self, op: &'static str, step: &Step, dispatch: &Dispatch) -> Result<Vec<Binding>> {
+    fn bindings(&self, op: &'static str, step: &Step, slots: &[Bound]) -> Result<Vec<Binding>> {
         let place = |memory: Memory| match memory {
             Memory::Slab {
                 slab,
@@ -166,29 +166,21 @@ impl Gpu {
             },
             Memory::External(i) => Binding::External(i),
         };
-        let mut all = host::room(op, dispatch.slots.len())?;
-        for slot in &dispatch.slots {
+        let mut all = host::room(op, slots.len())?;
+        for slot in slots {
             all.push(match slot {
-                Slot::Input(i) => match step.operands[*i].memory {
+                Bound::Input(i) => match step.operands[*i].memory {
                     Some(memory) => place(memory),
                     None => return Err(Error::gpu(op, "a kernel reads an operand without values")),
                 },
-                Slot::Output(i) => place(step.results[*i]),
-                Slot::Scratch(i) => place(step.scratch[*i]),
-                Slot::InputMeta(i) => {
-                    let layout = &step.operands[*i].layout;
-                    let copied = self.copies.of(layout.identity());
-                    Binding::Own(self.meta(op, &copied, layout)?)
+                Bound::Output(i) => place(step.results[*i]),
+                Bound::Scratch(i) => place(step.scratch[*i]),
+                Bound::InputMeta(copied, i) => {
+                    Binding::Own(self.meta(op, copied, &step.operands[*i].layout)?)
                 }
-                Slot::Meta(layout) => {
-                    let copied = self.copies.of(layout.identity());
-                    Binding::Own(self.meta(op, &copied, layout)?)
-                }
-                Slot::PlanBuffer(words) => {
-                    let copied = self.copies.of(words.identity());
-                    Binding::Own(self.words(op, &copied, words)?)
-                }
-                Slot::Table(table) => Binding::Own(self.table(op, &self.place_of(table), table)?),
+                Bound::Meta(copied, layout) => Binding::Own(self.meta(op, copied, layout)?),
+                Bound::PlanBuffer(copied, words) => Binding::Own(self.words(op, copied, words)?),
+                Bound::Table(copied, table) => Binding::Own(self.table(op, copied, table)?),
             });
         }
         Ok(all)
@@ -414,37 +406,30 @@ impl Set {
     }
 }
 
-/// The parameter block of a part of a dispatch. Words that depend on the base of an external buffer are written for the
-/// base 0, and reported.
-fn block(
-    step: &Step,
-    dispatch: &Dispatch,
-    first: u32,
-    mut patch: impl FnMut(usize, Patch),
-) -> Vec<u32> {
-    let mut words = vec![first, dispatch.groups];
+/// Appends the parameters of a dispatch. Words that depend on the base of an external buffer are written for the base
+/// 0, and noted.
+fn block(step: &Step, dispatch: &Dispatch, params: &mut Vec<u32>, patches: &mut Vec<Patch>) {
     for param in &dispatch.params {
-        let at = words.len();
+        let at = 4 * params.len() as u64;
         let mut base = |i: usize, pairs: bool| {
             let operand = &step.operands[i];
             let base = operand.base as u32;
             if let Some(Memory::External(external)) = operand.memory {
-                let of = Patch {
-                    at: 0,
+                patches.push(Patch {
+                    at,
                     external,
                     base,
                     pairs,
-                };
-                patch(at, of);
+                });
             }
             if pairs { base / 2 } else { base }
         };
-        words.push(match *param {
+        let word = match *param {
             Param::U32(value) => value,
             Param::InputBase(i) => base(i, false),
             Param::InputPairBase(i) => base(i, true),
             Param::Scalar(i) => step.scalars[i],
-        });
+        };
+        params.push(word);
     }
-    words
 }

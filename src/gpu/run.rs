@@ -48,13 +48,13 @@ pub(crate) struct GpuInput<'a> {
 }
 
 /// The device resources of a dispatch that do not depend on its operands.
-struct Ready {
-    pipeline: Arc<Pipeline>,
-    slots: Vec<Bound>,
+pub(super) struct Ready {
+    pub pipeline: Arc<Pipeline>,
+    pub slots: Vec<Bound>,
 }
 
 /// A slot, with the place for its device copy if it has one.
-enum Bound {
+pub(super) enum Bound {
     Input(usize),
     Output(usize),
     Scratch(usize),
@@ -76,7 +76,7 @@ impl Gpu {
         let op = launch.op;
         self.health.check(op)?;
         launch.check_sizes(|i| inputs[i].layout, Some(self.limits.binding_bytes))?;
-        let ready = self.ready(launch, prepared, inputs)?;
+        let ready = self.ready(launch, prepared, |i| inputs[i].layout)?;
         let mut layouts = Vec::with_capacity(launch.outputs.len());
         let mut outputs = Vec::with_capacity(launch.outputs.len());
         for output in &launch.outputs {
@@ -121,11 +121,11 @@ impl Gpu {
     }
 
     /// The device resources of a launch's dispatches: found once, and cached with the plan.
-    fn ready<'a>(
+    pub(super) fn ready<'a, 'b>(
         &self,
         launch: &Launch,
         prepared: &'a Prepared,
-        inputs: &[GpuInput<'_>],
+        input: impl Fn(usize) -> &'b Layout,
     ) -> Result<&'a [Ready]> {
         let is_ready = |any: &'a Box<dyn Any + Send + Sync>| any.downcast_ref::<Vec<Ready>>();
         if let Some(ready) = prepared.0.get().and_then(is_ready) {
@@ -133,7 +133,7 @@ impl Gpu {
         }
         let ready = |dispatch: &Dispatch| {
             let pipeline = self.pipeline(launch.op, dispatch)?;
-            let slots = dispatch.slots.iter().map(|slot| self.bound(slot, inputs));
+            let slots = dispatch.slots.iter().map(|slot| self.bound(slot, &input));
             Ok(Ready {
                 pipeline,
                 slots: slots.collect(),
@@ -149,13 +149,13 @@ impl Gpu {
         Ok(is_ready(cached).map_or(&[], |ready| ready))
     }
 
-    fn bound(&self, slot: &Slot, inputs: &[GpuInput<'_>]) -> Bound {
+    fn bound<'a>(&self, slot: &Slot, input: impl Fn(usize) -> &'a Layout) -> Bound {
         let place_of = |identity: &Identity| self.copies.of(identity);
         match slot {
             Slot::Input(i) => Bound::Input(*i),
             Slot::Output(i) => Bound::Output(*i),
             Slot::Scratch(i) => Bound::Scratch(*i),
-            Slot::InputMeta(i) => Bound::InputMeta(place_of(inputs[*i].layout.identity()), *i),
+            Slot::InputMeta(i) => Bound::InputMeta(place_of(input(*i).identity()), *i),
             Slot::Meta(layout) => Bound::Meta(place_of(layout.identity()), layout.clone()),
             Slot::PlanBuffer(words) => Bound::PlanBuffer(place_of(words.identity()), words.clone()),
             Slot::Table(table) => Bound::Table(self.place_of(table), table),
@@ -208,7 +208,7 @@ impl Gpu {
         }
     }
 
-    pub(super) fn pipeline(&self, op: &'static str, dispatch: &Dispatch) -> Result<Arc<Pipeline>> {
+    fn pipeline(&self, op: &'static str, dispatch: &Dispatch) -> Result<Arc<Pipeline>> {
         let (device, limits, kernel) = (&self.device, &self.limits, dispatch.kernel);
         if let Some(variant) = &dispatch.written {
             return self.written(op, kernel, variant.as_ref());
@@ -302,7 +302,7 @@ impl Gpu {
         })
     }
 
-    pub(super) fn place_of(&self, table: &Table) -> Arc<Copied> {
+    fn place_of(&self, table: &Table) -> Arc<Copied> {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let place = || self.copies.place();
         tables.entry(table.name).or_insert_with(place).clone()

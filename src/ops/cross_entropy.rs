@@ -1,9 +1,11 @@
-//! The cross-entropy of rows and their targets, given the logarithms of the rows' sums of exponentials.
+//! The cross-entropy of rows and their targets, given the logarithms of the rows' sums of exponentials, and its slopes.
 //!
-//! Cost: the sums and targets read once, one value of x for each row, and the results written once, in one dispatch.
+//! Cost: the sums and targets read once, one value of x for each row, and the results written once, in one dispatch. For
+//! slopes, x read once, and the weights, sums and targets of rows, which caches hold; the result written once.
 
 use half::f16;
 
+use super::maps::exp;
 use super::{par_tiles, strided};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
@@ -27,17 +29,43 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
 };
 
+slots! {
+    struct SlopeSlots {
+        x: Read, targets: Read, sums: Read, weights: Read, targets_meta: Read, c: Write, c_meta: Read,
+    }
+}
+
+params! {
+    struct SlopeParams {
+        total, ones, elements, tile, x_base, targets_base, sums_base, weights_base, rank,
+    }
+}
+
+pub(crate) static SLOPES: Kernel = Kernel {
+    stem: "cross_entropy_slopes",
+    source: include_str!("../../shaders/cross_entropy_slopes.wgsl"),
+    interface: Interface::of::<SlopeSlots, SlopeParams>(),
+    constants: &[],
+    variants: KERNEL.variants,
+};
+
 /// Of the operands x, targets and sums, which are f32 whatever the type of x and of the results.
 /// [`View::Targets`](super::strided::View) checks the first two.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct CrossEntropy {
     pub dtype: DType,
+    /// Whether the result is the gradient of the losses times the weights that are operand 3, which are f32. The sums
+    /// are taken as those of x.
+    pub slopes: bool,
 }
 
 impl CrossEntropy {
     pub(crate) fn launch(self, inputs: &[&Layout]) -> Launch {
+        let CrossEntropy { dtype, slopes } = self;
+        if slopes {
+            return launch_of_slopes(dtype, inputs);
+        }
         let (x, targets) = (inputs[0], inputs[1]);
-        let CrossEntropy { dtype } = self;
         let total = targets.total();
         let tile = stream_tile(total, targets.len());
         let number = |n: usize| Param::U32(n as u32);
@@ -75,6 +103,48 @@ impl CrossEntropy {
     }
 }
 
+fn launch_of_slopes(dtype: DType, inputs: &[&Layout]) -> Launch {
+    let x = inputs[0];
+    let total = x.total();
+    let tile = stream_tile(total, x.len());
+    let number = |n: usize| Param::U32(n as u32);
+    Launch::new(
+        "cross_entropy_slopes",
+        dtype,
+        OutputLayout::Input(0),
+        Dispatch::new(
+            (&SLOPES, SLOPES.variant(dtype, &[])),
+            SlopeSlots {
+                x: Slot::Input(0),
+                targets: Slot::Input(1),
+                sums: Slot::Input(2),
+                weights: Slot::Input(3),
+                targets_meta: Slot::InputMeta(1),
+                c: Slot::Output(0),
+                c_meta: Slot::InputMeta(0),
+            },
+            SlopeParams {
+                total: number(total),
+                // Bits that no compiler can know: see `ends.wgsl`.
+                ones: Param::U32(u32::MAX),
+                elements: number(x.len()),
+                tile: number(tile),
+                x_base: Param::InputBase(0),
+                targets_base: Param::InputBase(1),
+                sums_base: Param::InputBase(2),
+                weights_base: Param::InputBase(3),
+                rank: number(x.rank()),
+            },
+            total.div_ceil(tile) as u32,
+            total as u64,
+        ),
+        CpuKernel::new(move |args| match dtype {
+            DType::F16 => twin_of_slopes(args, f16::from_f32),
+            _ => twin_of_slopes::<f32>(args, |y| y),
+        }),
+    )
+}
+
 fn twin<T: Scalar + Into<f32>>(args: &mut CpuArgs<'_>, rounded: fn(f32) -> T) {
     let (x, x_layout) = args.input::<T>(0);
     let (targets, _) = args.input::<u32>(1);
@@ -91,6 +161,35 @@ fn twin<T: Scalar + Into<f32>>(args: &mut CpuArgs<'_>, rounded: fn(f32) -> T) {
                 true => sums[start + row] - x[row * width + place].into(),
                 false => f32::NAN,
             });
+        }
+    });
+}
+
+fn twin_of_slopes<T: Scalar + Into<f32>>(args: &mut CpuArgs<'_>, rounded: fn(f32) -> T) {
+    let (x, _) = args.input::<T>(0);
+    let (targets, of_targets) = args.input::<u32>(1);
+    let (sums, _) = args.input::<f32>(2);
+    let (weights, _) = args.input::<f32>(3);
+    let (c, layout) = args.output::<T>(0);
+    let offsets = layout.offsets();
+    par_tiles(offsets, c, |element, within, mut out| {
+        let x = &x[offsets.range(element)];
+        let width = strided::extent_of(layout, element, layout.rank() - 1) as usize;
+        let first = of_targets.offsets().range(element).start;
+        let mut at = within.start;
+        while !out.is_empty() {
+            let (row, place) = (first + at / width, at % width);
+            let n = (width - place).min(out.len());
+            let (own, rest) = out.split_at_mut(n);
+            let (weight, sum, x) = (weights[row], sums[row], &x[at..][..n]);
+            for (y, &x) in own.iter_mut().zip(x) {
+                *y = rounded(weight * exp(x.into() - sum));
+            }
+            let target = (targets[row] as usize).checked_sub(place);
+            if let Some(target) = target.filter(|&target| target < n) {
+                own[target] = rounded(weight * (exp(x[target].into() - sum) - 1.0));
+            }
+            (out, at) = (rest, at + n);
         }
     });
 }

@@ -120,6 +120,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &conv::PLACE,
     &pooling::KERNEL,
     &cross_entropy::KERNEL,
+    &cross_entropy::SLOPES,
     &eval::KERNEL,
     &conv::FUSED,
     &conv::cached_spectra::KERNEL,

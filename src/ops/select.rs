@@ -1,6 +1,6 @@
 //! Selected or reordered elements of a batch, and concatenated batches.
 //!
-//! Cost: the values read once and written once; in one dispatch, or one for each batch.
+//! Cost: the values read once and written once; in one dispatch, or one for every seven batches.
 
 use rayon::prelude::*;
 
@@ -33,12 +33,20 @@ pub(crate) static SELECT: Kernel = Kernel {
 };
 
 slots! {
-    struct JoinSlots { y: Write, x: Read }
+    struct JoinSlots {
+        y: Write, x0: Read, x1: Read, x2: Read, x3: Read, x4: Read, x5: Read, x6: Read,
+    }
 }
 
 params! {
-    struct JoinParams { begin, end, x_base }
+    struct JoinParams {
+        begin, end0, end1, end2, end3, end4, end5, end6,
+        base0, base1, base2, base3, base4, base5, base6,
+    }
 }
+
+/// The most batches that one dispatch joins: as many as there are bindings.
+const BATCHES: usize = 7;
 
 pub(crate) static JOIN: Kernel = Kernel {
     stem: "join",
@@ -182,47 +190,82 @@ impl Join {
         let elements = batches.iter().map(|batch| batch.len()).sum::<usize>();
         let mut offsets = host::room(OP, elements + 1)?;
         let mut extents = host::room(OP, if rank == 1 { 0 } else { elements * rank })?;
-        let mut begin = 0u32;
-        let mut dispatches = host::room(OP, batches.len())?;
+        let mut ends = host::room(OP, batches.len())?;
+        let mut end = 0u32;
         offsets.push(0);
+        for batch in batches {
+            batch.check_rank_of(OP, batches[0], "the first batch")?;
+            let begin = end;
+            end = begin
+                .checked_add(batch.total() as u32)
+                .ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
+            offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
+            extents.extend_from_slice(batch.extents());
+            ends.push(end);
+        }
+        let firsts = (0..batches.len()).step_by(BATCHES);
+        let dispatches = host::exact(OP, firsts.map(|first| self.dispatch(&ends, first)))?;
+        let offsets = Offsets::from_vec_unchecked(offsets);
+        let result = Layout::unchecked(offsets, rank, extents);
+        let (work, twin) = (cost_of(&dispatches), CpuKernel::new(join_twin));
+        let gpu = (dispatches, Vec::new());
+        Ok(Launch::of(OP, dtype, result, gpu, work, twin))
+    }
+
+    /// Joins up to [`BATCHES`] batches, from `first` on, which end at these values of the result.
+    fn dispatch(self, ends: &[u32], first: usize) -> Dispatch {
+        let dtype = self.dtype;
         // Units per value: words, or halves of them.
         let value = (dtype.size() / dtype.unit()) as u32;
         let kernel_type = match dtype {
             DType::F16 => DType::F16,
             _ => DType::U32,
         };
-        for (i, batch) in batches.iter().enumerate() {
-            batch.check_rank_of(OP, batches[0], "the first batch")?;
-            let end = begin
-                .checked_add(batch.total() as u32)
-                .ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
-            offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
-            extents.extend_from_slice(batch.extents());
-            let words = dtype.words(end as usize) - (begin as usize * dtype.size() / 16 * 4);
-            dispatches.push(Dispatch::new(
-                (&JOIN, JOIN.variant(kernel_type, &[])),
-                JoinSlots {
-                    y: Slot::Output(0),
-                    x: Slot::Input(i),
-                },
-                JoinParams {
-                    begin: Param::U32(begin.wrapping_mul(value)),
-                    end: Param::U32(end.wrapping_mul(value)),
-                    x_base: Param::InputBase(i),
-                },
-                match batch.total() {
-                    0 => 0,
-                    _ => stream_groups(words),
-                },
-                words as u64,
-            ));
-            begin = end;
-        }
-        let offsets = Offsets::from_vec_unchecked(offsets);
-        let result = Layout::unchecked(offsets, rank, extents);
-        let (work, twin) = (cost_of(&dispatches), CpuKernel::new(join_twin));
-        let gpu = (dispatches, Vec::new());
-        Ok(Launch::of(OP, dtype, result, gpu, work, twin))
+        let begin = first.checked_sub(1).map_or(0, |before| ends[before]);
+        let last = ends.len().min(first + BATCHES) - 1;
+        let words = dtype.words(ends[last] as usize) - (begin as usize * dtype.size() / 16 * 4);
+        // What is behind the last batch is the same one again, which ends where it begins.
+        let input = |k: usize| Slot::Input((first + k).min(last));
+        let end = |k: usize| Param::U32(ends[(first + k).min(last)].wrapping_mul(value));
+        let base = |k: usize| Param::InputBase((first + k).min(last));
+        let [x0, x1, x2, x3, x4, x5, x6] = std::array::from_fn(input);
+        let [end0, end1, end2, end3, end4, end5, end6] = std::array::from_fn(end);
+        let [base0, base1, base2, base3, base4, base5, base6] = std::array::from_fn(base);
+        Dispatch::new(
+            (&JOIN, JOIN.variant(kernel_type, &[])),
+            JoinSlots {
+                y: Slot::Output(0),
+                x0,
+                x1,
+                x2,
+                x3,
+                x4,
+                x5,
+                x6,
+            },
+            JoinParams {
+                begin: Param::U32(begin.wrapping_mul(value)),
+                end0,
+                end1,
+                end2,
+                end3,
+                end4,
+                end5,
+                end6,
+                base0,
+                base1,
+                base2,
+                base3,
+                base4,
+                base5,
+                base6,
+            },
+            match ends[last] - begin {
+                0 => 0,
+                _ => stream_groups(words),
+            },
+            words as u64,
+        )
     }
 }
 

@@ -1,13 +1,13 @@
 //! Values taken from lines by the indices that a device holds, and the adjoint: values put where indices say.
 //!
-//! Cost: indices and values read once, the result written once, in one dispatch; for values that are put, the result is
-//! filled with zeros first, in another one.
+//! Cost: indices and values read once, the result written once, in one dispatch; if several values of a line are put, the
+//! result is filled with zeros first, in another one.
 
 use super::lines::{check_axis, place_of_axis};
 use super::{map, par_runs, par_tiles, strided};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    params, slots, stream_tile,
+    cost_of, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -29,6 +29,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &[
         Variant::of(DType::U32, &[]),
         Variant::of(DType::U32, &["PUT"]),
+        Variant::of(DType::U32, &["ONE"]),
     ],
 };
 
@@ -59,18 +60,28 @@ impl Take {
             inputs[0].check_shapes(op, c)?;
         }
         let [rank, place] = place_of_axis(c, axis);
-        let total = c.total();
+        let along = axis.filter(|_| c.rank() > 1);
+        let indices = |element: usize| match along {
+            Some(axis) => strided::extent_of(c, element, axis),
+            None => c.length(element) as u64,
+        };
+        let one = put && (0..c.len()).all(|element| indices(element) <= 1);
+        let (flags, each, other): (&[&str], _, _) = match (put, one) {
+            (false, _) => (&[], 1, 0),
+            (true, false) => (&["PUT"], 1, 2),
+            (true, true) => (&["ONE"], 2, 1),
+        };
+        let total = inputs[each].total();
         let tile = stream_tile(total, c.len());
         let number = |n: usize| Param::U32(n as u32);
-        let flags: &[&str] = if put { &["PUT"] } else { &[] };
         let dispatch = Dispatch::new(
             (&KERNEL, KERNEL.variant(DType::U32, flags)),
             Slots {
                 x: Slot::Input(0),
                 index: Slot::Input(1),
                 c: Slot::Output(0),
-                c_meta: Slot::InputMeta(1),
-                line_meta: Slot::InputMeta(if put { 2 } else { 0 }),
+                c_meta: Slot::InputMeta(each),
+                line_meta: Slot::InputMeta(other),
             },
             Params {
                 total: number(total),
@@ -84,9 +95,8 @@ impl Take {
             total.div_ceil(tile) as u32,
             total as u64,
         );
-        let axis = axis.filter(|_| c.rank() > 1);
         if !put {
-            let twin = CpuKernel::new(move |args| taken(args, axis));
+            let twin = CpuKernel::new(move |args| taken(args, along));
             return Ok(Launch::new(
                 op,
                 dtype,
@@ -95,10 +105,13 @@ impl Take {
                 twin,
             ));
         }
-        let zeros = map::zeros(lines.total(), Slot::Output(0));
-        let work = zeros.cost + dispatch.cost;
-        let gpu = (vec![zeros, dispatch], Vec::new());
-        let twin = CpuKernel::new(move |args| placed(args, axis));
+        let dispatches = match one {
+            true => vec![dispatch],
+            false => vec![map::zeros(lines.total(), Slot::Output(0)), dispatch],
+        };
+        let work = cost_of(&dispatches);
+        let gpu = (dispatches, Vec::new());
+        let twin = CpuKernel::new(move |args| placed(args, along));
         Ok(Launch::of(
             op,
             dtype,

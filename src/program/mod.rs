@@ -46,9 +46,19 @@
 //!
 //! Tensors that exist already can be used inside; they become constants, which [`Report`] names. An operation on such
 //! tensors alone is not recorded: it runs whenever a plan is made. A method without operands, such as
-//! [`Device::arange`](crate::Device::arange), is recorded. Numbers that methods take, seeds among them, are fixed in the
-//! plan. Numbers that change from run to run are inputs: multiply by them with [`Tensor::scale_by`]. What would have to
-//! read values (`download`, `shrink`, `degree`, `minimal_shape`, `equivalent`) is [`Error::Recording`].
+//! [`Device::arange`](crate::Device::arange), is recorded on the thread that records (see [Threads](#threads)). Numbers
+//! that methods take, seeds among them, are fixed in the plan. Numbers that change from run to run are inputs: multiply
+//! by them with [`Tensor::scale_by`]. What would have to read values (`download`, `shrink`, `degree`, `minimal_shape`,
+//! `equivalent`) is [`Error::Recording`].
+//!
+//! # Threads
+//! An operation on a value of a recording belongs to that recording, on any thread, so a function may divide its work
+//! among threads or jobs of rayon. They record one after another, in any order: results have the same bits, but the
+//! arena may have another size.
+//!
+//! A method without operands belongs to the recording of the thread that called [`Program::plan`]. On other threads, and
+//! if that thread belongs to a pool of rayon, it runs whenever a plan is made, and its result is a constant. For a thread
+//! of a pool takes up other jobs while it waits, which are no part of the recording.
 //!
 //! # Batches that never repeat
 //! A plan belongs to the layouts of its inputs. [`Program::plan`] records the function again for each new set of layouts;
@@ -75,6 +85,7 @@ mod plan;
 mod report;
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use inputs::{HostOutputs, HostValue, Outputs, Value};
@@ -108,6 +119,8 @@ struct Shared {
     passes: Passes,
     frame: Mutex<Frame>,
     counters: Mutex<Counters>,
+    /// The operations of the latest recording: the next one makes room for as many.
+    operations: AtomicUsize,
 }
 
 impl Shared {
@@ -143,8 +156,8 @@ impl fmt::Debug for Program {
 impl Program {
     /// A program of this function. Nothing is recorded yet.
     ///
-    /// The function runs once for each plan, on the thread that calls [`plan`](Self::plan). It gets its operands from
-    /// [`Recording::input`] and hands over its results with [`Recording::output`].
+    /// The function runs once for each plan, on the thread that calls [`plan`](Self::plan); see [Threads](self#threads).
+    /// It gets its operands from [`Recording::input`] and hands over its results with [`Recording::output`].
     pub fn new(
         device: &Device,
         body: impl Fn(&mut Recording) -> Result<()> + Send + Sync + 'static,
@@ -170,6 +183,7 @@ impl Program {
                 passes,
                 frame: Mutex::default(),
                 counters: Mutex::default(),
+                operations: AtomicUsize::new(0),
             }),
         }
     }
@@ -188,7 +202,9 @@ impl Program {
     /// function takes more or fewer inputs than there are layouts, or has no output, and for values of another
     /// recording. After an error, plans made before still work.
     pub fn plan(&self, inputs: &[&Layout]) -> Result<Plan> {
-        let (trace, active) = Trace::begin(&self.shared.device)?;
+        let operations = &self.shared.operations;
+        let before = operations.load(Ordering::Relaxed);
+        let (trace, active) = Trace::begin(&self.shared.device, before)?;
         let mut recording = Recording {
             trace: trace.clone(),
             layouts: inputs.iter().map(|layout| (*layout).clone()).collect(),
@@ -207,6 +223,7 @@ impl Program {
         }
         let graph = trace.close();
         drop(active);
+        operations.store(graph.nodes.len(), Ordering::Relaxed);
         let plan = Plan::new(&self.shared, graph)?;
         self.shared.count(|counters| counters.plans += 1);
         Ok(plan)
@@ -284,7 +301,8 @@ impl Recording {
     /// Records `part` so that gradients compute its values again instead of keeping them in memory.
     ///
     /// Saves the memory of the values in between, and costs the part's work once more. Parts inside a part belong to
-    /// it. See [the guide](crate::pages::programs) for a network that is cut into parts.
+    /// it. Second derivatives keep what first ones computed again, so it saves them nothing. See
+    /// [the guide](crate::pages::programs) for a network that is cut into parts.
     ///
     /// # Errors
     /// Those of the part.

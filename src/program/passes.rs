@@ -1,10 +1,12 @@
 //! What planning does to a recorded graph before it lays out memory.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
+
+use hashbrown::HashTable;
 
 use super::fuse::fuse;
 use crate::Result;
+use crate::ragged::hasher;
 use crate::tensor::{Device, Graph, Node, Origin, ValueId};
 
 /// The optimizations of a [`Program`](super::Program). All are on by default, except that [`Program::new`] does not
@@ -88,40 +90,47 @@ fn used(graph: &Graph) -> Vec<bool> {
 
 /// Replaces the results of a node by those of an equal one before it.
 fn merge_equal(graph: &mut Graph) {
-    let mut first: HashMap<u64, Vec<u32>> = HashMap::new();
-    let mut same: HashMap<ValueId, ValueId> = HashMap::new();
-    let state = std::hash::RandomState::new();
-    for at in 0..graph.nodes.len() {
-        let node = &mut graph.nodes[at];
-        for source in &mut node.operands {
+    let Graph {
+        nodes,
+        values,
+        outputs,
+        ..
+    } = graph;
+    // The first one of each set of equal nodes, with its hash.
+    let mut first: HashTable<(u64, u32)> = HashTable::with_capacity(nodes.len());
+    let mut same: Vec<ValueId> = (0..values.len() as ValueId).collect();
+    for at in 0..nodes.len() {
+        for source in &mut nodes[at].operands {
             if let Some(value) = &mut source.value {
-                *value = same.get(value).copied().unwrap_or(*value);
+                *value = same[*value as usize];
             }
         }
+        let node = &nodes[at];
         let key = {
-            let mut hasher = state.build_hasher();
-            hash(&graph.nodes[at], &mut hasher);
+            let mut hasher = hasher().build_hasher();
+            hash(node, &mut hasher);
             hasher.finish()
         };
-        let alike = first.entry(key).or_default();
-        let node = &graph.nodes[at];
-        match alike
-            .iter()
-            .find(|other| equal(&graph.nodes[**other as usize], node))
-        {
-            Some(&other) => {
-                let others = graph.nodes[other as usize].results.iter();
-                same.extend(node.results.iter().copied().zip(others.copied()));
+        let is_it =
+            |(hash, other): &(u64, u32)| *hash == key && equal(&nodes[*other as usize], node);
+        match first.find(key, is_it) {
+            Some((_, other)) => {
+                let others = &nodes[*other as usize].results;
+                for (value, other) in node.results.iter().zip(others) {
+                    same[*value as usize] = *other;
+                }
             }
-            None => alike.push(at as u32),
+            None => {
+                first.insert_unique(key, (key, at as u32), |(hash, _)| *hash);
+            }
         }
     }
-    for output in &mut graph.outputs {
-        *output = same.get(output).copied().unwrap_or(*output);
+    for output in outputs {
+        *output = same[*output as usize];
     }
     // Views of a result that was replaced.
-    for value in &mut graph.values {
-        value.root = same.get(&value.root).copied().unwrap_or(value.root);
+    for value in values {
+        value.root = same[value.root as usize];
     }
 }
 

@@ -92,7 +92,7 @@ impl<T: Scalar> Tensor<T> {
     /// Joins the elements of this batch and those of the others, in order, into one batch.
     ///
     /// Bit patterns are preserved. Respects equivalence: values are not inspected. Cost: values read once, written
-    /// once, in one dispatch per batch. Without others, returns this batch without copying.
+    /// once, in one dispatch for every seven batches. Without others, returns this batch without copying.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -5,7 +5,7 @@ use super::{Paired, Spread, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::{self, Broadcast, Mode};
 use crate::plan::{Boxes, check_work};
-use crate::ragged::{Factor, Float, Number, Pairs, Scalar};
+use crate::ragged::{Factor, Float, Layout, Number, Pairs, Scalar};
 use crate::{Error, Result};
 
 /// Applies the function with this name to two operands, at least one of which is whole.
@@ -24,6 +24,24 @@ pub(crate) fn of_two<T: Scalar, R: Scalar>(
         modes: [left.mode, right.mode, Mode::Whole],
     });
     let operands = [left.tensor.operand(), right.tensor.operand()];
+    Call::new(&left.tensor.device, op, &operands).one()
+}
+
+/// The same for two spread operands, over elements of these shapes.
+pub(crate) fn of_two_over<T: Scalar, R: Scalar>(
+    name: &'static str,
+    left: Spread<'_, T>,
+    right: Spread<'_, T>,
+    layout: &Layout,
+) -> Result<Tensor<R>> {
+    left.tensor.check_device(name, right.tensor)?;
+    let op = Op::Broadcast(Broadcast {
+        name,
+        dtype: T::DTYPE,
+        modes: [left.mode, right.mode, Mode::Whole],
+    });
+    let shapes = left.tensor.shapes(layout);
+    let operands = [left.tensor.operand(), right.tensor.operand(), shapes];
     Call::new(&left.tensor.device, op, &operands).one()
 }
 

@@ -82,7 +82,27 @@ impl<T: Float> Tensor<T> {
             .map_err(|error| error.named(op))?;
         let operands = [self.operand(), targets.operand(), sums.operand()];
         let dtype = T::DTYPE;
-        let op = Op::CrossEntropy(CrossEntropy { dtype });
+        let slopes = false;
+        let op = Op::CrossEntropy(CrossEntropy { dtype, slopes });
+        Call::new(&self.device, op, &operands).one()
+    }
+
+    /// The gradient of the losses times these weights, one for each row: `w (softmax(x) − one_hot(t))`, given the
+    /// logarithms of the rows' sums of exponentials. The targets are those of a [`cross_entropy`](Self::cross_entropy).
+    ///
+    /// A row that has a NaN, or ∞, or nothing but −∞ gives NaN where exp(x − sum) is one. A target that is not below the
+    /// row's length is nowhere.
+    pub(crate) fn cross_entropy_slopes(
+        &self,
+        targets: &Tensor<u32>,
+        sums: &Tensor<f32>,
+        weights: &Tensor<f32>,
+    ) -> Result<Tensor<T>> {
+        let others = [targets.operand(), sums.operand(), weights.operand()];
+        let [targets, sums, weights] = others;
+        let operands = [self.operand(), targets, sums, weights];
+        let (dtype, slopes) = (T::DTYPE, true);
+        let op = Op::CrossEntropy(CrossEntropy { dtype, slopes });
         Call::new(&self.device, op, &operands).one()
     }
 }

@@ -470,6 +470,8 @@ fn target<T: Scalar>(op: &'static str, tier: Tier, operands: [&Tensor<T>; 2]) ->
             "the matrix tier needs cooperative matrices of 16 x 16 or 8 x 8 f16 values with f32 sums, which {} lacks",
             device.name()
         )),
+        // In software, sets of invocations that share a sum only add work.
+        (Tier::Auto, _) if device.is_software() => Ok(Target::Baseline),
         (Tier::Auto | Tier::Native, _) if device.is_native() => Ok(Target::Native),
         (Tier::Native, _) => lacks(format!(
             "the native tier needs {NATIVE_INVOCATIONS} invocations and {NATIVE_MEMORY} bytes of memory per \

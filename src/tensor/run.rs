@@ -97,10 +97,7 @@ impl<'a> Call<'a> {
             ..
         } = self;
         let recorded = Trace::concerns(device, operands).then(|| self.op.clone());
-        let plan = {
-            let _paused = Trace::pause();
-            self.plan()?
-        };
+        let plan = self.plan()?;
         if let Some(op) = recorded {
             let trace = Trace::of(plan.name(), operands)?;
             if let What::Launch(launch) = &plan.what {

@@ -114,7 +114,8 @@ pub(crate) enum Origin {
 }
 
 thread_local! {
-    /// The trace that this thread records.
+    /// The trace that this thread records, to which operations without operands belong. A thread of a pool has none:
+    /// while it waits for others, it takes up any job of the pool, which may be no part of the recording.
     static ACTIVE: RefCell<Option<Arc<Trace>>> = const { RefCell::new(None) };
 }
 
@@ -141,13 +142,17 @@ impl Drop for Paused {
 }
 
 impl Trace {
-    /// Begins a recording on this thread.
-    pub(crate) fn begin(device: &Device) -> Result<(Arc<Trace>, Active)> {
+    /// Begins a recording on this thread, of about this many operations.
+    pub(crate) fn begin(device: &Device, operations: usize) -> Result<(Arc<Trace>, Active)> {
         let trace = Arc::new(Trace {
             device: device.clone(),
             state: Mutex::new(State {
                 open: true,
-                graph: Graph::default(),
+                graph: Graph {
+                    nodes: Vec::with_capacity(operations),
+                    values: Vec::with_capacity(operations),
+                    ..Graph::default()
+                },
                 scope: None,
                 scopes: 0,
                 repeats: 0,
@@ -157,6 +162,9 @@ impl Trace {
         });
         ACTIVE.with(|active| {
             let mut active = active.borrow_mut();
+            if in_a_pool() {
+                return Ok(());
+            }
             if active.is_some() {
                 return Err(Error::recording(
                     "plan",
@@ -200,8 +208,8 @@ impl Trace {
         std::mem::take(&mut state.graph)
     }
 
-    /// Suspends the recording of this thread, if there is one, while kernels run or plans are made: a thread that waits
-    /// for others may take up any job of their pool, which is no part of the recording.
+    /// Suspends the recording of this thread, if there is one, while kernels run: they may be functions of the
+    /// application, which are no part of the recording.
     pub(crate) fn pause() -> Paused {
         // A thread that ends has none.
         Paused(ACTIVE.try_with(|active| active.take()).ok().flatten())
@@ -349,8 +357,8 @@ impl Trace {
             generation: 0,
             backward,
         };
-        let results = state.graph.append(node, dtypes);
-        let graph = &state.graph;
+        let graph = &mut state.graph;
+        let at = graph.append(node, dtypes);
         let handle = |value: &ValueId| {
             let of = &graph.values[*value as usize];
             let storage = Storage::Traced(Traced {
@@ -359,7 +367,7 @@ impl Trace {
             });
             (storage, of.base, of.layout.clone())
         };
-        Ok(results.iter().map(handle).collect())
+        Ok(graph.nodes[at].results.iter().map(handle).collect())
     }
 
     /// Records what follows as a part that gradients compute again, until the returned guard is dropped.
@@ -417,7 +425,8 @@ impl Trace {
                 .iter()
                 .map(|value| state.graph.values[*value as usize].dtype)
                 .collect();
-            let results = state.graph.append(node, &dtypes);
+            let at = state.graph.append(node, &dtypes);
+            let results = state.graph.nodes[at].results.iter().copied();
             again.extend(before.into_iter().zip(results));
         }
         again
@@ -438,42 +447,36 @@ impl Graph {
         value
     }
 
-    /// Adds a node and its results.
-    pub(crate) fn append(&mut self, mut node: Node, dtypes: &[DType]) -> Vec<ValueId> {
-        let at = self.nodes.len() as u32;
-        let plan = node.plan.clone();
-        let layouts: Vec<Layout> = {
-            let input = |i: usize| &node.operands[i].layout;
-            match &plan.what {
-                What::Launch(launch) => {
-                    let outputs = launch.outputs.iter();
-                    outputs
-                        .map(|output| output.layout.get(input).clone())
-                        .collect()
+    /// Adds a node and its results. Returns the node's number.
+    pub(crate) fn append(&mut self, mut node: Node, dtypes: &[DType]) -> usize {
+        let at = self.nodes.len();
+        let Node { plan, operands, .. } = &node;
+        let input = |i: usize| &operands[i].layout;
+        let origin = || Origin::Node(at as u32);
+        let mut results = Vec::new();
+        match &plan.what {
+            What::Launch(launch) => {
+                results.reserve_exact(launch.outputs.len());
+                for output in &launch.outputs {
+                    results.push(self.add(output.dtype, output.layout.get(input), origin()));
                 }
-                What::View { layout, .. } => vec![layout.get(input).clone()],
             }
-        };
-        let mut results = Vec::with_capacity(layouts.len());
-        for (i, layout) in layouts.iter().enumerate() {
-            let dtype = match node.launch() {
-                Some(launch) => launch.outputs[i].dtype,
-                None => dtypes.first().copied().unwrap_or(DType::F32),
-            };
-            results.push(self.add(dtype, layout, Origin::Node(at)));
+            What::View { layout, skipped } => {
+                let dtype = dtypes.first().copied().unwrap_or(DType::F32);
+                let result = self.add(dtype, layout.get(input), origin());
+                results.push(result);
+                if let Some(of) = operands.first().and_then(|source| source.value) {
+                    let of = &self.values[of as usize];
+                    let (root, unit) = (of.root, of.dtype.size() / of.dtype.unit());
+                    let base = of.base + skipped * unit;
+                    let value = &mut self.values[result as usize];
+                    (value.root, value.base) = (root, base);
+                }
+            }
         }
-        if let (What::View { skipped, .. }, [result]) = (&plan.what, &results[..])
-            && let Some(of) = node.operands.first().and_then(|source| source.value)
-        {
-            let of = &self.values[of as usize];
-            let (root, unit) = (of.root, of.dtype.size() / of.dtype.unit());
-            let base = of.base + skipped * unit;
-            let value = &mut self.values[*result as usize];
-            (value.root, value.base) = (root, base);
-        }
-        node.results.clone_from(&results);
+        node.results = results;
         self.nodes.push(node);
-        results
+        at
     }
 }
 
@@ -515,6 +518,11 @@ impl<T: Scalar> Tensor<T> {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether this thread takes up jobs of others. On the web there may be one thread in all, which is then a pool.
+fn in_a_pool() -> bool {
+    !cfg!(target_family = "wasm") && rayon::current_thread_index().is_some()
 }
 
 fn of_another(op: &'static str) -> Error {

@@ -154,12 +154,12 @@ impl File {
             let is_test = text[i..].starts_with(&["#".into(), "[cfg (test)]".into()])
                 || text[i..].starts_with(&["#".into(), "[cfg(test)]".into()]);
             if is_test {
-                // Skips the whole item.
+                // Skips the whole item, or all that follows a field.
                 let is_body = |token: &TokenTree| {
                     matches!(token, TokenTree::Group(group)
                         if group.delimiter() == proc_macro2::Delimiter::Brace)
                 };
-                while !is_body(&tokens[i]) && text[i] != ";" {
+                while i < tokens.len() && !is_body(&tokens[i]) && text[i] != ";" {
                     i += 1;
                 }
             } else if text[i] == "use" && text.get(i + 1).is_some_and(|word| word != "<") {

@@ -17,7 +17,7 @@
 mod edges;
 mod fused;
 mod pool;
-mod random;
+pub mod random;
 mod slopes;
 
 use std::collections::VecDeque;

@@ -124,6 +124,26 @@ fn a_submission_takes_nothing_else_with_it() {
     }
 }
 
+/// Buffers are read one by one if wgpu has no memory for a readback buffer for all.
+#[test]
+fn reads_without_memory_for_all() {
+    let Some(gpu) = gpu() else { return };
+    let words = gpu.staging.sizes.read_small as usize / 4;
+    let layout = Layout::from_lengths([words]).unwrap();
+    let buffers = [1.0f32, 2.0].map(|value| filled(&gpu, &layout, value));
+    gpu.pool
+        .refused
+        .store(gpu.staging.sizes.read, Ordering::Relaxed);
+    let mut values = [vec![0.0f32; words], vec![0.0f32; words]];
+    let reads = buffers.iter().zip(&mut values);
+    let reads = reads.map(|(from, to)| (&**from, 0, bytemuck::cast_slice_mut(&mut to[..])));
+    let read = gpu.read_all("call", reads.collect(), Wait::Here);
+    assert_eq!(pollster::block_on(read), Ok(()));
+    for (values, expected) in values.iter().zip([1.0, 2.0]) {
+        assert!(values.iter().all(|value| *value == expected));
+    }
+}
+
 /// Upload buffers of failed submissions become free again; otherwise uploads would wait forever.
 #[test]
 fn its_upload_buffers_come_back() {

@@ -55,7 +55,8 @@ pub(crate) static THREE_KERNEL: Kernel = Kernel {
 
 static OF_THREE: [Build; count(THREE)] = builds(THREE, 1, &[]);
 
-/// A function of two or three operands, by name, over values of one type.
+/// A function of two or three operands, by name, over values of one type. A third operand of a function of two has only
+/// the shapes of the result, for operands that are both spread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Broadcast {
     pub name: &'static str,
@@ -71,10 +72,11 @@ impl Broadcast {
             dtype,
             modes,
         } = self;
-        let three = inputs.len() == 3;
-        let table = if three { THREE } else { TWO };
-        let (row, kernel_type) =
-            table::row(table, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
+        let of_three = table::row(THREE, op, dtype);
+        let three = of_three.is_some();
+        let (row, kernel_type) = of_three
+            .or_else(|| table::row(TWO, op, dtype))
+            .ok_or_else(|| unsupported(op, dtype))?;
         let build = Build {
             row: Some(row),
             dtype: kernel_type,

@@ -74,13 +74,15 @@ impl<T: Pod> Source<'_, T> {
 
 /// Calls `run` for corresponding chunks of the operands and the result.
 ///
-/// The second and third operand have the same type; with two operands, the third slice is empty.
+/// The second and third operand have the same type; the third slice is empty if that operand is not there, or has only
+/// shapes.
 pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send + Sync>(
     args: &mut CpuArgs<'_>,
     modes: &[Mode; 3],
     run: impl Fn(&[A], &[T], &[T], &mut [R]) + Sync,
 ) {
-    let three = args.inputs.len() == 3;
+    let third = args.inputs.get(2);
+    let three = third.is_some_and(|input| !input.bytes.is_empty());
     let (a, a_layout) = args.input::<A>(0);
     let of = |i: usize| {
         let (values, layout) = args.input::<T>(i);

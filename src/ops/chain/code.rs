@@ -2,10 +2,11 @@
 //! operands, of which the kernel has the same expressions and the CPU runs the same functions.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use crate::ops::ambient;
 use crate::ops::map::Kind;
-use crate::ops::maps::{self, Part, Run};
+use crate::ops::maps::{self, Cheap, Part, Run, Scale};
 
 /// Number by number, first functions of one operand, from [`FIRST_OF_TWO`] on functions of two.
 const NAMES: [&str; 53] = [
@@ -118,27 +119,27 @@ impl Code {
 
     /// How many scalars it reads: the first ones of the call of the operation alone.
     pub(crate) fn scalars(self) -> usize {
-        let wgsl = self.wgsl();
-        let words = wgsl.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let reads = |name| words.clone().any(|word| word == name);
-        match (reads("s"), reads("t")) {
-            (_, true) => 2,
-            (true, false) => 1,
-            (false, false) => 0,
-        }
+        self.row().scalars
     }
 
     /// The row that it is, of one operand or two.
-    fn row(self) -> Row {
+    fn row(self) -> &'static Row {
+        // Planning asks for rows often, and the tables have no index by name.
+        static ROWS: LazyLock<Vec<Row>> =
+            LazyLock::new(|| Code::all().map(Code::find_row).collect());
+        &ROWS[usize::from(self.0)]
+    }
+
+    fn find_row(self) -> Row {
         match self.number() {
             COPY => Row::of("x", Step::Copy),
             NEG => Row::of("-x", Step::Neg),
             _ => match self.name() {
                 "scale" => Row::of(
                     "s * x",
-                    Step::One(|x, y, [s, _]| {
+                    Step::One(|x, y, [s, t]| {
                         for (y, &x) in y.iter_mut().zip(x) {
-                            *y = s * x;
+                            *y = Scale::of(x, s, t);
                         }
                     }),
                 ),
@@ -152,8 +153,8 @@ impl Code {
         self.row().step
     }
 
-    pub(super) fn wgsl(self) -> String {
-        self.row().wgsl
+    pub(super) fn wgsl(self) -> &'static str {
+        &self.row().wgsl
     }
 
     pub(super) fn uses(self) -> &'static [&'static str] {
@@ -164,6 +165,7 @@ impl Code {
 struct Row {
     uses: &'static [&'static str],
     wgsl: String,
+    scalars: usize,
     step: Step,
 }
 
@@ -172,6 +174,7 @@ impl Row {
         Row {
             uses: &[],
             wgsl: wgsl.to_owned(),
+            scalars: scalars(wgsl),
             step,
         }
     }
@@ -180,9 +183,21 @@ impl Row {
         let Part { uses, wgsl, run } = part.expect("a row of floats");
         Row {
             uses,
+            scalars: scalars(&wgsl),
             wgsl,
             step: step(run),
         }
+    }
+}
+
+/// How many scalars an expression reads: none, s, or s and t.
+fn scalars(wgsl: &str) -> usize {
+    let words = wgsl.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let reads = |name| words.clone().any(|word| word == name);
+    match (reads("s"), reads("t")) {
+        (_, true) => 2,
+        (true, false) => 1,
+        (false, false) => 0,
     }
 }
 

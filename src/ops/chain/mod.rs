@@ -193,40 +193,19 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// `None` if the kernels cannot run it. They can if
-    ///
-    /// - it has from 1 to [`INPUTS`] operands and from 1 to [`INSTRUCTIONS`] instructions;
-    /// - the operands and the scalars of all instructions are at most [`WORDS`], where a scalar counts as often as it is
-    ///   used;
-    /// - it has one result, the last instruction's, or also another instruction's, in any order;
-    /// - not more values than there are registers are kept at a time.
+    /// `None` if the kernels cannot run it ([`fits`]).
     pub(crate) fn new(
         dtype: DType,
         inputs: usize,
         instructions: Vec<Instruction>,
         outputs: Vec<usize>,
     ) -> Option<Chain> {
-        let chain = Chain {
+        fits(dtype, inputs, &instructions, &outputs).then_some(Chain {
             dtype,
             inputs,
             instructions,
             outputs,
-        };
-        let values = chain.values();
-        let is_result = |&value: &usize| (inputs..values).contains(&value);
-        let has_results = match chain.outputs[..] {
-            [one] => one + 1 == values,
-            [one, two] => one != two && one.max(two) + 1 == values,
-            _ => false,
-        };
-        let fits = (1..=INPUTS).contains(&inputs)
-            && (1..=INSTRUCTIONS).contains(&chain.instructions.len())
-            && has_results
-            && chain.outputs.iter().all(is_result)
-            && (inputs..)
-                .zip(&chain.instructions)
-                .all(|(own, it)| it.left() < own && it.right().is_none_or(|right| right < own));
-        (fits && chain.planned().is_some()).then_some(chain)
+        })
     }
 
     /// The number of operands and results of instructions.
@@ -241,23 +220,31 @@ impl Chain {
         read.max().map_or(0, |last| last + 1)
     }
 
-    /// The build of its kernel, and the parameters of the steps, with the scalars that they read.
-    fn planned(&self) -> Option<(usize, &'static Build, [u32; STEPS], Vec<usize>)> {
+    /// The build of its kernel, and the words of its steps.
+    fn planned(&self) -> Option<(usize, &'static Build, [u32; STEPS])> {
         let builds: &[Build] = match self.outputs.len() {
             1 => &ONE_RESULT,
             _ => &TWO_RESULTS,
         };
         let mut builds = builds.iter().enumerate();
         builds.find_map(|(place, build)| {
-            let planned = (build.dtype == self.dtype).then(|| steps(self, build.registers))?;
-            planned.map(|(steps, scalars)| (place, build, steps, scalars))
+            let steps = || {
+                steps(
+                    self.inputs,
+                    &self.instructions,
+                    &self.outputs,
+                    build.registers,
+                )
+            };
+            let steps = (build.dtype == self.dtype).then(steps)?;
+            steps.map(|steps| (place, build, steps))
         })
     }
 
     /// The launch over operands of one layout.
     pub(crate) fn launch(&self, inputs: &[&Layout]) -> Result<Launch> {
         let planned = self.planned().filter(|_| inputs.len() == self.inputs);
-        let (place, build, steps, scalars) =
+        let (place, build, steps) =
             planned.ok_or_else(|| Error::unsupported(OP, format!("{self:?}")))?;
         let x = inputs[0];
         for other in inputs.iter().filter(|other| **other != x) {
@@ -267,7 +254,8 @@ impl Chain {
         }
         let mut words = [Param::U32(0); STEPS + WORDS];
         let behind = (0..self.inputs).map(Param::InputBase);
-        let behind = behind.chain(scalars.into_iter().map(Param::Scalar));
+        let scalars = self.instructions.iter().flat_map(Instruction::scalars);
+        let behind = behind.chain(scalars.map(Param::Scalar));
         let all = steps.into_iter().map(Param::U32).chain(behind);
         for (word, param) in words.iter_mut().zip(all) {
             *word = param;
@@ -328,6 +316,40 @@ impl Chain {
             ..launch
         })
     }
+}
+
+/// Whether a kernel can run a chain of these. One can if
+///
+/// - it has from 1 to [`INPUTS`] operands and from 1 to [`INSTRUCTIONS`] instructions;
+/// - the operands and the scalars of all instructions are at most [`WORDS`], where a scalar counts as often as it is
+///   used;
+/// - it has one result, the last instruction's, or also another instruction's, in any order;
+/// - not more values than there are registers are kept at a time.
+///
+/// Costs no memory.
+pub(crate) fn fits(
+    dtype: DType,
+    inputs: usize,
+    instructions: &[Instruction],
+    outputs: &[usize],
+) -> bool {
+    let values = inputs + instructions.len();
+    let is_result = |&value: &usize| (inputs..values).contains(&value);
+    let has_results = match *outputs {
+        [one] => one + 1 == values,
+        [one, two] => one != two && one.max(two) + 1 == values,
+        _ => false,
+    };
+    matches!(dtype, DType::F32 | DType::F16)
+        && (1..=INPUTS).contains(&inputs)
+        && (1..=INSTRUCTIONS).contains(&instructions.len())
+        && has_results
+        && outputs.iter().all(is_result)
+        && (inputs..)
+            .zip(instructions)
+            .all(|(own, it)| it.left() < own && it.right().is_none_or(|right| right < own))
+        // What fits in fewer registers fits in all.
+        && steps(inputs, instructions, outputs, REGISTERS).is_some()
 }
 
 #[cfg(test)]

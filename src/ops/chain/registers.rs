@@ -6,7 +6,7 @@
 //! are steps of their own, because compilers execute short conditional moves unconditionally.
 
 use super::code::{EXCHANGED, FUNCTIONS};
-use super::{Chain, Instruction, WORDS};
+use super::{Instruction, WORDS};
 use crate::plan::{Constants, constants};
 
 /// Words for steps: the number of operands, the steps, and a zero.
@@ -22,56 +22,74 @@ const _: () = assert!(FUNCTIONS <= LOAD && LOAD + REGISTERS as u32 <= KEEP);
 
 pub(super) const FORM: Constants = constants![STEPS, LOAD, KEEP];
 
-/// The words of a chain's steps, and the scalars that they read in turn; `None` if it needs more registers or words. Of
-/// a chain with two results, the value of the last register becomes one.
-pub(super) fn steps(chain: &Chain, registers: usize) -> Option<([u32; STEPS], Vec<usize>)> {
-    let inputs = chain.inputs;
-    if inputs > registers.max(1) {
+/// The words of the steps of a chain of so many operands; `None` if it needs more registers or words. Of a chain with two
+/// results, the value of the last register becomes one. Allocates nothing: planning tries many chains.
+pub(super) fn steps(
+    inputs: usize,
+    instructions: &[Instruction],
+    outputs: &[usize],
+    registers: usize,
+) -> Option<[u32; STEPS]> {
+    let scalars = instructions.iter().map(|it| it.code.scalars());
+    if inputs > registers.max(1) || inputs + scalars.sum::<usize>() > WORDS {
         return None;
     }
     let mut places = Places {
-        chain,
-        steps: vec![inputs as u32],
-        registers: (0..registers).map(|k| (k < inputs).then_some(k)).collect(),
+        inputs,
+        instructions,
+        outputs,
+        steps: [0; 4 * STEPS],
+        used: 0,
+        registers: std::array::from_fn(|k| (k < inputs).then_some(k)),
+        count: registers,
         result: 0,
     };
-    let mut scalars = Vec::new();
-    for (i, instruction) in chain.instructions.iter().enumerate() {
+    places.push(inputs as u32)?;
+    for (i, instruction) in instructions.iter().enumerate() {
         places.compute(i, instruction)?;
-        scalars.extend(instruction.scalars());
     }
-    let mut words = [0; STEPS];
-    // The last byte is 0.
-    if places.steps.len() >= 4 * STEPS || inputs + scalars.len() > WORDS {
-        return None;
-    }
-    for (i, step) in places.steps.iter().enumerate() {
-        words[i / 4] |= step << (8 * (i % 4));
-    }
-    Some((words, scalars))
+    let word = |word: usize| [0, 1, 2, 3].map(|byte| places.steps[4 * word + byte]);
+    Some(std::array::from_fn(|i| u32::from_le_bytes(word(i))))
 }
 
 /// Where values are, before an instruction.
 struct Places<'a> {
-    chain: &'a Chain,
-    steps: Vec<u32>,
-    registers: Vec<Option<usize>>,
+    inputs: usize,
+    instructions: &'a [Instruction],
+    outputs: &'a [usize],
+    steps: [u8; 4 * STEPS],
+    /// The number of steps so far.
+    used: usize,
+    registers: [Option<usize>; REGISTERS],
+    /// The number of registers.
+    count: usize,
     result: usize,
 }
 
 impl Places<'_> {
+    fn push(&mut self, step: u32) -> Option<()> {
+        // The last byte is 0.
+        let place = self.steps[..4 * STEPS - 1].get_mut(self.used)?;
+        *place = step as u8;
+        self.used += 1;
+        Some(())
+    }
+
     /// Adds the steps of instruction `i`.
     fn compute(&mut self, i: usize, instruction: &Instruction) -> Option<()> {
         let (left, function) = (instruction.left(), instruction.code.number());
         match instruction.right() {
             None => {
                 self.load(left)?;
-                self.steps.extend((function != 0).then_some(function));
+                if function != 0 {
+                    self.push(function)?;
+                }
             }
             // The last result is the right operand, and the other one the left.
             Some(right) if right == self.result && left != right => {
                 let other = self.register(left)?;
-                self.steps.extend([function + EXCHANGED, other + 1]);
+                self.push(function + EXCHANGED)?;
+                self.push(other + 1)?;
             }
             Some(right) => {
                 self.load(left)?;
@@ -79,10 +97,11 @@ impl Places<'_> {
                     true => 0,
                     false => self.register(right)? + 1,
                 };
-                self.steps.extend([function, other]);
+                self.push(function)?;
+                self.push(other)?;
             }
         }
-        self.result = self.chain.inputs + i;
+        self.result = self.inputs + i;
         self.keep(i)
     }
 
@@ -90,44 +109,49 @@ impl Places<'_> {
     fn load(&mut self, value: usize) -> Option<()> {
         if value != self.result {
             let register = self.register(value)?;
-            self.steps.push(LOAD + register);
+            self.push(LOAD + register)?;
         }
         Some(())
     }
 
     fn register(&self, value: usize) -> Option<u32> {
-        let mut registers = (0..).zip(&self.registers);
+        let mut registers = (0..).zip(&self.registers[..self.count]);
         registers.find_map(|(k, &kept)| (kept == Some(value)).then_some(k))
     }
 
     /// Keeps the result of instruction `i`, if that is read later, or is a result of the chain.
     fn keep(&mut self, i: usize) -> Option<()> {
-        let Places { chain, result, .. } = *self;
-        let last = chain.instructions.len() - 1;
+        let Places {
+            instructions,
+            outputs,
+            result,
+            count,
+            ..
+        } = *self;
+        let last = instructions.len() - 1;
         let read_after = |value: usize, i: usize| {
-            let mut later = chain.instructions[i + 1..].iter();
+            let mut later = instructions[i + 1..].iter();
             later.any(|it| it.left() == value || it.right() == Some(value))
         };
-        let register = if i < last && chain.outputs.contains(&result) {
-            self.registers.len() - 1
+        let register = if i < last && outputs.contains(&result) {
+            count.checked_sub(1)?
         } else if i < last && read_after(result, i + 1) {
             // The last register is that of the chain's second result.
-            let usable = self.registers.len() - (chain.outputs.len() - 1);
+            let usable = count.checked_sub(outputs.len() - 1)?;
             let free = |value: &Option<usize>| value.is_none_or(|value| !read_after(value, i));
             self.registers[..usable].iter().position(free)?
         } else {
             return Some(());
         };
         self.registers[register] = Some(result);
-        self.steps.push(KEEP + register as u32);
-        Some(())
+        self.push(KEEP + register as u32)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::chain::{Code, INPUTS, INSTRUCTIONS};
+    use crate::ops::chain::{Chain, Code, INPUTS, INSTRUCTIONS};
     use crate::ragged::DType;
 
     /// The results of a chain as texts, of operands named by numbers.
@@ -208,16 +232,22 @@ mod tests {
                 continue;
             };
             let results = chain.outputs.len();
+            let mut fits = false;
             for (registers, count) in short.iter_mut().enumerate() {
                 if results == 2 && registers < REGISTERS {
                     continue;
                 }
-                if let Some((words, _)) = steps(&chain, registers) {
-                    *count += 1;
-                    let got = run(&words, registers, results);
-                    assert_eq!(got, expected(&chain), "{chain:?}");
+                match steps(inputs, &chain.instructions, &chain.outputs, registers) {
+                    Some(words) => {
+                        *count += 1;
+                        let got = run(&words, registers, results);
+                        assert_eq!(got, expected(&chain), "{chain:?}");
+                        fits = true;
+                    }
+                    None => assert!(!fits, "{chain:?} needs fewer than {registers} registers"),
                 }
             }
+            assert!(fits, "{chain:?}");
         }
         // Chains of every kind were made, and most of them fit.
         assert!(short.iter().all(|&count| count > 100), "{short:?}");

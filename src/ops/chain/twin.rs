@@ -1,5 +1,7 @@
 //! The CPU kernel of chains: instruction by instruction over blocks of values that stay in a core's cache.
 
+use std::convert::Infallible;
+
 use bytemuck::{Pod, cast, cast_slice, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -8,7 +10,7 @@ use rayon::prelude::*;
 use super::code::Step;
 use super::{Chain, INPUTS, Instruction};
 use crate::ops::ambient::Run as Combined;
-use crate::ops::maps::Run;
+use crate::ops::maps::{Both, Cheap, Neg, Run, both_of};
 use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::DType;
 
@@ -17,23 +19,69 @@ const BLOCK: usize = 512;
 /// Values in one parallel task.
 const TILE: usize = 1 << 14;
 
-/// An instruction, and what the CPU does for it.
-type Planned = (Instruction, Step);
-
-pub(super) fn of(chain: &Chain) -> CpuKernel {
-    let steps = chain.instructions.iter().map(|&it| (it, it.code.step()));
-    let steps: Vec<Planned> = steps.collect();
-    let outputs = chain.outputs.iter().map(|value| value - chain.inputs);
-    let outputs: Vec<usize> = outputs.collect();
-    let bytes = size_of_val(&steps[..]) + size_of_val(&outputs[..]);
-    let kernel = match chain.dtype {
-        DType::F16 => CpuKernel::new(move |args| run::<f16>(args, &steps, &outputs)),
-        _ => CpuKernel::new(move |args| run::<f32>(args, &steps, &outputs)),
-    };
-    kernel.holding(bytes)
+/// What the CPU does for an instruction, or for two.
+struct Pass<T: Stored> {
+    work: Work<T>,
+    /// The first instruction.
+    from: Instruction,
+    /// The last one, of which it makes the result, and its number.
+    to: Instruction,
+    number: usize,
 }
 
-fn run<T: Stored>(args: &mut CpuArgs<'_>, steps: &[Planned], outputs: &[usize]) {
+enum Work<T: Stored> {
+    Single(Step),
+    /// Two maps whose results take longer to store than to compute.
+    Both(T::Both),
+}
+
+pub(super) fn of(chain: &Chain) -> CpuKernel {
+    match chain.dtype {
+        DType::F16 => kernel::<f16>(chain),
+        _ => kernel::<f32>(chain),
+    }
+}
+
+fn kernel<T: Stored>(chain: &Chain) -> CpuKernel {
+    let passes = passes::<T>(chain);
+    let outputs = chain.outputs.iter().map(|value| value - chain.inputs);
+    let outputs: Vec<usize> = outputs.collect();
+    let bytes = size_of_val(&passes[..]) + size_of_val(&outputs[..]);
+    CpuKernel::new(move |args| run(args, &passes, &outputs)).holding(bytes)
+}
+
+fn passes<T: Stored>(chain: &Chain) -> Vec<Pass<T>> {
+    let mut passes: Vec<Pass<T>> = Vec::with_capacity(chain.instructions.len());
+    for (number, &to) in chain.instructions.iter().enumerate() {
+        let both = passes
+            .last()
+            .and_then(|before| together(chain, before, number));
+        let (work, from) = match both.and_then(|both| Some((both, passes.pop()?.from))) {
+            Some((both, from)) => (Work::Both(both), from),
+            None => (Work::Single(to.code.step()), to),
+        };
+        passes.push(Pass {
+            work,
+            from,
+            to,
+            number,
+        });
+    }
+    passes
+}
+
+/// Instruction `number` and the pass before it in one, if nothing else needs that pass's result.
+fn together<T: Stored>(chain: &Chain, before: &Pass<T>, number: usize) -> Option<T::Both> {
+    let result = chain.inputs + before.number;
+    let reads = |it: &Instruction| it.left() == result || it.right() == Some(result);
+    let (it, later) = chain.instructions[number..].split_first()?;
+    let only = it.left() == result && !later.iter().any(reads) && !chain.outputs.contains(&result);
+    let single = matches!(before.work, Work::Single(_));
+    let both = || T::together(before.to.code.name(), it.code.name());
+    (only && single).then(both).flatten()
+}
+
+fn run<T: Stored>(args: &mut CpuArgs<'_>, passes: &[Pass<T>], outputs: &[usize]) {
     let scalars = args.scalars;
     let mut inputs: [&[T]; INPUTS] = [&[]; INPUTS];
     for (values, input) in inputs.iter_mut().zip(args.inputs) {
@@ -45,13 +93,15 @@ fn run<T: Stored>(args: &mut CpuArgs<'_>, steps: &[Planned], outputs: &[usize]) 
         return;
     };
     let y: &mut [T] = &mut cast_slice_mut(y.words)[..total];
-    let blocks = || Blocks::<T>(vec![[T::zeroed(); BLOCK]; steps.len()]);
+    // The last result needs no block.
+    let last = passes.last().map_or(0, |pass| pass.number);
+    let blocks = || Blocks::<T>(vec![[T::zeroed(); BLOCK]; last]);
     match rest {
         [] => y
             .par_chunks_mut(TILE)
             .enumerate()
             .for_each_init(blocks, |blocks, (tile, y)| {
-                blocks.tile(steps, inputs, scalars, tile * TILE, [(outputs[0], y)]);
+                blocks.tile(passes, inputs, scalars, tile * TILE, [(outputs[0], y)]);
             }),
         [z, ..] => {
             let z: &mut [T] = &mut cast_slice_mut(z.words)[..total];
@@ -60,7 +110,7 @@ fn run<T: Stored>(args: &mut CpuArgs<'_>, steps: &[Planned], outputs: &[usize]) 
                 .enumerate()
                 .for_each_init(blocks, |blocks, (tile, (y, z))| {
                     let results = [(outputs[0], y), (outputs[1], z)];
-                    blocks.tile(steps, inputs, scalars, tile * TILE, results);
+                    blocks.tile(passes, inputs, scalars, tile * TILE, results);
                 });
         }
     }
@@ -73,36 +123,40 @@ impl<T: Stored> Blocks<T> {
     /// Computes the values from `from` on. A result has the number of its instruction.
     fn tile<const N: usize>(
         &mut self,
-        steps: &[Planned],
+        passes: &[Pass<T>],
         inputs: &[&[T]],
         scalars: &[u32],
         from: usize,
         mut results: [(usize, &mut [T]); N],
     ) {
         let total = results[0].1.len();
-        let last = steps.len() - 1;
+        let last = self.0.len();
         for at in (0..total).step_by(BLOCK) {
             let n = BLOCK.min(total - at);
-            for (i, (instruction, step)) in steps.iter().enumerate() {
-                let (before, own) = self.0.split_at_mut(i);
-                let value = |k: usize| match usize::from(instruction.values[k]) {
+            for pass in passes {
+                let (before, own) = self.0.split_at_mut(pass.number);
+                let value = |k: usize| match usize::from(pass.from.values[k]) {
                     input if input < inputs.len() => &inputs[input][from + at..][..n],
                     value => &before[value - inputs.len()][..n],
                 };
-                // No instruction reads the last one's result.
-                let result = results.iter_mut().find(|(of, _)| i == last && *of == last);
-                let y = match result {
-                    Some((_, result)) => &mut result[at..at + n],
-                    None => &mut own[0][..n],
+                let y = match own.first_mut() {
+                    Some(own) => &mut own[..n],
+                    // The last result.
+                    None => match results.iter_mut().find(|(of, _)| *of == last) {
+                        Some((_, result)) => &mut result[at..at + n],
+                        None => return,
+                    },
                 };
                 let scalar = |&i: &u8| cast(scalars.get(usize::from(i)).copied().unwrap_or(0));
-                match *step {
-                    Step::Copy => y.copy_from_slice(value(0)),
-                    Step::Neg => T::negate(value(0), y),
-                    Step::One(run) => {
-                        T::one(run, value(0), y, instruction.scalars.each_ref().map(scalar));
+                let of = |it: &Instruction| it.scalars.each_ref().map(scalar);
+                match pass.work {
+                    Work::Single(Step::Copy) => y.copy_from_slice(value(0)),
+                    Work::Single(Step::Neg) => T::negate(value(0), y),
+                    Work::Single(Step::One(run)) => T::one(run, value(0), y, of(&pass.to)),
+                    Work::Single(Step::Two(run)) => T::two(run, value(0), value(1), y),
+                    Work::Both(run) => {
+                        T::both(run, value(0), y, [of(&pass.from), of(&pass.to)]);
                     }
-                    Step::Two(run) => T::two(run, value(0), value(1), y),
                 }
             }
             for (of, result) in results.iter_mut().filter(|(of, _)| *of != last) {
@@ -114,15 +168,27 @@ impl<T: Stored> Blocks<T> {
 
 /// A type of stored values; functions are computed in f32.
 trait Stored: Pod + Send + Sync {
+    /// Two maps in one pass.
+    type Both: Copy + Send + Sync + 'static;
+
+    fn together(first: &str, second: &str) -> Option<Self::Both>;
+
     fn negate(x: &[Self], y: &mut [Self]);
     fn one(run: Run<f32>, x: &[Self], y: &mut [Self], scalars: [f32; 2]);
     fn two(run: Combined<f32, f32>, x: &[Self], y: &[Self], result: &mut [Self]);
+    fn both(run: Self::Both, x: &[Self], y: &mut [Self], scalars: [[f32; 2]; 2]);
 }
 
 impl Stored for f32 {
+    type Both = Both;
+
+    fn together(first: &str, second: &str) -> Option<Both> {
+        both_of(first, second)
+    }
+
     fn negate(x: &[f32], y: &mut [f32]) {
-        for (y, x) in y.iter_mut().zip(x) {
-            *y = f32::from_bits(x.to_bits() ^ 1 << 31);
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = Neg::of(x, 0.0, 0.0);
         }
     }
 
@@ -133,9 +199,20 @@ impl Stored for f32 {
     fn two(run: Combined<f32, f32>, x: &[f32], y: &[f32], result: &mut [f32]) {
         run(x, y, result);
     }
+
+    fn both(run: Both, x: &[f32], y: &mut [f32], scalars: [[f32; 2]; 2]) {
+        run(x, y, scalars);
+    }
 }
 
 impl Stored for f16 {
+    /// Never: the first result would have to be rounded.
+    type Both = Infallible;
+
+    fn together(_: &str, _: &str) -> Option<Infallible> {
+        None
+    }
+
     fn negate(x: &[f16], y: &mut [f16]) {
         for (y, x) in y.iter_mut().zip(x) {
             *y = f16::from_bits(x.to_bits() ^ 1 << 15);
@@ -158,5 +235,9 @@ impl Stored for f16 {
         y.convert_to_f32_slice(right);
         run(left, right, to);
         result.convert_from_f32_slice(to);
+    }
+
+    fn both(run: Infallible, _: &[f16], _: &mut [f16], _: [[f32; 2]; 2]) {
+        match run {}
     }
 }

@@ -3,6 +3,7 @@
 //! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
 
 mod activations;
+mod cheap;
 mod complex;
 mod functions;
 mod table;
@@ -13,6 +14,7 @@ use bytemuck::{cast, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
+pub(crate) use self::cheap::{Both, Cheap, Neg, Scale, both_of};
 pub(crate) use self::complex::{Complex, KERNEL as COMPLEX, is_bound as is_complex_bound};
 pub(crate) use self::table::{Bound, Run};
 use self::table::{MAPS, METHODS, Map};

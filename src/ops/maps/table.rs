@@ -1,6 +1,7 @@
 //! The table of maps: each row defines a map's kernels, its CPU kernel, and the error bounds that its tests check.
 
 use super::activations as a;
+use super::cheap::{Abs, AddScalar, Cheap, Clamp, LeakyRelu, Relu, Square, SubFrom};
 use super::functions::{self as f, NEAR};
 
 /// How far a result may be from the exact one: `ulps` units in its last place, plus `absolute`.
@@ -84,17 +85,17 @@ macro_rules! rows {
 
 /// Sums and products, which are NaN where an operand is.
 const ARITHMETIC: [Map; 4] = rows! { Float as_is false:
-    "abs" "ABS" [] "abs(x)", |x, _, _| x.abs(), EXACT;
-    "square" "SQUARE" [] "x * x", |x, _, _| x * x, ROUNDED;
-    "add_scalar" "ADD" [] "x + s", |x, s, _| x + s, ROUNDED;
-    "sub_from" "SUB_FROM" [] "s - x", |x, s, _| s - x, ROUNDED;
+    "abs" "ABS" [] "abs(x)", |x, s, t| Abs::of(x, s, t), EXACT;
+    "square" "SQUARE" [] "x * x", |x, s, t| Square::of(x, s, t), ROUNDED;
+    "add_scalar" "ADD" [] "x + s", |x, s, t| AddScalar::of(x, s, t), ROUNDED;
+    "sub_from" "SUB_FROM" [] "s - x", |x, s, t| SubFrom::of(x, s, t), ROUNDED;
 };
 
 /// Rows that are NaN for NaN where comparisons and arithmetic follow IEEE 754, as they do on a CPU.
 const COMPARED: [Map; 8] = rows! { Float as_is true:
-    "relu" "RELU" [] "select(0.0, x, x > 0.0)", |x, _, _| if x <= 0.0 { 0.0 } else { x }, EXACT;
-    "leaky_relu" "LEAKY_RELU" [] "select(s * x, x, x > 0.0)", |x, s, _| if x > 0.0 { x } else { s * x }, ROUNDED;
-    "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| f::between(x, s, t), EXACT;
+    "relu" "RELU" [] "select(0.0, x, x > 0.0)", |x, s, t| Relu::of(x, s, t), EXACT;
+    "leaky_relu" "LEAKY_RELU" [] "select(s * x, x, x > 0.0)", |x, s, t| LeakyRelu::of(x, s, t), ROUNDED;
+    "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| Clamp::of(x, s, t), EXACT;
     "div_scalar" "DIV" ["exp", "quotient"] "divided(x, s)", |x, s, _| x / s, within(2.0);
     "div_from" "DIV_FROM" ["exp", "quotient"] "divided(s, x)", |x, s, _| s / x, within(2.0);
     "reciprocal" "RECIPROCAL" ["exp", "quotient"] "divided(1.0, x)", |x, _, _| 1.0 / x, within(2.0);

@@ -32,7 +32,8 @@ pub(crate) use matrix::KERNEL as MATRIX;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Tier {
-    /// Matrices for `f16` if the device has them; otherwise the native tier if the device suits it.
+    /// Matrices for `f16` if the device has them; otherwise the native tier if the device suits it and is not one in
+    /// software.
     #[default]
     Auto,
     /// Kernels that run on any device.

@@ -1,7 +1,5 @@
 //! Rules of operations that move values: the adjoint moves each value back, and adds those that were copied.
 
-use std::ops::Range;
-
 use num_complex::Complex32;
 
 use super::parts::{extent, layout, layout_at_pairs, one, over_pairs, product, sums};
@@ -11,15 +9,17 @@ use crate::ops::ambient::Along;
 use crate::ops::fft::planes::PlaneView;
 use crate::ops::strided::{Begin, Groups, How, View};
 use crate::plan::Attachment;
-use crate::ragged::{DType, Indices, Layout, Number, Pairs, Permutation, Scalar};
-use crate::tensor::{Device, Tensor};
+use crate::ragged::{DType, Indices, Layout, Number, Pairs, Permutation};
+use crate::tensor::Tensor;
 use crate::{Result, host};
 
 pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
     let x = applied.layout(0);
     match applied.op() {
         Op::Strided(strided) => copied(applied, &strided.how, g),
-        Op::View(view) => viewed(applied, view, g),
+        // The cotangents of views of elements are parts of a sum.
+        Op::View(View::Elements(..)) => Err(applied.refused()),
+        Op::View(_) => seen_back(applied, g),
         Op::Planes(planes) => match planes.view {
             // Only their layouts are used.
             PlaneView::RowsOf | PlaneView::Frames { .. } => Err(applied.refused()),
@@ -160,37 +160,6 @@ fn stacked<T: Number>(g: &Tensor<T>, groups: &Groups, x: &Layout) -> Result<Tens
     let source = |i: usize| groups.source(there[i] as usize);
     let shapes = layout(there.len(), x.rank(), |i, axis| extent(x, source(i), axis))?;
     sums(&slices.resize(&shapes)?, source, x)
-}
-
-/// Views of the same values.
-fn viewed(applied: &Applied<'_>, view: &View, g: &Cotangent) -> Result<Cotangents> {
-    let View::Elements(start, end) = *view else {
-        return seen_back(applied, g);
-    };
-    let x = applied.layout(0);
-    one(each!(g, g => among(applied.device(), g, x, start..end)?))
-}
-
-/// These elements of a batch of zeros.
-fn among<T: Scalar>(
-    device: &Device,
-    g: &Tensor<T>,
-    x: &Layout,
-    elements: Range<usize>,
-) -> Result<Tensor<T>> {
-    let zeros = |others: Range<usize>| device.full(&x.range(others)?, T::default());
-    let (start, end) = (elements.start, elements.end);
-    let after = match end < x.len() {
-        true => Some(zeros(end..x.len())?),
-        false => None,
-    };
-    match start {
-        0 => g.join(after.as_ref().as_slice()),
-        _ => {
-            let rest: Vec<&Tensor<T>> = std::iter::once(g).chain(&after).collect();
-            zeros(0..start)?.join(&rest)
-        }
-    }
 }
 
 /// The values of a view, seen as operand 0.

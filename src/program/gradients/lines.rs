@@ -1,5 +1,7 @@
 //! Rules of reductions, normalizations, cumulations and sorts: of lines along an axis, or of whole elements.
 
+use half::f16;
+
 use super::parts::{Lines, at_pairs, extent, layout, one, over_pairs};
 use super::{Applied, Cotangent, Cotangents, GRADIENTS, each};
 use crate::ops::Op;
@@ -7,6 +9,7 @@ use crate::ops::lines::{Cumulation, Function};
 use crate::ops::reduce::{PairReduction, Reduction};
 use crate::ops::sort::{Quantile, Sort, Wanted, quantile_place};
 use crate::ops::strided::Begin;
+use crate::ragged::DType;
 use crate::tensor::{Tensor, of_two};
 use crate::{Result, host};
 
@@ -56,7 +59,10 @@ pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
                 .map(|side| applied.wanted(side, || made(side)))
                 .collect()
         }
-        Op::CrossEntropy(_) => cross_entropy(applied, &applied.floats(g)?),
+        Op::CrossEntropy(entropy) => match entropy.slopes {
+            false => cross_entropy(applied, &applied.floats(g)?),
+            true => of_slopes(applied, &applied.floats(g)?),
+        },
         _ => Err(applied.refused()),
     }
 }
@@ -128,7 +134,7 @@ fn normalized(
     let epsilon = || applied.scalar::<f32>(0);
     let over_counts = |g: &Tensor<f32>| g.div(lines.counts(applied)?.each());
     Ok(match function {
-        Function::Mean => lines.spread(&over_counts(g)?)?,
+        Function::Mean => lines.shared(applied, g)?,
         Function::Var | Function::Std => {
             let x = x()?;
             let g = match function {
@@ -295,12 +301,46 @@ fn of_quantile(applied: &Applied<'_>, quantile: Quantile, g: &Tensor<f32>) -> Re
     lower.add(&upper)?.view_as(x)
 }
 
-/// The logarithm of the sum, less the value at the target.
+/// The whole gradient with regard to the scores: the sums, which are logarithms of their exponentials, have none left.
 fn cross_entropy(applied: &Applied<'_>, g: &Tensor<f32>) -> Result<Cotangents> {
+    let (targets, sums) = (applied.operand(1)?, applied.operand(2)?);
+    let of_scores = match (applied.wants(0), applied.dtype(0)) {
+        (false, _) => None,
+        (_, Some(DType::F16)) => {
+            let x = applied.operand::<f16>(0)?;
+            Some(x.cross_entropy_slopes(&targets, &sums, g)?.into())
+        }
+        _ => {
+            let x = applied.operand::<f32>(0)?;
+            Some(x.cross_entropy_slopes(&targets, &sums, g)?.into())
+        }
+    };
+    Ok(vec![of_scores, None, None])
+}
+
+/// Of w (y − one_hot(t)) with y = softmax(x), given g: w y (g − Σ g y) for x, and Σ g (y − one_hot(t)) for w.
+fn of_slopes(applied: &Applied<'_>, g: &Tensor<f32>) -> Result<Cotangents> {
     let x = applied.layout(0);
-    let of_values = applied.wanted(0, || {
-        let lines = Lines::new(x, Some(x.rank() - 1))?;
-        chosen(&lines, &applied.operand(1)?, &g.neg()?)?.view_as(x)
+    let lines = Lines::new(x, Some(x.rank() - 1))?;
+    let of_scores = applied.wanted(0, || {
+        let y = lines.of(&applied.float(0)?)?.softmax(lines.axis)?;
+        let g = lines.of(g)?;
+        let sum = g.hadamard(&y)?.sum_axis(lines.axis)?;
+        let slopes = y.hadamard(&lines.with("sub", &g, &sum)?)?;
+        lines
+            .with("hadamard", &slopes, &applied.operand(3)?)?
+            .view_as(x)
     })?;
-    Ok(vec![of_values, None, Some(g.clone().into())])
+    let of_weights = applied.wanted(3, || {
+        let (targets, sums) = (applied.operand(1)?, applied.operand::<f32>(2)?);
+        let ones = applied.device().full(applied.layout(3), 1.0f32)?;
+        let apart = applied
+            .float(0)?
+            .cross_entropy_slopes(&targets, &sums, &ones)?;
+        lines
+            .of(&g.hadamard(&apart)?)?
+            .sum_axis(lines.axis)?
+            .view_as(applied.layout(3))
+    })?;
+    Ok(vec![of_scores, None, None, of_weights])
 }

@@ -13,6 +13,7 @@ mod maps;
 mod parts;
 mod pools;
 mod products;
+mod sums;
 mod transforms;
 
 use std::collections::HashMap;
@@ -23,10 +24,12 @@ use num_complex::Complex32;
 
 use super::Recording;
 use crate::ops::Op;
+use crate::ops::strided::View;
 use crate::plan::Attachment;
 use crate::ragged::{DType, Layout, Pairs, Scalar};
 use crate::tensor::{Device, Node, Origin, Source, Tensor, Trace, ValueId};
 use crate::{Error, Result};
+use sums::Sums;
 
 /// The name of this module's operations in errors.
 const GRADIENTS: &str = "gradients";
@@ -411,28 +414,31 @@ fn accumulate(
                 .for_each(|result| depends[*result as usize] = true);
         }
     }
-    let mut cotangents: HashMap<ValueId, Cotangent> = HashMap::new();
+    let mut cotangents = Sums::new(trace);
     for (value, seed) in from {
-        add(&mut cotangents, value, seed)?;
+        cotangents.add(value, seed)?;
     }
     let mut found: HashMap<ValueId, Cotangent> = HashMap::new();
     let mut again: HashMap<ValueId, ValueId> = HashMap::new();
     let mut repeated: Vec<u32> = Vec::new();
     for node in nodes.iter().rev() {
-        let results: Cotangents = node
-            .results
-            .iter()
-            .map(|result| {
-                let cotangent = cotangents.remove(result);
-                if let (Some(cotangent), true) = (&cotangent, targets.contains(result)) {
-                    found.insert(*result, cotangent.clone());
-                }
-                cotangent
-            })
-            .collect();
+        let mut results: Cotangents = Vec::with_capacity(node.results.len());
+        for result in &node.results {
+            let cotangent = cotangents.take(*result)?;
+            if let (Some(cotangent), true) = (&cotangent, targets.contains(result)) {
+                found.insert(*result, cotangent.clone());
+            }
+            results.push(cotangent);
+        }
         if results.iter().all(Option::is_none)
             || !node.operands.iter().any(|source| needs(&depends, source))
         {
+            continue;
+        }
+        if let (Op::View(View::Elements(start, end)), [source]) = (&node.op, &node.operands[..]) {
+            if let (Some(value), Some(cotangent)) = (source.value, results.swap_remove(0)) {
+                cotangents.add_part(value, *start..*end, cotangent);
+            }
             continue;
         }
         if let Some(scope) = node.scope
@@ -462,24 +468,15 @@ fn accumulate(
                     Op::CachedSpectra(_) if i == 1 => cotangent,
                     _ => cotangent.fit(&source.layout)?,
                 };
-                add(&mut cotangents, value, cotangent)?;
+                cotangents.add(value, cotangent)?;
             }
         }
     }
-    let of = |target: &ValueId| {
-        cotangents
-            .get(target)
-            .or_else(|| found.get(target))
-            .cloned()
-    };
+    for &target in targets {
+        if let Some(cotangent) = cotangents.take(target)? {
+            found.insert(target, cotangent);
+        }
+    }
+    let of = |target: &ValueId| found.get(target).cloned();
     Ok(targets.iter().map(of).collect())
-}
-
-fn add(all: &mut HashMap<ValueId, Cotangent>, value: ValueId, more: Cotangent) -> Result<()> {
-    let sum = match all.get(&value) {
-        Some(before) => before.add(&more)?,
-        None => more,
-    };
-    all.insert(value, sum);
-    Ok(())
 }

@@ -8,7 +8,7 @@ use crate::ops::strided;
 use crate::ragged::{
     DType, Layout, Number, PairList, Pairing, Pairs, Permutation, Ragged, Scalar, Shape,
 };
-use crate::tensor::{Paired, Spread, Tensor, of_two};
+use crate::tensor::{Paired, Spread, Tensor, of_two, of_two_over};
 use crate::{Result, host};
 
 /// The cotangent of an operation's only operand.
@@ -229,6 +229,26 @@ impl Lines {
         let counts =
             (0..self.layout.len()).map(|element| extent(&self.layout, element, self.axis) as f32);
         applied.uploaded(host::exact(GRADIENTS, counts)?)
+    }
+
+    /// A value of each line over the number of its values, repeated along it.
+    pub(super) fn shared(
+        &self,
+        applied: &Applied<'_>,
+        reduced: &Tensor<f32>,
+    ) -> Result<Tensor<f32>> {
+        let counts = self.counts(applied)?;
+        let (name, counts) = ("div", counts.each());
+        match &self.vectors {
+            Some(vectors) => {
+                let reduced = reduced.view_as(vectors)?;
+                of_two_over(name, reduced.along(1 - self.axis), counts, &self.layout)
+            }
+            None if self.layout.rank() == 1 => {
+                of_two_over(name, reduced.each(), counts, &self.layout)
+            }
+            None => self.spread(&reduced.div(counts)?),
+        }
     }
 }
 

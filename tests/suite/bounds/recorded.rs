@@ -29,6 +29,25 @@ pub fn programs(d: &mut Draw<'_>) {
     });
     let ran = program.plan(&[&layout]).and_then(|plan| plan.run(&[&x]));
     d.ran("gradients", ran);
+    let ran = losses(d, &x);
+    d.ran("gradients of losses", ran);
+    let ran = losses(d, &x16);
+    d.ran("gradients of losses of f16", ran);
+}
+
+/// Targets are any numbers.
+fn losses<T: Value + Float>(d: &Draw<'_>, x: &Tensor<T>) -> Result<()> {
+    let program = Program::new(d.device, |r| {
+        let x: Tensor<T> = r.input()?;
+        let targets = match x.layout().rank() {
+            1 => x.sum()?.to::<f32>()?.to::<u32>()?,
+            rank => x.sum_axis(rank - 1)?.to::<f32>()?.to::<u32>()?,
+        };
+        let [slopes] = r.gradients(&x.cross_entropy(&targets)?.to()?, [&x])?;
+        r.output(&slopes)
+    });
+    program.plan(&[x.layout()])?.run(&[x])?;
+    Ok(())
 }
 
 fn chains<T: Value + Float>(d: &Draw<'_>, x: &Tensor<T>, y: &Tensor<T>) -> Result<()> {

@@ -24,6 +24,7 @@ pub const KERNELS: &[&str] = &[
     "complex",
     "convert",
     "cross_entropy",
+    "cross_entropy_slopes",
     "cumulate",
     "dropout",
     "fill",

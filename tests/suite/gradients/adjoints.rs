@@ -212,6 +212,8 @@ fn sums() -> Vec<Case> {
         "sum_batch" Linear, [some()] => |x: X| x[0].sum_batch();
         "sum_groups" Linear, [some()] => |x: X| x[0].sum_groups(&[1, 0, 1, 3], 4);
         "mean" Linear, [v([4, 1, 8])] => |x: X| x[0].mean();
+        "mean_axis of an inner axis" NearlyLinear, [m([[2, 3, 2], [0, 2, 3], [4, 1, 1]])] => |x: X| x[0].mean_axis(1);
+        "mean_axis of rows" NearlyLinear, [m([[2, 3], [4, 1], [0, 5], [3, 2]])] => |x: X| x[0].mean_axis(1);
         "mean_axis" Linear, [m([[2, 3], [4, 1]])] => |x: X| x[0].mean_axis(0);
         "dot" Each, [some(), other()] => |x: X| x[0].dot(&x[1]);
         "dot of boxes" Each, [boxes(), others()] => |x: X| x[0].dot(&x[1]);

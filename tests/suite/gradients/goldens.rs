@@ -3,14 +3,22 @@
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Ragged, Result, Tensor};
+use vsla::program::Program;
+use vsla::scalar::Float;
+use vsla::{Device, Ragged, Result, Shape, Tensor, f16};
 
 use super::{Run, cotangents};
 use crate::support::bench::Bench;
-use crate::support::operation::rows;
+use crate::support::compare::{Comparable, assert_exact};
+use crate::support::operation::{download, rows, upload};
 
 pub(super) fn tests(bench: &Bench) -> Vec<Trial> {
-    bench.all_on_each_device(&[("goldens", goldens), ("ties", ties), ("zeros", zeros)])
+    bench.all_on_each_device(&[
+        ("goldens", goldens),
+        ("ties", ties),
+        ("zeros", zeros),
+        ("losses", losses),
+    ])
 }
 
 fn check<const N: usize>(
@@ -172,4 +180,69 @@ fn zeros(device: &Device) {
         &[5.0, 5.0],
         [&[0.0, 3.0], &[0.0, 4.0]],
     );
+}
+
+/// Of `cross_entropy`: weights times (softmax − one_hot), for halves, too. Targets out of range, NaN and infinity stay in
+/// their rows.
+fn losses(device: &Device) {
+    losses_of(device, |x| x);
+    losses_of(device, f16::from_f32);
+}
+
+fn losses_of<T: Comparable + Float>(device: &Device, of_type: fn(f32) -> T) {
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    let shapes = [[8, 2], [3, 0], [1, 1]].map(|shape| Shape::new(&shape).unwrap());
+    let of_shapes = |values: &[f32]| {
+        let batch = Ragged::from_shapes(values.to_vec(), 2, shapes).unwrap();
+        batch.cast(of_type).unwrap()
+    };
+    let x = of_shapes(&[
+        0.0, 0.0, // A target out of range.
+        0.0, 0.0, // A good one.
+        nan, 0.0, // NaN beside the target.
+        -inf, 0.0, // A target that is impossible.
+        0.0, -inf, // An impossible class beside the target.
+        inf, 0.0, // ∞ beside the target.
+        -inf, -inf, // Nothing possible.
+        0.0, 0.0, // A weight of 0.
+        9.0,
+    ]);
+    let targets = rows([&[2u32, 1, 1, 0, 0, 1, 0, 0][..], &[0, 1, u32::MAX], &[0]]);
+    let weights = [
+        &[4.0f32, 3.0, 1.0, 2.0, 5.0, 1.0, 1.0, 0.0][..],
+        &[1.0; 3],
+        &[7.0],
+    ];
+    let weights = rows(weights);
+    let expected = of_shapes(&[
+        2.0, 2.0, 1.5, -1.5, nan, nan, -2.0, 2.0, 0.0, 0.0, nan, -1.0, nan, nan, 0.0, 0.0, 0.0,
+    ]);
+    let program = Program::new(device, |r| {
+        let (x, targets, weights): (Tensor<T>, _, Tensor<f32>) =
+            (r.input()?, r.input()?, r.input()?);
+        let losses = x.cross_entropy(&targets)?.to::<f32>()?;
+        let slopes = r.gradients_from(&[(&losses, &weights)], &[&x])?;
+        r.output(&slopes[0])
+    });
+    let (x, targets, weights) = (
+        upload(device, &x),
+        upload(device, &targets),
+        upload(device, &weights),
+    );
+    let plan = program
+        .plan(&[x.layout(), targets.layout(), weights.layout()])
+        .unwrap();
+    let got = plan
+        .run(&[&x, &targets, &weights])
+        .unwrap()
+        .get::<T>(0)
+        .unwrap();
+    assert_exact(T::DTYPE, &download(&got), &expected);
+    // No others than the losses' own operations, and the slopes.
+    let slopes = plan
+        .report()
+        .steps
+        .iter()
+        .filter(|step| step.op == "cross_entropy_slopes");
+    assert_eq!(slopes.count(), 1);
 }

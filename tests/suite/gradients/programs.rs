@@ -7,6 +7,7 @@ use vsla::conv::ConvMethod;
 use vsla::{Device, Layout, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::{Run, cotangents, floats, inner, moved, size, value};
+use crate::recorded::random::count;
 use crate::support::bench::{Bench, is_software};
 use crate::support::corpus::rng;
 
@@ -24,11 +25,11 @@ struct Step {
 }
 
 fn programs(device: &Device) {
-    let count = match (device.is_gpu(), is_software(device)) {
+    let count = count(match (device.is_gpu(), is_software(device)) {
         (false, _) => 1000,
         (true, true) => 60,
         (true, false) => 300,
-    };
+    });
     let mut random = rng("programs with gradients");
     let mut compared = 0;
     for number in 0..count {

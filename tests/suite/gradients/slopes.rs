@@ -223,6 +223,10 @@ pub(super) fn all() -> Vec<Case> {
             let targets = Ragged::from_rows([vec![1u32, 0, 3], vec![1], vec![]])?;
             x[0].cross_entropy(&x[0].device().upload(&targets)?)
         };
+        "cross_entropy of vectors, squared" ANY, [v([3, 1, 4])] => |x: X| {
+            let targets = Ragged::from_rows([[2u32], [0], [1]])?;
+            x[0].cross_entropy(&x[0].device().upload(&targets)?)?.square()
+        };
         "cross_entropy of three axes" ANY, [m([[2, 1, 4], [1, 3, 2]])] => |x: X| {
             let targets = Ragged::from_parts(m([[2, 1], [1, 3]]), vec![1u32, 3, 0, 1, 1])?;
             x[0].cross_entropy(&x[0].device().upload(&targets)?)

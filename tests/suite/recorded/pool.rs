@@ -22,6 +22,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("company", company),
         ("runs_in_a_pool", runs_in_a_pool),
         ("a_kernel_panics", a_kernel_panics),
+        ("threads_of_a_recording", threads_of_a_recording),
+        ("a_job_in_a_recording", a_job_in_a_recording),
     ]);
     trials.push(bench.host("cpu::a_run_in_a_run", a_run_in_a_run));
     trials.push(bench.host("cpu::work_in_a_recording", work_in_a_recording));
@@ -255,6 +257,91 @@ fn work_while_recording(by_a_program: bool) {
         }
     };
     gate.run(recording, other);
+}
+
+/// Threads of a function record operations on its values; what they make without operands is a constant.
+fn threads_of_a_recording(device: &Device) {
+    let x = upload(device, &[&[1.0, 2.0], &[3.0]]);
+    let program = Program::new(device, |r| {
+        let x: Tensor<f32> = r.input()?;
+        let (device, layout) = (r.device().clone(), x.layout().clone());
+        let here = device.full(&layout, 10.0f32)?;
+        let (double, there) = thread::scope(|scope| {
+            let double = scope.spawn(|| x.scale(2.0));
+            let there = scope.spawn(|| device.full(&layout, 100.0f32));
+            (double.join().unwrap(), there.join().unwrap())
+        });
+        r.output(&double?.add(&here)?.add(&there?)?)
+    });
+    let plan = program.plan(&[x.layout()]).unwrap();
+    assert_eq!(plan.report().constants.len(), 1, "{}", plan.report());
+    for _ in 0..2 {
+        let y: Tensor<f32> = plan.run(&[&x]).unwrap().get(0).unwrap();
+        assert_eq!(values(&y), [112.0, 114.0, 116.0]);
+    }
+}
+
+/// A thread of a pool whose function waits for another thread takes up a job that is no part of the recording.
+fn a_job_in_a_recording(device: &Device) {
+    let device = device.clone();
+    in_time(move || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
+        let pool = pool.build().unwrap();
+        let x = upload(&device, &[&[1.0, 2.0]]);
+        let layout = x.layout().clone();
+        let job = {
+            let (device, layout, x) = (device.clone(), layout.clone(), x.clone());
+            move || {
+                let ones = device.full(&layout, 1.0f32).unwrap();
+                assert_eq!(values(&ones.add(&x).unwrap()), [2.0, 3.0]);
+                let other = Program::new(&device, |r| {
+                    let x: Tensor<f32> = r.input()?;
+                    r.output(&r.device().full(x.layout(), 5.0f32)?.add(&x)?)
+                });
+                let plan = other.plan(&[&layout]).unwrap();
+                assert_eq!(
+                    values(&plan.run(&[&x]).unwrap().get(0).unwrap()),
+                    [6.0, 7.0]
+                );
+            }
+        };
+        let (done, passed) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicBool::new(false)),
+        );
+        let outcome = passed.clone();
+        let program = Program::new(&device, move |r| {
+            let x: Tensor<f32> = r.input()?;
+            let wait = |flag: &AtomicBool| {
+                while !flag.load(Ordering::SeqCst) {
+                    thread::yield_now();
+                }
+            };
+            let (begun, double) = (AtomicBool::new(false), Mutex::new(None));
+            rayon::join(
+                || {
+                    wait(&begun);
+                    let (job, done, passed) = (job.clone(), done.clone(), passed.clone());
+                    rayon::spawn(move || {
+                        let outcome = panic::catch_unwind(AssertUnwindSafe(job));
+                        passed.store(outcome.is_ok(), Ordering::SeqCst);
+                        done.store(true, Ordering::SeqCst);
+                    });
+                },
+                || {
+                    begun.store(true, Ordering::SeqCst);
+                    *double.lock().unwrap() = Some(x.scale(2.0));
+                    wait(&done);
+                },
+            );
+            let double = double.into_inner().unwrap().expect("the second job ran")?;
+            r.output(&double.add(&r.device().full(x.layout(), 1.0f32)?)?)
+        });
+        let plan = pool.install(|| program.plan(&[&layout])).unwrap();
+        assert!(outcome.load(Ordering::SeqCst), "the job failed");
+        let y: Tensor<f32> = plan.run(&[&x]).unwrap().get(0).unwrap();
+        assert_eq!(values(&y), [3.0, 5.0]);
+    });
 }
 
 /// A kernel of the application that panics in a run.

@@ -1,6 +1,6 @@
 //! Random programs, recorded, on views that begin anywhere: the bits that the calls give.
 //!
-//! `VSLA_PROGRAMS=n` sets the number of random programs.
+//! `VSLA_PROGRAMS=n` sets the number of random programs, here and of those with gradients.
 
 use std::sync::Arc;
 
@@ -138,16 +138,21 @@ pub fn input(value: &Value) -> &dyn Input {
     each!(Value, value, x => x as &dyn Input)
 }
 
+/// How many random programs a trial runs, unless `VSLA_PROGRAMS` says otherwise.
+pub fn count(default: usize) -> usize {
+    match std::env::var("VSLA_PROGRAMS") {
+        Ok(number) => number.parse().expect("VSLA_PROGRAMS must be a number"),
+        Err(_) => default,
+    }
+}
+
 /// Programs that share a frame: the number of elements of the first input chooses one.
 pub fn programs(device: &Device) {
     let (all, each) = match is_software(device) {
         true => (60, 15),
         false => (1000, 25),
     };
-    let all = match std::env::var("VSLA_PROGRAMS") {
-        Ok(number) => number.parse().expect("VSLA_PROGRAMS must be a number"),
-        Err(_) => all,
-    };
+    let all = count(all);
     let mut rng = rng("recorded::random");
     for frame in 0..usize::div_ceil(all, each) {
         let passes = match frame % 4 {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use vsla::program::{Passes, Program, Recording, Value as Input};
 use vsla::{Complex32, Device, Error, Layout, Result, Tensor, f16, scalar::Scalar};
 
-use super::random::{Case, STEPS, input, is_recordable};
+use super::random::{Case, STEPS, count, input, is_recordable};
 use crate::programs::{Batch, Value, execute};
 use crate::support::bench::is_software;
 use crate::support::corpus::rng;
 
 pub fn slopes(device: &Device) {
-    let programs = if is_software(device) { 40 } else { 500 };
+    let programs = count(if is_software(device) { 40 } else { 500 });
     let mut rng = rng("recorded::slopes");
     let mut found = 0;
     for number in 0..programs {

@@ -10,7 +10,7 @@ use super::{Applied, Cotangent, Cotangents};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::strided::Begin;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, of_two_over};
 
 pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
     match applied.op() {
@@ -45,19 +45,19 @@ fn evaluated(applied: &Applied<'_>, g: &Tensor<f32>) -> Result<Cotangents> {
         // Powers of all points: the rows of a matrix, each the one before times the points.
         let (of, at) = (coefficients.layout(), points.layout());
         let row = |pair: usize| at.length(pairs.get(pair).1);
-        let rows = layout(pairs.len(), 2, |pair, axis| [1, row(pair)][axis])?;
+        let rows = layout(pairs.len(), 1, |pair, _| row(pair))?;
         let square = layout(pairs.len(), 2, |pair, axis| {
             [of.length(pairs.get(pair).0), row(pair)][axis]
         })?;
-        let repeated = at_pairs(&points, pairs, 1)?
-            .view_as(&rows)?
-            .broadcast(&square)?;
+        let at_rows = at_pairs(&points, pairs, 1)?.view_as(&rows)?;
         let count = layout(pairs.len(), 1, |pair, _| of.length(pairs.get(pair).0))?;
         let number = applied.device().arange(&count, 0u32, 1)?;
-        let none = applied.device().full(&square, 0u32)?;
-        let first = none.equal(number.along(0))?;
-        let one = applied.filled(pairs.len(), 1.0f32)?;
-        let powers = first.if_else(one.each(), &repeated)?.cumprod(0)?;
+        let (zero, one) = (
+            applied.filled(pairs.len(), 0u32)?,
+            applied.filled(pairs.len(), 1.0f32)?,
+        );
+        let first: Tensor<u32> = of_two_over("equal", zero.each(), number.along(0), &square)?;
+        let powers = first.if_else(one.each(), at_rows.along(1))?.cumprod(0)?;
         let columns = layout(pairs.len(), 2, |pair, axis| [row(pair), 1][axis])?;
         let sums = powers.matmul(&g.view_as(&columns)?)?.view_as(&count)?;
         over_pairs(&sums, pairs, 0, of)

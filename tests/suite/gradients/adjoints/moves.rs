@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use vsla::batch::{Permutation, Remainder};
-use vsla::{Indices, Pairing, Ragged, Result};
+use vsla::{Indices, Pairing, Ragged, Result, f16};
 
 use super::super::{Case, Kind, Run, m, v};
 use super::{X, rows};
@@ -48,11 +48,28 @@ pub(super) fn all() -> Vec<Case> {
         "elements" Linear, [some()] => |x: X| x[0].elements(1..3);
         "elements from the first" Linear, [boxes()] => |x: X| x[0].elements(0..2);
         "elements to the last" Linear, [boxes()] => |x: X| x[0].elements(2..4);
+        "elements apart" Linear, [boxes()] => |x: X| x[0].elements(3..4)?.join(&[&x[0].elements(1..2)?]);
+        "elements of some and of all" Linear, [some()] => |x: X| {
+            let (first, none, last) = (x[0].elements(0..3)?, x[0].elements(2..2)?, x[0].elements(1..4)?);
+            first.join(&[&none, &last, &x[0], &last])
+        };
+        "elements of halves" Linear, [some()] => |x: X| {
+            let x = x[0].to::<f16>()?;
+            x.elements(2..4)?.join(&[&x.elements(0..1)?])?.to::<f32>()
+        };
+        "elements of complex numbers" Linear, [m([[2, 2], [0, 2], [3, 2]])] => |x: X| {
+            let z = x[0].view_as_complex()?;
+            z.elements(1..3)?.join(&[&z.elements(0..2)?])?.view_as_real()
+        };
         "split and join" Linear, [some()] => |x: X| {
             let parts = x[0].split(&[1, 3])?;
             parts[1].join(&[&parts[0], &parts[1]])
         };
         "join" Linear, [v([3, 0]), v([2]), v([])] => |x: X| x[0].join(&[&x[1], &x[2], &x[0]]);
+        "join of many" Linear, [v([3, 0]), v([2]), v([])] => |x: X| {
+            let [a, b, c] = [&x[0], &x[1], &x[2]];
+            a.join(&[b, c, b, a, a, c, b, a, b])
+        };
         "select" Linear, [some()] => |x: X| x[0].select(&[3, 0, 3, 1]);
         "reorder" Linear, [boxes()] => |x: X| x[0].reorder(&Permutation::new([2, 0, 3, 1])?);
         "sort_by_length" Linear, [some()] => |x: X| Ok(x[0].sort_by_length()?.0);
