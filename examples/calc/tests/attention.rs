@@ -2,7 +2,10 @@ use super::{Golden, Refused};
 
 pub const GOLDEN: &[Golden] = &[
     (
-        r#"{"op": "attention", "args": [[[[5]],[[1]]], [[[0],[7]],[[2]]], [[[1,2],[3,6]],[[5,7]]]], "options": {"scale": 0}}"#,
+        concat!(
+            r#"{"op": "attention", "args": [[[[5]],[[1]]], [[[0],[7]],[[2]]], [[[1,2],[3,6]],[[5,7]]]], "#,
+            r#""options": {"scale": 0}}"#,
+        ),
         "[[[2,4]],[[5,7]]]",
     ),
     (
