@@ -1,6 +1,7 @@
 //! The rows, one file for each group.
 
 mod ambient;
+mod attention;
 mod bsr;
 mod by_hand;
 mod causal;
@@ -39,6 +40,7 @@ use crate::harness::{Bench, Outcome};
 pub fn all(bench: &mut Bench) -> Outcome<()> {
     peaks::rows(bench)?;
     ambient::rows(bench)?;
+    attention::rows(bench)?;
     copies::rows(bench)?;
     correlate_max::rows(bench)?;
     conv::rows(bench)?;

@@ -112,11 +112,13 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "scale",
-        "a number: the factor of all sums (f32 or f16, like the next three)",
+        "a number: the factor of all sums (f32 or f16, like the next three); for attention of the products, by default \
+         1 / sqrt of the values of a head",
     ),
     (
         "bias",
-        "[[number, ..], ..]: one vector added to all rows, or one per right matrix",
+        "[[number, ..], ..]: one vector added to all rows, or one per right matrix; for attention a batch of (queries, \
+         keys) or (heads, queries, keys)",
     ),
     (
         "activation",
@@ -137,7 +139,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "blocks",
-        "[[row, column], ..]: the blocks to compute, in units of blocks; all by default",
+        "[[row, column], ..]: the blocks to compute, in units of blocks; all by default; for attention of (queries, \
+         keys)",
     ),
     ("file", "the path of a .vsla file"),
     ("factor", "a number"),
@@ -233,7 +236,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "window",
-        "[extent] or [rows, columns] of a window of the last axes; for stft and istft the values of the window",
+        "[extent] or [rows, columns] of a window of the last axes; for stft and istft the values of the window; for \
+         attention [before, after], the keys around a query's position that count, with null for all",
     ),
     (
         "hop",
@@ -251,6 +255,38 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "edges",
         "[number, ..]: the edges of the bins, increasing, instead of bins and range",
+    ),
+    (
+        "heads",
+        "how many heads matrices have side by side; 1 by default",
+    ),
+    (
+        "key_heads",
+        "the same of keys and values; by default as many as heads",
+    ),
+    (
+        "causal",
+        "true: keys after the query's position do not count; the last query is at the last key",
+    ),
+    (
+        "top_left",
+        "true: the first query is at the first key instead, for all masks and slopes",
+    ),
+    (
+        "softcap",
+        "a number above 0: scores s become cap tanh(s / cap)",
+    ),
+    (
+        "slopes",
+        "[slope, ..] for each head: slope times the distance of a key is subtracted from its score",
+    ),
+    (
+        "sinks",
+        "[sink, ..] for each head: exp(sink) is added to the denominator of each row",
+    ),
+    (
+        "lse",
+        "true: answers {\"o\": .., \"lse\": ..}, with log of the sum of the scores' exponentials",
     ),
     (
         "of",
@@ -472,10 +508,15 @@ impl Options {
 
     /// Whether the last argument has one value an element.
     pub fn each(&self) -> Result<bool> {
-        match self.0.get("each") {
+        self.flag("each")
+    }
+
+    /// Whether an option is true.
+    pub fn flag(&self, name: &str) -> Result<bool> {
+        match self.0.get(name) {
             None => Ok(false),
-            Some(Value::Bool(each)) => Ok(*each),
-            Some(other) => Err(unexpected("each", "true or false", other)),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(other) => Err(unexpected(name, "true or false", other)),
         }
     }
 
@@ -547,12 +588,23 @@ impl Options {
 
     /// The values of a window.
     pub fn weights(&self) -> Result<Vec<f32>> {
-        let value = self.required("window")?;
+        self.required("window")?;
+        Ok(self.floats("window")?.unwrap_or_default())
+    }
+
+    /// An array of numbers, if the option is given.
+    pub fn floats(&self, name: &str) -> Result<Option<Vec<f32>>> {
+        let Some(value) = self.0.get(name) else {
+            return Ok(None);
+        };
         let numbers = value
             .as_array()
             .map(|all| all.iter().map(|x| x.as_f64().map(|x| x as f32)));
         let numbers: Option<Vec<f32>> = numbers.and_then(Iterator::collect);
-        numbers.ok_or_else(|| unexpected("window", "an array of numbers", value))
+        match numbers {
+            Some(numbers) => Ok(Some(numbers)),
+            None => Err(unexpected(name, "an array of numbers", value)),
+        }
     }
 
     pub fn flush(&self) -> Result<Remainder> {

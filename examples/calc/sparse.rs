@@ -23,7 +23,7 @@ impl Options {
     }
 
     /// Rows and columns of a block.
-    fn block(&self) -> Result<[usize; 2]> {
+    pub fn block(&self) -> Result<[usize; 2]> {
         match self.0.get("block") {
             None => Ok([8, 8]),
             Some(value) => match whole_numbers(value).as_deref() {
@@ -34,7 +34,7 @@ impl Options {
     }
 
     /// Grid positions of the blocks.
-    fn blocks(&self) -> Result<Option<Vec<(u32, u32)>>> {
+    pub fn blocks(&self) -> Result<Option<Vec<(u32, u32)>>> {
         let Some(value) = self.0.get("blocks") else {
             return Ok(None);
         };

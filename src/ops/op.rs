@@ -67,7 +67,7 @@ pub(crate) enum Op {
     Take(take::Take),
     Attention(attention::Attention),
     Rotary(rotary::Rotary),
-    AttentionStats(attention::slopes::Stats),
+    AttentionStats(attention::Stats),
     AttentionSlopes(attention::slopes::Slopes),
 }
 

@@ -55,9 +55,9 @@ impl Rotary {
         }
         let mut found: Option<(usize, [usize; 2])> = None;
         for (element, shape) in x.shapes().enumerate() {
-            let of = match shape.extents() {
-                &[_, heads, d] => [heads as usize * d as usize, d as usize],
-                &[_, width] => {
+            let of = match *shape.extents() {
+                [_, heads, d] => [heads as usize * d as usize, d as usize],
+                [_, width] => {
                     let width = width as usize;
                     if self.heads == 0 || !width.is_multiple_of(self.heads) {
                         let expected = format!("a number of heads that divides {width}");

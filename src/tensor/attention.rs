@@ -3,46 +3,53 @@
 use super::Tensor;
 use super::run::Call;
 use crate::ops::Op;
-use crate::ops::attention::slopes::{Side, Slopes, Stats};
-use crate::ops::attention::{self, LOWEST, Mask, OP, UNBOUNDED};
+use crate::ops::attention::slopes::Slopes;
+use crate::ops::attention::{self, LOWEST, Mask, OP, Side, Stats, UNBOUNDED};
 use crate::ragged::{Float, Layout, Scalar, Shape, Topology};
 use crate::{Error, Result};
 
 /// A builder for attention, `softmax(scale · q kᵀ) v` for each element and head. Made by [`Tensor::attention`].
 ///
-/// With s_ij the score of query i and key j of a head, o_i = Σ_j p_ij v_j with p_ij = exp(s_ij) / Σ_l exp(s_il), over the
-/// keys that no mask excludes. A score is made in this order:
+/// Query i of a head gives o_i = Σ_j p_ij v_j with p_ij = exp(s_ij) / Σ_l exp(s_il), where s_ij is the score of query i
+/// and key j, and sums are over the keys that no mask excludes. A score is made in this order:
 ///
-/// 1. the product q_i · k_j times [`scale`](Self::scale);
-/// 2. [`softcap`](Self::softcap): s becomes c tanh(s / c);
-/// 3. [`bias`](Self::bias) and [`alibi`](Self::alibi) are added;
-/// 4. masks exclude keys: [`causal`](Self::causal), [`window`](Self::window), [`blocks`](Self::blocks). A key counts
-///    if none of them excludes it.
+/// 1. the product q_i · k_j times [`scale`](Self::scale), 1 / √d by default;
+/// 2. with [`softcap`](Self::softcap) c, s becomes c tanh(s / c);
+/// 3. [`bias`](Self::bias) is added, and what [`alibi`](Self::alibi) says is subtracted;
+/// 4. [`causal`](Self::causal), [`window`](Self::window) and [`blocks`](Self::blocks) exclude keys. A key counts if
+///    none of them excludes it.
 ///
 /// # Shapes
-/// For each element, queries are (n, heads, d), keys (m, key heads, d) and values (m, key heads, dv); n and m differ from
-/// element to element. The result is (n, heads, dv). Operands of rank 2 hold the heads side by side, (n, heads · d) and so
-/// on, as linear layers produce them; [`heads`](Self::heads) then says how many. With fewer key heads than heads,
-/// consecutive heads share one ([`key_heads`](Self::key_heads)). d and dv are from 1 to 256; for f16, dv is even.
+/// For each element, queries are (n, heads, d), keys (m, key heads, d) and values (m, key heads, dv); n and m differ
+/// from element to element, the other extents do not. The result is (n, heads, dv). Operands of rank 2 hold the heads
+/// side by side, (n, heads · d) and so on, as linear layers produce them; [`heads`](Self::heads) then says how many,
+/// and the result is (n, heads · dv). With fewer key heads than heads, consecutive heads share one
+/// ([`key_heads`](Self::key_heads)). d and dv are from 1 to 256; for f16, both are even.
 ///
 /// # What is promised
-/// - Elements never see each other, and results do not depend on how many elements a batch has.
-/// - No queries give no results. A query without keys, because there are none or because masks exclude all of them, gives
-///   0, and −∞ as log-sum-exp.
-/// - A NaN or an infinity in a query reaches its own row. One in a key or value reaches the queries that attend to it. A
-///   masked key has no effect, whatever it is. A non-finite *value* of a masked key may reach other queries of its
-///   element, if one of the 64 queries around attends to a key near it: its weight is 0, and 0 · NaN is NaN. A whole stage
-///   of keys that masks exclude is never read.
+/// - Elements never see each other. The bits of an element's results do not depend on the other elements of its batch,
+///   and are the same in every run on a device.
+/// - No queries give no results. A query without keys, because there are none or because masks exclude all of them,
+///   gives 0, and −∞ as log-sum-exp.
+/// - A NaN or an infinity in a query reaches its own row. One in a key or value reaches the queries that attend to it.
+///   A masked key has no effect, whatever it is. A NaN or an infinity in the *value* of a masked key may reach other
+///   queries of its element that attend to a key near it, because its weight is 0, and 0 · NaN is NaN. Keys that masks
+///   exclude for all queries nearby are not read.
 /// - f16 is computed in f32, and each result is rounded once.
+/// - Attention does not respect equivalence: a zero at the end of the keys is another key.
 ///
 /// # Errors of results
-/// |error of o| ≤ (d + m + 16) 2⁻²⁴ max|v| (1 + max|s|), where the maxima are over the keys of the row; for f16 half a unit
-/// in the last place in addition.
+/// o is off by at most 2⁻²³ max|v| ((d + 8) S + m + 32), where S is the largest Σ_l |scale q_l k_l| + |bias| +
+/// |slope · distance| of the row's keys, max|v| is over the values of these keys, and m is the number of keys of the
+/// element; for f16 half a unit in the last place in addition. The log-sum-exp is off by at most half of this without
+/// max|v|, and 2⁻²² of its own size.
 ///
 /// # Cost
-/// 2 (d + dv) floating-point operations for each score whose stage of keys is not masked as a whole. Scores are never
-/// stored. Keys and values are read once for every 64 rows (a row is a query with one of the heads that share a key head),
-/// queries once, results are written once.
+/// 2 (d + dv) floating-point operations for each score whose stage of keys (16 or 32) is not masked as a whole. Scores
+/// are never stored. A row is a query with one of the heads that share a key head: keys and values are read once for
+/// every 16, 32 or 64 rows, by the number of rows that the element has. Queries are read once, and results written
+/// once. One dispatch for each kind of tile, and one more if elements have few queries and 1,024 keys or more, whose
+/// keys are then shared by several workgroups.
 ///
 /// ```
 /// use vsla::{Device, Ragged, Shape};
@@ -66,7 +73,7 @@ pub struct Attention<'a, T: Float> {
     heads: usize,
     key_heads: Option<usize>,
     scale: Option<f32>,
-    softcap: f32,
+    softcap: Option<f32>,
     window: Option<(usize, usize)>,
     causal: bool,
     top_left: bool,
@@ -99,7 +106,7 @@ impl<T: Float> Tensor<T> {
             heads: 1,
             key_heads: None,
             scale: None,
-            softcap: 0.0,
+            softcap: None,
             window: None,
             causal: false,
             top_left: false,
@@ -134,7 +141,7 @@ impl<'a, T: Float> Attention<'a, T> {
 
     /// Bounds scores smoothly by ± `cap`: s becomes cap · tanh(s / cap).
     pub fn softcap(mut self, cap: f32) -> Self {
-        self.softcap = cap;
+        self.softcap = Some(cap);
         self
     }
 
@@ -187,19 +194,19 @@ impl<'a, T: Float> Attention<'a, T> {
     }
 
     /// Subtracts slope · |distance| from the scores, where the distance is that of a key from a query's position (Press et
-    /// al., 2022). One slope for each head.
+    /// al., 2022). One vector of a slope for each head; slopes have no gradient.
     pub fn alibi(mut self, slopes: &'a Tensor<f32>) -> Self {
         self.alibi = Some(slopes);
         self
     }
 
-    /// Adds exp(sink) to the denominator of each row, one sink for each head, as a key with value 0 would.
+    /// Adds exp(sink) to the denominator of each row, as a key with value 0 would. One vector of a sink for each head.
     pub fn sinks(mut self, sinks: &'a Tensor<f32>) -> Self {
         self.sinks = Some(sinks);
         self
     }
 
-    /// Runs the attention.
+    /// Runs the attention. In programs it has gradients with regard to queries, keys, values, bias and sinks.
     ///
     /// # Errors
     /// Before any work: [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize) and [`Shape`](Error::Shape) with the first
@@ -232,8 +239,9 @@ impl<'a, T: Float> Attention<'a, T> {
         if !scale.is_finite() && width > 0 {
             return argument("a finite scale", scale.to_string());
         }
-        let cap = self.softcap;
-        if !(cap.is_finite() && cap >= 0.0) {
+        // No cap is 0.
+        let cap = self.softcap.unwrap_or(0.0);
+        if self.softcap.is_some() && !(cap.is_finite() && cap > 0.0) {
             return argument("a positive, finite cap of the scores", cap.to_string());
         }
         if self.window == Some((0, 0)) {
@@ -296,10 +304,10 @@ impl<'a, T: Float> Attention<'a, T> {
 /// Combines attention over disjoint parts of the keys: results and log-sum-exps of
 /// [`run_with_lse`](Attention::run_with_lse), in any number, into those of all keys.
 ///
-/// With w_p = exp(lse_p − max lse), o = Σ w_p o_p / Σ w_p and lse = max lse + log Σ w_p, for each query and head. A part
-/// without keys (−∞) has no weight; if no part has any, the results are 0 and −∞. A sink or a bias belongs to the scores of
-/// one part. f16 is computed in f32 and rounded once. Error: that of each part's result and log-sum-exp, weighted likewise,
-/// plus (2 parts + 8) 2⁻²⁴ max|o_p|. Cost: a few dispatches, which read every part once.
+/// With w_p = exp(lse_p − max lse), o = Σ w_p o_p / Σ w_p and lse = max lse + log Σ w_p, for each query and head. A
+/// part without keys (−∞) has no weight; if no part has any, the results are 0 and −∞. A sink or a bias belongs to the
+/// scores of one part. f16 is computed in f32 and rounded once. Error: that of each part's result and log-sum-exp,
+/// weighted likewise, plus (2 parts + 8) 2⁻²⁴ max|o_p|. Cost: a few dispatches, which read every part once.
 ///
 /// ```
 /// use vsla::{Device, Ragged, Shape, attention};
@@ -321,8 +329,8 @@ impl<'a, T: Float> Attention<'a, T> {
 ///
 /// # Errors
 /// [`Argument`](Error::Argument) without parts; [`BatchSize`](Error::BatchSize), [`Rank`](Error::Rank) and
-/// [`Shape`](Error::Shape) for parts of different shapes, with the element; [`DeviceMismatch`](Error::DeviceMismatch); those
-/// of [`Tensor::add`].
+/// [`Shape`](Error::Shape) for parts of different shapes, with the element; [`DeviceMismatch`](Error::DeviceMismatch);
+/// those of [`Tensor::add`].
 pub fn merge<T: Float>(parts: &[(&Tensor<T>, &Tensor<f32>)]) -> Result<(Tensor<T>, Tensor<f32>)> {
     let op = "merge";
     let Some(&(first, first_lse)) = parts.first() else {

@@ -5,6 +5,7 @@
 //! boundaries of what kernels process at once. With `VSLA_INSTRUMENTED=1`, variants that no program runs are listed,
 //! and the GPUs of all other trials are instrumented as well.
 
+mod attention;
 mod corpus;
 mod large;
 mod products;
@@ -42,7 +43,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.host("every_kernel_is_in_a_program", every_kernel_is_in_a_program),
         bench.host("unreached_variants", variants::list_is_true),
     ];
-    let rare: [DeviceTest; 7] = [
+    let rare: [DeviceTest; 9] = [
+        ("attention::f32", attention::every_variant::<f32>),
+        ("attention::f16", attention::every_variant::<f16>),
         ("functions", variants::functions),
         ("transforms", variants::transforms),
         ("dense_products::f32", variants::dense_products::<f32>),

@@ -322,6 +322,14 @@ counted! {
         let (a, b) = (matrix::<f32>(d, [64, 30]), matrix(d, [30, 64]));
         a.product(&b).sampled(&topology()?)
     };
+    "attention", 50. * 40. * (32. + 24.), |d| {
+        let (k, v) = (matrix(d, [50, 32]), matrix(d, [50, 24]));
+        matrix::<f32>(d, [40, 32]).attention(&k, &v).run()
+    };
+    "attention of pieces of keys", 16. * 2048. * (32. + 24.), |d| {
+        let (k, v) = (matrix(d, [2000, 32]), matrix(d, [2000, 24]));
+        matrix::<f32>(d, [16, 32]).attention(&k, &v).run()
+    };
     "conv_matmul", PRODUCTS, |d| row_of(&x::<i32>(d))?.conv_matmul(&column_of(&y(d))?);
     "conv_matmul by transforms", 7. * transform(2048., 11.), |d| {
         row_of(&x::<f32>(d))?.conv_matmul(&column_of(&y(d))?)

@@ -119,6 +119,7 @@ const BINARY: &[&str] = &["dtype", "rank", "pairing"];
 mod about;
 mod along;
 mod arithmetic;
+mod attention;
 mod complex;
 mod created;
 mod functions;
@@ -148,6 +149,7 @@ const TOPICS: &[&[Operation]] = &[
     reductions::ROWS,
     products::ROWS,
     matrices::ROWS,
+    attention::ROWS,
     shape_matrices::ROWS,
     transforms::ROWS,
     gradient::ROWS,
@@ -313,7 +315,7 @@ impl Task {
         // The JSON of an empty batch does not show its rank.
         let planes = (name.ends_with("fft2")
             || name.starts_with("matmul")
-            || ["sampled", "view_as_complex", "istft"].contains(&name))
+            || ["sampled", "view_as_complex", "istft", "attention"].contains(&name))
         .then_some(2);
         let dtype = request.options.dtype(default)?;
         let rank = request.options.rank()?.or(planes);

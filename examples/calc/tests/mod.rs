@@ -15,6 +15,7 @@ use crate::{Calculator, EXAMPLES, serve};
 
 mod along;
 mod arithmetic;
+mod attention;
 mod complex;
 mod created;
 mod files;
@@ -40,6 +41,7 @@ type Refused = (&'static str, &'static str, Option<u64>);
 
 const GOLDEN: &[&[Golden]] = &[
     arithmetic::GOLDEN,
+    attention::GOLDEN,
     complex::GOLDEN,
     created::GOLDEN,
     functions::GOLDEN,
@@ -59,6 +61,7 @@ const GOLDEN: &[&[Golden]] = &[
 
 const REFUSED: &[&[Refused]] = &[
     arithmetic::REFUSED,
+    attention::REFUSED,
     complex::REFUSED,
     created::REFUSED,
     functions::REFUSED,
@@ -448,6 +451,10 @@ fn the_table_is_whole() {
         // The ends of bins are different numbers.
         if name == "histogram" {
             line["options"]["range"] = json!([0, 1]);
+        }
+        // Both ends of a window of keys.
+        if name == "attention" {
+            line["options"]["window"] = json!([1, null]);
         }
         // Masks are u32.
         if ["any", "all"].contains(&name) {

@@ -24,7 +24,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 /// Merges the rows that `items` lists. `sinks` is the operand with the sinks, and their place in it.
 pub(super) fn dispatch(
     dtype: DType,
-    items: &[u32],
+    items: Vec<u32>,
     heads: Heads,
     sinks: Option<(usize, usize)>,
 ) -> Dispatch {
@@ -43,7 +43,7 @@ pub(super) fn dispatch(
             lse: Slot::Output(1),
             parts: Slot::Scratch(0),
             part_sums: Slot::Scratch(1),
-            items: Slot::PlanBuffer(PlanBuffer::new(items.to_vec())),
+            items: Slot::PlanBuffer(PlanBuffer::new(items)),
             per_head: Slot::Input(operand),
         },
         Params {

@@ -194,6 +194,25 @@ pub(crate) struct Mask {
     pub blocks: Option<Topology>,
 }
 
+/// The operand that a gradient is with regard to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Side {
+    Query,
+    Key,
+    Value,
+    /// Its cotangent is f32.
+    Bias,
+}
+
+/// For each query and head its log-sum-exp, delta and slope of ALiBi, (n, heads, 3): of operands g, o, lse, then the
+/// cotangent of lse if there is one, and the slopes if there are any.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Stats {
+    pub dtype: DType,
+    pub of_lse: bool,
+    pub alibi: bool,
+}
+
 /// More than any distance between positions.
 pub(crate) const UNBOUNDED: u32 = 1 << 30;
 
@@ -226,7 +245,7 @@ impl Attention {
         let shapes = Shapes::new(self, inputs)?;
         check_size(OP, &shapes.o, self.dtype, binding)?;
         let plan = Plan::new(self, &shapes, inputs)?;
-        let (dispatches, scratch) = self.dispatches(&plan, &shapes);
+        let (dispatches, scratch) = self.dispatches(plan, &shapes);
         let of = self.clone();
         let heads = shapes.heads;
         let output = |layout: &Layout| OutputLayout::New(layout.clone());
@@ -244,7 +263,7 @@ impl Attention {
         })
     }
 
-    fn dispatches(&self, plan: &Plan<Tile>, shapes: &Shapes) -> (Vec<Dispatch>, Vec<u64>) {
+    fn dispatches(&self, plan: Plan<Tile>, shapes: &Shapes) -> (Vec<Dispatch>, Vec<u64>) {
         let Heads {
             heads,
             key_heads,
@@ -253,7 +272,7 @@ impl Attention {
         } = shapes.heads;
         let number = |n: usize| Param::U32(n as u32);
         let flag = |on: bool| Param::U32(on.into());
-        let items = PlanBuffer::new(plan.items.clone());
+        let items = PlanBuffer::new(plan.items);
         // Operands that there are not are not read.
         let bias = if self.bias { 3 } else { 0 };
         let per_head = match self.alibi || self.sinks {
@@ -327,7 +346,7 @@ impl Attention {
                 class.cost,
             ));
         }
-        if let Some(merges) = &plan.merges {
+        if let Some(merges) = plan.merges {
             let sinks = (per_head, if self.alibi { heads } else { 0 });
             dispatches.push(merge::dispatch(
                 self.dtype,

@@ -217,13 +217,13 @@ fn elements(
 /// The order of tiles, by cost or as they are.
 fn ordered(pieces: &[Piece], by_cost: bool) -> Result<Vec<u32>> {
     if !by_cost {
-        return Ok((0..pieces.len() as u32).collect());
+        return host::exact(super::OP, 0..pieces.len() as u32);
     }
     let mut order = ByCost::new();
     for (i, piece) in pieces.iter().enumerate() {
         order.push(super::OP, i as u32, piece.cost)?;
     }
-    Ok(order.iter().collect())
+    host::collect(super::OP, order.iter())
 }
 
 impl<T> Class<T> {

@@ -2,13 +2,31 @@
 
 use std::borrow::Cow;
 
-use super::twin::values;
-use super::{Attention, Heads, LOWEST};
-use crate::Result;
+use half::f16;
+
+use super::{Attention, Heads, LOWEST, OP};
+use crate::ops::convert;
 use crate::ops::maps::exp;
 use crate::ops::strided::extent_of;
 use crate::plan::CpuArgs;
-use crate::ragged::Layout;
+use crate::ragged::{DType, Layout};
+use crate::{Result, host};
+
+/// Operand `i` in f32.
+pub(super) fn values<'a>(
+    args: &CpuArgs<'a>,
+    i: usize,
+    dtype: DType,
+) -> Result<(Cow<'a, [f32]>, &'a Layout)> {
+    if dtype != DType::F16 {
+        let (values, layout) = args.input::<f32>(i);
+        return Ok((Cow::Borrowed(values), layout));
+    }
+    let (halves, layout) = args.input::<f16>(i);
+    let mut values = host::zeroed(OP, halves.len())?;
+    convert::widen(halves, &mut values);
+    Ok((Cow::Owned(values), layout))
+}
 
 /// What turns products into scores.
 pub(super) struct Scores<'a> {

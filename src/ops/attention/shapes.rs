@@ -88,8 +88,8 @@ impl Shapes {
                 return Err(Error::size_overflow(OP, what).at(element));
             }
             if keys != values {
-                let expected = format!("{keys} rows of values, as of keys");
-                return Err(Error::shape(OP, element, expected, values));
+                let expected = format!("({keys}, ..) of the values, as many rows as the keys have");
+                return Err(Error::shape(OP, element, expected, v.shape(element)));
             }
             o.push(queries * (heads * dv) as u64)?;
             lse.push(queries * heads as u64)?;
@@ -152,8 +152,8 @@ impl Shapes {
                     && extents == [queries as u32, keys as u32];
                 if !fits {
                     let expected = match more {
-                        Some(_) => format!("a bias of ({bias_heads}, {queries}, {keys})"),
-                        None => format!("a bias of ({queries}, {keys})"),
+                        Some(_) => format!("({bias_heads}, {queries}, {keys}) of the bias"),
+                        None => format!("({queries}, {keys}) of the bias"),
                     };
                     return Err(Error::shape(OP, element, expected, got));
                 }
@@ -173,9 +173,9 @@ impl Shapes {
                 let (queries, keys) = (extent_of(q, element, 0), extent_of(k, element, 0));
                 if queries > rows as u64 || keys > columns as u64 {
                     let expected = format!(
-                        "at most {rows} queries and {columns} keys, as in the mask's topology"
+                        "({rows}, {columns}) of queries and keys or less, as in the mask's topology"
                     );
-                    let got = format!("{queries} queries and {keys} keys");
+                    let got = format!("({queries}, {keys})");
                     return Err(Error::shape(OP, element, expected, got));
                 }
             }
@@ -192,9 +192,9 @@ fn split(x: &Layout, heads: usize, what: &str) -> Result<(usize, usize)> {
     let Some(first) = (!x.is_empty()).then(|| x.shape(0)) else {
         return Ok((heads, 0));
     };
-    let found = match first.extents() {
-        &[_, heads, width] => (heads as usize, width as usize),
-        &[_, width] => {
+    let found = match *first.extents() {
+        [_, heads, width] => (heads as usize, width as usize),
+        [_, width] => {
             let width = width as usize;
             if heads == 0 || !width.is_multiple_of(heads) {
                 let expected = format!("a number of {what} heads that divides {width}");
@@ -209,8 +209,7 @@ fn split(x: &Layout, heads: usize, what: &str) -> Result<(usize, usize)> {
     }
     for (element, shape) in x.shapes().enumerate() {
         if shape.extents()[1..] != first.extents()[1..] {
-            let expected =
-                format!("a shape like that of element 0, {first}, but for the first extent");
+            let expected = format!("{first} but for the first extent, as of element 0");
             return Err(Error::shape(OP, element, expected, shape));
         }
     }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::plan::{Plan, Rows};
-use super::{Attention, Heads, OP, Shapes, twin_slopes};
+use super::{Attention, Heads, OP, Shapes, Side, Stats, twin_slopes};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param,
     PlanBuffer, Slot, Variant, params, place_of, slots,
@@ -27,16 +27,6 @@ params! {
         softcap_inverse, left, right, top_left, bias_heads, alibi, blocks, block_rows, block_keys, mask, mask_row,
         lists, ones,
     }
-}
-
-/// The operand that a gradient is with regard to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Side {
-    Query,
-    Key,
-    Value,
-    /// Its cotangent is f32.
-    Bias,
 }
 
 /// A tile of `rows` rows, and as many columns at a time.
@@ -153,15 +143,6 @@ pub(crate) static STATS: Kernel = Kernel {
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
 };
 
-/// For each query and head its log-sum-exp, delta and slope of ALiBi, (n, heads, 3): of operands g, o, lse, then the
-/// cotangent of lse if there is one, and the slopes if there are any.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Stats {
-    pub dtype: DType,
-    pub of_lse: bool,
-    pub alibi: bool,
-}
-
 impl Stats {
     pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
         let (g, lse) = (inputs[0], inputs[2]);
@@ -255,7 +236,7 @@ impl Slopes {
             Side::Bias => Rows::Both,
         };
         let plan = Plan::of_slopes(&unscaled, &shapes, &own, rows, width)?;
-        let dispatches = self.dispatches(&plan, &shapes, width);
+        let dispatches = self.dispatches(plan, &shapes, width);
         let twin_of = unscaled;
         let twin = CpuKernel::new(move |args| twin_slopes::run(&twin_of, side, heads, args));
         Ok(Launch {
@@ -269,7 +250,7 @@ impl Slopes {
         })
     }
 
-    fn dispatches(&self, plan: &Plan<(u32, u32)>, shapes: &Shapes, width: usize) -> Vec<Dispatch> {
+    fn dispatches(&self, plan: Plan<(u32, u32)>, shapes: &Shapes, width: usize) -> Vec<Dispatch> {
         let Slopes { of, side } = self;
         let Heads {
             heads,
@@ -279,7 +260,7 @@ impl Slopes {
         } = shapes.heads;
         let number = |n: usize| Param::U32(n as u32);
         let flag = |on: bool| Param::U32(on.into());
-        let items = PlanBuffer::new(plan.items.clone());
+        let items = PlanBuffer::new(plan.items);
         let bias = if of.bias { 5 } else { 0 };
         let bias_heads = if of.bias { shapes.bias_heads } else { 0 };
         let blocks = plan.blocks.as_ref();

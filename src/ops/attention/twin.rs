@@ -1,39 +1,20 @@
 //! Attention on the CPU: products by the gemm crate, of blocks of queries and blocks of keys.
 
-use std::borrow::Cow;
-
 use bytemuck::cast_slice_mut;
-use half::f16;
 use rayon::prelude::*;
 
-use super::scores::{Scores, weigh};
+use super::scores::{Scores, values, weigh};
 use super::{Attention, Heads, LOWEST, OP};
 use crate::ops::convert;
 use crate::ops::maps::exp;
 use crate::ops::slices::{View, multiply};
 use crate::plan::CpuArgs;
-use crate::ragged::{DType, Layout};
+use crate::ragged::DType;
 use crate::{Result, host};
 
 /// Queries of a job, and keys whose scores are held at a time.
 pub(super) const QUERIES: usize = 64;
 pub(super) const KEYS: usize = 256;
-
-/// Operand `i` in f32.
-pub(super) fn values<'a>(
-    args: &CpuArgs<'a>,
-    i: usize,
-    dtype: DType,
-) -> Result<(Cow<'a, [f32]>, &'a Layout)> {
-    if dtype != DType::F16 {
-        let (values, layout) = args.input::<f32>(i);
-        return Ok((Cow::Borrowed(values), layout));
-    }
-    let (halves, layout) = args.input::<f16>(i);
-    let mut values = host::zeroed(OP, halves.len())?;
-    convert::widen(halves, &mut values);
-    Ok((Cow::Owned(values), layout))
-}
 
 /// Rows of the results of one element.
 struct Job<'a> {

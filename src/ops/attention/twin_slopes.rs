@@ -3,10 +3,9 @@
 use bytemuck::cast_slice_mut;
 use rayon::prelude::*;
 
-use super::scores::{Element, Scores};
-use super::slopes::{Side, Stats};
-use super::twin::{KEYS, QUERIES, values};
-use super::{Attention, Heads, LOWEST, OP};
+use super::scores::{Element, Scores, values};
+use super::twin::{KEYS, QUERIES};
+use super::{Attention, Heads, LOWEST, OP, Side, Stats};
 use crate::ops::convert;
 use crate::ops::maps::exp;
 use crate::ops::slices::{View, multiply};

@@ -1,8 +1,7 @@
 //! The rule of attention, whose weights are computed again from its log-sum-exps.
 
 use super::{Applied, Cotangent, Cotangents};
-use crate::ops::attention::Attention;
-use crate::ops::attention::slopes::Side;
+use crate::ops::attention::{Attention, Side};
 use crate::ragged::{DType, Float};
 use crate::tensor::{Attended, Tensor};
 use crate::{Result, f16};

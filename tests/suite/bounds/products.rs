@@ -1,4 +1,4 @@
-//! Programs of products: dense, block-sparse, Kronecker, and of matrices of vectors.
+//! Programs of products: dense, block-sparse, Kronecker, of matrices of vectors, and of attention.
 
 use vsla::{
     Bsr, BsrTensor, Layout, Pairing, Shape, ShapeMatrix, Topology, f16,
@@ -6,9 +6,13 @@ use vsla::{
     scalar::{Factor, Float, Real},
 };
 
-use super::{Draw, Value};
+use super::{Draw, Value, attention};
 
 pub const KERNELS: &[&str] = &[
+    "attention",
+    "attention_merge",
+    "attention_slopes",
+    "attention_stats",
     "bsr_epilogue",
     "bsr_finish",
     "bsr_matmul",
@@ -16,12 +20,13 @@ pub const KERNELS: &[&str] = &[
     "zero_pad",
     "kron",
     "matmul",
+    "rotary",
     "shape_matmul",
     "spectral_matmul",
 ];
 
 pub fn program(d: &mut Draw<'_>) {
-    match d.turn % 8 {
+    match d.turn % 10 {
         0 => dense::<i32>(d),
         1 => dense::<u32>(d),
         2 => epilogues::<f32>(d),
@@ -29,16 +34,19 @@ pub fn program(d: &mut Draw<'_>) {
         4 => sparse::<f32>(d),
         5 => sparse::<f16>(d),
         6 => nested::<f32>(d),
-        _ => nested::<i32>(d),
+        7 => nested::<i32>(d),
+        8 => attention::program::<f32>(d),
+        _ => attention::program::<f16>(d),
     }
 }
 
-/// Block-sparse products, and products with epilogues.
+/// Block-sparse products, products with epilogues, and attention.
 pub fn sparse_ones(d: &mut Draw<'_>) {
-    match d.turn % 3 {
+    match d.turn % 4 {
         0 => sparse::<f32>(d),
         1 => sparse::<f16>(d),
-        _ => nested::<f32>(d),
+        2 => nested::<f32>(d),
+        _ => attention::program::<f32>(d),
     }
 }
 

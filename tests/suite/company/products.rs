@@ -1,4 +1,4 @@
-//! Matrix products, real, complex and block-sparse.
+//! Matrix products, real, complex and block-sparse, and attention.
 
 use vsla::{Bsr, Complex32, Device, Tensor, Topology, f16, product::Activation};
 
@@ -24,6 +24,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "bsr",
         count: COLUMNS.len(),
         run: bsr,
+    },
+    Subject {
+        name: "attention",
+        count: SIZES.len(),
+        run: attention,
     },
 ];
 
@@ -171,5 +176,60 @@ fn bsr(device: &Device, picked: &[usize]) -> Rows {
         bytes(&left(41).matmul(&s).unwrap()),
         bytes(&left(1360).matmul(&s.transpose()).unwrap()),
         bytes(sampled.values()),
+    ])
+}
+
+/// Queries and keys that take every kind of tile, with and without whole ones.
+const SIZES: &[[usize; 2]] = &[
+    [1, 1],
+    [3, 3],
+    [0, 5],
+    [5, 0],
+    [16, 16],
+    [40, 9],
+    [2, 33],
+    [3, 1100],
+    [1, 1536],
+    [11, 20],
+    [33, 70],
+    [64, 64],
+    [130, 65],
+    [1, 300],
+    [7, 7],
+    [5, 1024],
+];
+
+/// Four heads of 16 values that share two key heads: causal; with every option; of f16.
+fn attention(device: &Device, picked: &[usize]) -> Rows {
+    let of = |seed, side: usize, width| {
+        boxes_of(
+            device,
+            picked,
+            move |i| [SIZES[i][side], width],
+            move |i, at| value(seed, i, at),
+        )
+    };
+    let (q, k, v) = (of(1, 0, 64), of(2, 1, 32), of(3, 1, 32));
+    let bias = boxes_of(device, picked, |i| SIZES[i], |i, at| value(4, i, at));
+    let heads = boxes_of(device, &[0], |_| [4], |_, at| value(5, 0, at));
+    let blocks = Topology::strided([144, 1600], [16, 8], 3).unwrap();
+    let attention = q.attention(&k, &v).heads(4).key_heads(2);
+    let causal = attention.clone().causal().run_with_lse().unwrap();
+    let all = attention
+        .window(200, 20)
+        .softcap(2.0)
+        .bias(&bias)
+        .alibi(&heads)
+        .sinks(&heads)
+        .blocks(&blocks);
+    let all = all.run_with_lse().unwrap();
+    let [q, k, v] = [q, k, v].map(|x: Tensor<f32>| x.to::<f16>().unwrap());
+    let halves = q.attention(&k, &v).heads(4).key_heads(2).run().unwrap();
+    beside([
+        bytes(&causal.0),
+        bytes(&causal.1),
+        bytes(&all.0),
+        bytes(&all.1),
+        bytes(&halves),
     ])
 }

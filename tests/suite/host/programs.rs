@@ -146,6 +146,10 @@ pub const PROGRAMS: &[Program] = &[
         run: products::bsr,
     },
     Program {
+        name: "attention",
+        run: products::attention,
+    },
+    Program {
         name: "recorded",
         run: recorded::recorded,
     },

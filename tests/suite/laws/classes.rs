@@ -335,6 +335,13 @@ depending! {
         |d, a, b| integers(d, a, b, |x, _| x.histogram(2, 0..=1)?.to::<i32>());
     "histogram_edges", [&[1], &[1, 0]], [&[], &[]] => [&[0., 1.], &[1., 1.]],
         |d, a, b| integers(d, a, b, |x, _| x.histogram_edges(&[0, 1, 9])?.to::<i32>());
+    "attention", [&[2], &[2, 0]], [&[], &[]] => [&[2.], &[1., 1.]],
+        |d, a, b| floats(d, a, b, |x, _| {
+            // All keys count alike.
+            let column = Layout::uniform(1, Shape::new(&[x.layout().length(0), 1])?)?;
+            let of = x.reshape(&column)?;
+            of.attention(&of, &of).scale(0.0).run()?.reshape(x.layout())
+        });
     "layer_norm", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[0.5, -0.5]],
         |d, a, b| floats(d, a, b, |x, _| x.layer_norm(0, 3.0));
     "standardize", [&[5, 0], &[5, 0, 0, 0, 0]], [&[], &[]] => [&[1., -1.], &[2., -0.5, -0.5, -0.5, -0.5]],

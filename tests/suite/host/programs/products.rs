@@ -1,4 +1,4 @@
-//! Matrix products.
+//! Matrix products and attention.
 
 use std::hash::Hash;
 
@@ -124,5 +124,53 @@ pub fn bsr(device: &Device, n: usize) -> Result<u64> {
     let pair = b.pair(&b, Pairing::Elementwise)?;
     let sampled = pair.product().transpose_right().sampled(&topology)?;
     sum.add(sampled.values().clone())?;
+    sum.value()
+}
+
+/// Short elements, one whose keys are cut into pieces, and one of many rows.
+pub fn attention(device: &Device, n: usize) -> Result<u64> {
+    fn queries(i: usize) -> usize {
+        match i {
+            0 => 2,
+            1 => 70,
+            _ => i % 4,
+        }
+    }
+    fn keys(i: usize) -> usize {
+        match i {
+            0 => 1100,
+            1 => 40,
+            _ => 1 + i % 5,
+        }
+    }
+    let mut sum = Sum::default();
+    let n = n.min(1000);
+    let small = |i: usize| number(i) / 50.0;
+    let of = |shape: fn(usize) -> [usize; 2]| filled(device, &matrix_layout(n, shape)?, small);
+    let q = of(|i| [queries(i), 16])?;
+    let k = of(|i| [keys(i), 8])?;
+    let v = of(|i| [keys(i), 24])?;
+    let bias = of(|i| [queries(i), keys(i)])?;
+    let heads = Layout::from_lengths([4])?;
+    let (slopes, sinks) = (
+        filled(device, &heads, small)?,
+        filled(device, &heads, small)?,
+    );
+    let attention = q.attention(&k, &v).heads(4).key_heads(2);
+    let (o, lse) = attention.clone().causal().sinks(&sinks).run_with_lse()?;
+    sum.add(o)?;
+    sum.add(lse)?;
+    let blocks = Topology::strided([80, 1104], [16, 8], 3)?;
+    let attention = attention.window(30, 4).softcap(3.0).bias(&bias);
+    sum.add(
+        attention
+            .alibi(&slopes)
+            .sinks(&sinks)
+            .blocks(&blocks)
+            .run()?,
+    )?;
+    let (q, k, v) = (q.to::<f16>()?, k.to::<f16>()?, v.to::<f16>()?);
+    let attention = q.attention(&k, &v).heads(4).key_heads(2);
+    sum.add(attention.alibi(&slopes).run()?)?;
     sum.value()
 }

@@ -1,0 +1,173 @@
+//! Attention over sentences of different lengths.
+
+use serde_json::Value;
+use vsla::{Device, Tensor, Topology, scalar::Float};
+
+use super::{Answer, Call, Grows, Operation, batch, within};
+use crate::batch::{Number, read};
+use crate::failure::{Failure, Result};
+use crate::held::{Arg, Args, Held};
+use crate::request::{Options, unexpected};
+
+pub const ROWS: &[Operation] = &[Operation {
+    name: "attention",
+    args: 3,
+    options: &[
+        "dtype",
+        "rank",
+        "heads",
+        "key_heads",
+        "scale",
+        "causal",
+        "top_left",
+        "window",
+        "softcap",
+        "bias",
+        "slopes",
+        "sinks",
+        "block",
+        "blocks",
+        "lse",
+    ],
+    grows: Grows::No,
+    about: "softmax(scale q k^T + bias) v for each element and head, of queries, keys and values: matrices of rows of \
+        all heads, or rank 3 with an axis of heads (f32 or f16)",
+    run: |call| {
+        limit(call)?;
+        let (device, options) = (call.device()?, call.options.clone());
+        match &call.args {
+            Args::F32(args) => attention(&device, args, &options),
+            Args::F16(args) => attention(&device, args, &options),
+            _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
+        }
+    },
+}];
+
+impl Options {
+    /// Keys before and after a query's position; null is no limit.
+    fn reach(&self) -> Result<Option<(usize, usize)>> {
+        let Some(value) = self.0.get("window") else {
+            return Ok(None);
+        };
+        let end = |end: &Value| match end {
+            Value::Null => Some(usize::MAX),
+            _ => usize::try_from(end.as_u64()?).ok(),
+        };
+        let ends = value.as_array().map(Vec::as_slice);
+        let both = ends.and_then(|ends| match ends {
+            [before, after] => Some((end(before)?, end(after)?)),
+            _ => None,
+        });
+        let expected = "[before, after], each a number of keys or null";
+        both.map(Some)
+            .ok_or_else(|| unexpected("window", expected, value))
+    }
+
+    fn heads(&self, name: &str) -> Result<Option<usize>> {
+        let Some(value) = self.0.get(name) else {
+            return Ok(None);
+        };
+        let heads = value.as_u64().and_then(|heads| usize::try_from(heads).ok());
+        heads
+            .map(Some)
+            .ok_or_else(|| unexpected(name, "a number of heads", value))
+    }
+}
+
+/// Refuses an answer above the limit: a row for each query, which for each head is as wide as one of the values.
+fn limit(call: &Call<'_>) -> Result<()> {
+    let (q, v) = (call.layout(0), call.layout(2));
+    let heads = call.options.heads("heads")?.unwrap_or(1);
+    let key_heads = call.options.heads("key_heads")?.unwrap_or(heads).max(1);
+    let sizes = q.shapes().zip(v.shapes()).map(|(q, v)| {
+        let wide = match (q.extents(), v.extents()) {
+            (&[_, _], &[_, width]) => heads.saturating_mul(width as usize) / key_heads,
+            (&[_, heads, _], &[_, _, width]) => heads as usize * (1 + width as usize),
+            // The library refuses other ranks.
+            _ => 0,
+        };
+        let rows = q.extents().first().map_or(0, |&rows| u64::from(rows));
+        rows.saturating_mul((1 + heads).saturating_add(wide) as u64)
+    });
+    within(call.max_values, &mut { sizes })
+}
+
+fn attention<T: Float + Number>(
+    device: &Device,
+    args: &[Arg<T>],
+    options: &Options,
+) -> Result<Answer>
+where
+    Held: From<Tensor<T>>,
+{
+    let [q, k, v] = [0, 1, 2].map(|i| args[i].on(device));
+    let (q, k, v) = (q?, k?, v?);
+    let of_heads = |name: &str| -> Result<Option<Tensor<f32>>> {
+        let Some(numbers) = options.floats(name)? else {
+            return Ok(None);
+        };
+        Ok(Some(device.upload(&vsla::Ragged::from_rows([numbers])?)?))
+    };
+    let bias = match options.0.get("bias") {
+        None => None,
+        Some(value) => {
+            let bias = read::<T>(value, None).map_err(|failure| Failure {
+                element: failure.element,
+                ..Failure::request(format!("bias: {}", failure.message))
+            })?;
+            Some(device.upload(&bias)?)
+        }
+    };
+    let (slopes, sinks) = (of_heads("slopes")?, of_heads("sinks")?);
+    let blocks = match options.blocks()? {
+        None => None,
+        Some(blocks) => {
+            // As large as the largest element.
+            let most = |i: usize| {
+                let rows = args[i].layout().shapes();
+                rows.map(|shape| shape.extents()[0] as usize).max()
+            };
+            let shape = [0, 1].map(|i| most(i).unwrap_or(1).max(1));
+            Some(Topology::from_unsorted(shape, options.block()?, blocks)?)
+        }
+    };
+    let mut attention = q.attention(&k, &v);
+    if let Some(heads) = options.heads("heads")? {
+        attention = attention.heads(heads);
+    }
+    if let Some(heads) = options.heads("key_heads")? {
+        attention = attention.key_heads(heads);
+    }
+    if let Some(scale) = options.optional("scale")? {
+        attention = attention.scale(scale);
+    }
+    if options.flag("causal")? {
+        attention = attention.causal();
+    }
+    if options.flag("top_left")? {
+        attention = attention.top_left();
+    }
+    if let Some((before, after)) = options.reach()? {
+        attention = attention.window(before, after);
+    }
+    if let Some(cap) = options.optional("softcap")? {
+        attention = attention.softcap(cap);
+    }
+    if let Some(bias) = &bias {
+        attention = attention.bias(bias);
+    }
+    if let Some(slopes) = &slopes {
+        attention = attention.alibi(slopes);
+    }
+    if let Some(sinks) = &sinks {
+        attention = attention.sinks(sinks);
+    }
+    if let Some(blocks) = &blocks {
+        attention = attention.blocks(blocks);
+    }
+    if !options.flag("lse")? {
+        return batch(attention.run()?);
+    }
+    let (o, lse) = attention.run_with_lse()?;
+    Ok(Answer::Fields([("o", o.into()), ("lse", lse.into())]))
+}
