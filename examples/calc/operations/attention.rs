@@ -1,4 +1,4 @@
-//! Attention over sentences of different lengths.
+//! Attention over sentences of different lengths, and the positions of their rows.
 
 use serde_json::Value;
 use vsla::{Device, Tensor, Topology, scalar::Float};
@@ -9,39 +9,79 @@ use crate::failure::{Failure, Result};
 use crate::held::{Arg, Args, Held};
 use crate::request::{Options, unexpected};
 
-pub const ROWS: &[Operation] = &[Operation {
-    name: "attention",
-    args: 3,
-    options: &[
-        "dtype",
-        "rank",
-        "heads",
-        "key_heads",
-        "scale",
-        "causal",
-        "top_left",
-        "window",
-        "softcap",
-        "bias",
-        "slopes",
-        "sinks",
-        "block",
-        "blocks",
-        "lse",
-    ],
-    grows: Grows::No,
-    about: "softmax(scale q k^T + bias) v for each element and head, of queries, keys and values: matrices of rows of \
+pub const ROWS: &[Operation] = &[
+    ROTARY,
+    Operation {
+        name: "attention",
+        args: 3,
+        options: &[
+            "dtype",
+            "rank",
+            "heads",
+            "key_heads",
+            "scale",
+            "causal",
+            "top_left",
+            "window",
+            "softcap",
+            "bias",
+            "slopes",
+            "sinks",
+            "block",
+            "blocks",
+            "lse",
+        ],
+        grows: Grows::No,
+        about: "softmax(scale q k^T + bias) v for each element and head, of queries, keys and values: matrices of rows of \
         all heads, or rank 3 with an axis of heads (f32 or f16)",
+        run: |call| {
+            limit(call)?;
+            let (device, options) = (call.device()?, call.options.clone());
+            match &call.args {
+                Args::F32(args) => attention(&device, args, &options),
+                Args::F16(args) => attention(&device, args, &options),
+                _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
+            }
+        },
+    },
+];
+
+const ROTARY: Operation = Operation {
+    name: "rotary",
+    args: 1,
+    options: &["dtype", "rank", "heads", "base", "start", "neighbours"],
+    grows: Grows::No,
+    about: "rows turned by their positions from start on, pair by pair of each head (f32 or f16)",
     run: |call| {
-        limit(call)?;
         let (device, options) = (call.device()?, call.options.clone());
         match &call.args {
-            Args::F32(args) => attention(&device, args, &options),
-            Args::F16(args) => attention(&device, args, &options),
+            Args::F32(args) => rotary(&device, &args[0], &options),
+            Args::F16(args) => rotary(&device, &args[0], &options),
             _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
         }
     },
-}];
+};
+
+fn rotary<T: Float + Number>(device: &Device, x: &Arg<T>, options: &Options) -> Result<Answer>
+where
+    Held: From<Tensor<T>>,
+{
+    let x = x.on(device)?;
+    let mut rotary = x.rotary();
+    if let Some(heads) = options.heads("heads")? {
+        rotary = rotary.heads(heads);
+    }
+    if let Some(base) = options.optional::<f32>("base")? {
+        rotary = rotary.base(base.into());
+    }
+    if let Some(start) = options.heads("start")? {
+        rotary = rotary.start(start);
+    }
+    if options.flag("neighbours")? {
+        rotary = rotary.neighbours();
+    }
+    batch(rotary.run()?)
+}
 
 impl Options {
     /// Keys before and after a query's position; null is no limit.
@@ -70,7 +110,7 @@ impl Options {
         let heads = value.as_u64().and_then(|heads| usize::try_from(heads).ok());
         heads
             .map(Some)
-            .ok_or_else(|| unexpected(name, "a number of heads", value))
+            .ok_or_else(|| unexpected(name, "a whole number", value))
     }
 }
 

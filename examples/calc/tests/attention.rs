@@ -2,6 +2,10 @@ use super::{Golden, Refused};
 
 pub const GOLDEN: &[Golden] = &[
     (
+        r#"{"op": "rotary", "args": [[[[3,4,5,6]],[]]], "options": {"heads": 2, "neighbours": true}}"#,
+        "[[[3,4,5,6]],[]]",
+    ),
+    (
         concat!(
             r#"{"op": "attention", "args": [[[[5]],[[1]]], [[[0],[7]],[[2]]], [[[1,2],[3,6]],[[5,7]]]], "#,
             r#""options": {"scale": 0}}"#,
