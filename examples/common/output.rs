@@ -43,8 +43,8 @@ pub fn check_writable(path: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// Writes a file, or returns an error that names it.
-pub fn write(path: &Path, text: &str) -> Result<(), Box<dyn Error>> {
-    std::fs::write(path, text).map_err(|error| named(path, &error))
+pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Box<dyn Error>> {
+    std::fs::write(path, contents).map_err(|error| named(path, &error))
 }
 
 fn named(path: &Path, problem: &dyn std::fmt::Display) -> Box<dyn Error> {

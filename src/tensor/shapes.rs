@@ -202,6 +202,57 @@ impl<T: Scalar> Tensor<T> {
         self.run_with_layout(Op::View(View::Reshape), layout)
     }
 
+    /// Views all elements as one, without copying: the rows of the first element, then those of the second, and so on.
+    ///
+    /// Elements are (n_i, …) and agree along all axes but the first; the result is one element (Σ n_i, …). What treats
+    /// each row alone, such as a linear layer or a normalization along the last axis, then has one operand for the whole
+    /// batch: one product instead of one for each element. [`unpacked`](Self::unpacked) is the inverse. A batch without
+    /// elements gives one of shape (0, 0, …). Does not respect equivalence: rows of zeros move the rows after them.
+    /// Cost: one check of each element's extents.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// # let device = Device::cpu();
+    /// let shapes = [Shape::new(&[2, 2])?, Shape::new(&[0, 2])?, Shape::new(&[1, 2])?];
+    /// let x = device.upload(&Ragged::from_shapes(vec![1, 2, 3, 4, 5, 6], 2, shapes)?)?;
+    /// let weights = device.upload(&Ragged::from_shapes(vec![1, 10], 2, [Shape::new(&[2, 1])?])?)?;
+    /// let y = x.packed()?.matmul(&weights)?;
+    /// assert_eq!(y.download_blocking()?.to_vecs()?, [[21, 43, 65]]);
+    /// assert_eq!(x.packed()?.unpacked(x.layout())?.layout(), x.layout());
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) with the first element that differs from element 0 along another axis;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) for 2³² rows or more, which have no values.
+    pub fn packed(&self) -> Result<Tensor<T>> {
+        self.unary(Op::View(View::Packed), &[])
+    }
+
+    /// Views the rows of one element as a batch, without copying: the inverse of [`packed`](Self::packed). Element i of
+    /// the result has the shape of element i of `layout`.
+    ///
+    /// Shapes agree with that of the only element along all axes but the first, and have as many rows together. Does
+    /// not respect equivalence. Cost: one check of each element's extents.
+    ///
+    /// ```
+    /// # use vsla::{Device, Layout, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([[1, 2, 3]])?)?;
+    /// let y = x.unpacked(&Layout::from_lengths([2, 0, 1])?)?;
+    /// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![1, 2], vec![], vec![3]]);
+    /// let error = x.unpacked(&Layout::from_lengths([2, 2])?).unwrap_err();
+    /// assert_eq!(error.to_string(), "unpacked: expected shapes of 3 rows in all, got 4");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) unless this batch has one element, and for another number of rows;
+    /// [`Rank`](crate::Error::Rank); [`Shape`](crate::Error::Shape) with the first element that differs along another
+    /// axis.
+    pub fn unpacked(&self, layout: &Layout) -> Result<Tensor<T>> {
+        self.run_with_layout(Op::View(View::Unpacked), layout)
+    }
+
     /// Repeats each element along its axes of extent 1: element i gets the shape of element i of `layout`.
     ///
     /// No operation of this library broadcasts implicitly: an extent of 1 is an extent like any other. Other extents

@@ -51,6 +51,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("transposed", transposed),
         ("many_matrices", many_matrices),
         ("reshaped", reshaped),
+        ("packed", packed),
         ("broadcasts", broadcasts),
         ("rows_of_any_width", rows_of_any_width),
         ("every_type", every_type),
@@ -131,6 +132,63 @@ fn reshaped(device: &Device) {
     );
     let fewer = Layout::from_lengths([6]).unwrap();
     assert_eq!(x.reshape(&fewer).unwrap_err().kind(), "batch_size");
+}
+
+fn packed(device: &Device) {
+    let alike = [[2, 2], [0, 2], [1, 2], [3, 2]].map(|s| Shape::new(&s).unwrap());
+    let layout = Layout::from_shapes(2, alike).unwrap();
+    let x = Ragged::from_parts(layout, (1..=12).collect()).unwrap();
+    // From element 1 on, so that the view begins inside of the buffer.
+    let x = upload::<u32>(device, &x).elements(1..4).unwrap();
+    let y = without_allocating(device, || x.packed().unwrap());
+    let whole = Layout::from_shapes(2, [Shape::new(&[4, 2]).unwrap()]).unwrap();
+    let expected = Ragged::from_parts(whole, (5..=12).collect()).unwrap();
+    assert_exact("packed", &download(&y), &expected);
+    let back = without_allocating(device, || y.unpacked(x.layout()).unwrap());
+    assert_exact("unpacked", &download(&back), &download(&x));
+    let back = back.transpose(&[1, 0]).unwrap();
+    let again = download(&x.transpose(&[1, 0]).unwrap());
+    assert_exact("then transposed", &download(&back), &again);
+
+    let vectors = upload(device, &rows([&[1, 2][..], &[], &[3]]));
+    assert_eq!(download(&vectors.packed().unwrap()).values(), [1, 2, 3]);
+    let none = x.elements(1..1).unwrap();
+    let packed = none.packed().unwrap();
+    assert_eq!(packed.layout().shape(0), Shape::new(&[0, 0]).unwrap());
+    assert_eq!(packed.unpacked(none.layout()).unwrap().len(), 0);
+    packing_refused(device);
+}
+
+fn packing_refused(device: &Device) {
+    let of = |shapes: &[[usize; 2]]| {
+        let shapes = shapes.iter().map(|s| Shape::new(s).unwrap());
+        Layout::from_shapes(2, shapes).unwrap()
+    };
+    let x = |shapes: &[[usize; 2]]| device.full(&of(shapes), 0u32).unwrap();
+    let says = |result: Result<Tensor<u32>>, text: &str| {
+        assert_eq!(result.unwrap_err().to_string(), text);
+    };
+    says(
+        x(&[[1, 2], [0, 3]]).packed(),
+        "packed: element 1: expected the shape (1, 2), with any number of rows, got (0, 3)",
+    );
+    let many = u32::MAX as usize;
+    let error = x(&[[many, 0], [1, 0]]).packed().unwrap_err();
+    assert_eq!((error.kind(), error.element()), ("size_overflow", Some(1)));
+    says(
+        x(&[[1, 2], [1, 2]]).unpacked(&of(&[[2, 2]])),
+        "unpacked: expected one element, got 2",
+    );
+    says(
+        x(&[[2, 2]]).unpacked(&of(&[[2, 2], [1, 2]])),
+        "unpacked: expected shapes of 2 rows in all, got 3",
+    );
+    says(
+        x(&[[2, 2]]).unpacked(&of(&[[1, 2], [1, 1]])),
+        "unpacked: element 1: expected the shape (2, 2), with any number of rows, got (1, 1)",
+    );
+    let vector = Layout::from_lengths([4]).unwrap();
+    assert_eq!(x(&[[2, 2]]).unpacked(&vector).unwrap_err().kind(), "rank");
 }
 
 fn broadcasts(device: &Device) {

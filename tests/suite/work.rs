@@ -340,9 +340,11 @@ counted! {
 }
 
 /// Operations that only inspect operands or report the choice of a method.
-const FREE: [&str; 9] = [
+const FREE: [&str; 11] = [
     "elements",
     "reshape",
+    "packed",
+    "unpacked",
     "split",
     "to_device",
     "pair",

@@ -320,6 +320,28 @@ pub const ROWS: &[Operation] = &[
         },
     },
     Operation {
+        name: "packed",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the rows of all elements as one element; they agree along all axes but the first",
+        run: |call| typed!(call, |device, args| batch(args[0].on(&device)?.packed()?)),
+    },
+    Operation {
+        name: "unpacked",
+        args: 1,
+        options: &["dtype", "rank", "shapes"],
+        grows: Grows::No,
+        about: "the rows of the only element in elements of these shapes",
+        run: |call| {
+            let layout = shaped(call)?;
+            typed!(call, |device, args| {
+                let x = args[0].on(&device)?;
+                batch(x.unpacked(&layout)?)
+            })
+        },
+    },
+    Operation {
         name: "broadcast",
         args: 1,
         options: &["dtype", "rank", "shapes"],

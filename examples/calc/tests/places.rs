@@ -86,6 +86,14 @@ pub const GOLDEN: &[Golden] = &[
         "[[[1,2],[3,4]],[[5],[6],[7]]]",
     ),
     (
+        r#"{"op": "packed", "args": [[[[1,2],[3,4]],[[5,6]]]]}"#,
+        "[[[1,2],[3,4],[5,6]]]",
+    ),
+    (
+        r#"{"op": "unpacked", "args": [[[1,2,3]]], "options": {"shapes": [[2],[0],[1]]}}"#,
+        "[[1,2],[],[3]]",
+    ),
+    (
         r#"{"op": "broadcast", "args": [[[7],[1,2]]], "options": {"shapes": [[3],[2]]}}"#,
         "[[7,7,7],[1,2]]",
     ),
@@ -244,6 +252,16 @@ pub const REFUSED: &[Refused] = &[
         r#"{"op": "reshape", "args": [[[1,2],[3]]], "options": {"shapes": [[2],[2]]}}"#,
         "length",
         Some(1),
+    ),
+    (
+        r#"{"op": "packed", "args": [[[[1,2]],[[3]]]]}"#,
+        "shape",
+        Some(1),
+    ),
+    (
+        r#"{"op": "unpacked", "args": [[[1,2,3]]], "options": {"shapes": [[2],[2]]}}"#,
+        "argument",
+        None,
     ),
     (
         r#"{"op": "window", "args": [[[1]]], "options": {"size": 0, "stride": 1}}"#,

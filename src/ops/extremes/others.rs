@@ -119,10 +119,11 @@ fn views_and_stacks() {
     let all: Vec<Layout> = wide().into_iter().chain(series()).collect();
     for x in &all {
         let what = x.to_string();
-        let kinds = ["size_overflow", "too_large", "rank"];
+        let kinds = ["size_overflow", "too_large", "rank", "shape"];
         let check = |op: Op| planned_or(&kinds, &what, planned(&op, &[x], None, None));
         check(Op::View(View::Elements(0, 1)));
         check(Op::View(View::Slices("unstack")));
+        check(Op::View(View::Packed));
         for groups in [
             Groups::Counts(vec![x.len()]),
             Groups::Counts(vec![1, x.len() - 1]),
@@ -151,9 +152,11 @@ fn views_and_stacks() {
             "rank",
             "batch_size",
             "length",
+            "argument",
         ];
         for op in [
             Op::View(View::Reshape),
+            Op::View(View::Unpacked),
             Op::View(View::Divided),
             Op::Strided(Strided {
                 how: How::Resize("resize"),

@@ -12,6 +12,10 @@ pub(crate) enum View {
     Elements(usize, usize),
     /// Elements with the same numbers of values in the shapes of operand 1.
     Reshape,
+    /// One element with the rows of all elements.
+    Packed,
+    /// The reverse, in the shapes of operand 1.
+    Unpacked,
     /// Operand 1's elements, which divide the same values, for inner steps of operations.
     Divided,
     /// The slices along the first axis, with the name of the calling operation for errors.
@@ -52,6 +56,11 @@ impl View {
                 check_reshape(x, inputs[1])?;
                 Plan::view(OutputLayout::Input(1), 0)
             }
+            View::Packed => Plan::view(OutputLayout::New(packed(x)?), 0),
+            View::Unpacked => {
+                check_unpacked(x, inputs[1])?;
+                Plan::view(OutputLayout::Input(1), 0)
+            }
             View::Divided => Plan::view(OutputLayout::Input(1), 0),
             View::Targets => {
                 check_targets(inputs[1], x)?;
@@ -88,6 +97,56 @@ fn check_reshape(x: &Layout, y: &Layout) -> Result<()> {
         return Ok(());
     }
     y.check_lengths(op, x.lengths())
+}
+
+/// The shape of all rows together: elements agree along all axes but the first. Zeros if there is no element.
+fn packed(x: &Layout) -> Result<Layout> {
+    let op = "packed";
+    let (mut all, mut inner) = (0u64, [0; MAX_RANK]);
+    for (element, shape) in x.shapes().enumerate() {
+        let (rows, of) = (shape.extents()[0], &shape.extents()[1..]);
+        let inner = &mut inner[..of.len()];
+        if element == 0 {
+            inner.copy_from_slice(of);
+        } else if of != inner {
+            let expected = format!("{}, with any number of rows", x.shape(0));
+            return Err(Error::shape(op, element, expected, shape));
+        }
+        all += u64::from(rows);
+        if all > u64::from(u32::MAX) {
+            return Err(Error::size_overflow(op, format!("{all} rows")).at(element));
+        }
+    }
+    let mut extents = [all as u32; MAX_RANK];
+    extents[1..].copy_from_slice(&inner[..MAX_RANK - 1]);
+    let shape = Shape::from_extents_unchecked(&extents[..x.rank()]);
+    Layout::from_shapes(x.rank(), [shape])
+}
+
+/// Checks that the rows of the only element of `x` are those of all elements of `y`.
+fn check_unpacked(x: &Layout, y: &Layout) -> Result<()> {
+    let op = "unpacked";
+    if x.len() != 1 {
+        return Err(Error::argument(op, "one element", x.len()));
+    }
+    y.check_rank_of(op, x, "the batch")?;
+    let whole = x.shape(0);
+    let mut all = 0;
+    for (element, shape) in y.shapes().enumerate() {
+        if shape.extents()[1..] != whole.extents()[1..] {
+            let expected = format!("{whole}, with any number of rows");
+            return Err(Error::shape(op, element, expected, shape));
+        }
+        all += u64::from(shape.extents()[0]);
+    }
+    let rows = whole.extents()[0];
+    match all == u64::from(rows) {
+        true => Ok(()),
+        false => {
+            let expected = format!("shapes of {rows} rows in all");
+            Err(Error::argument(op, expected, all))
+        }
+    }
 }
 
 /// Checks that there is a target for each row of `x`, along its last axis.

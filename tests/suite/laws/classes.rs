@@ -403,6 +403,13 @@ depending! {
             let shape = Shape::new(&[2, x.layout().length(0) / 2])?;
             x.reshape(&Layout::uniform(1, shape)?)?.slice(&[0, 0], &[2, 1])?.reshape(&Layout::from_lengths([2])?)
         });
+    "packed", [&[1], &[1, 0]], [&[], &[]] => [&[1., 1.], &[1., 0., 1., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.join(&[x])?.packed());
+    "unpacked", [&[1], &[1, 0]], [&[], &[]] => [&[1., 1.], &[1., 0., 1., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| {
+            let rows = x.join(&[x])?.packed()?;
+            rows.unpacked(rows.layout())
+        });
     "mode", [&[1, 2], &[1, 2, 0]], [&[1, 1], &[1, 1]] => [&[1., 3.], &[1., 3., 2.]],
         |d, a, b| integers(d, a, b, |x, y| {
             x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Same).conv()

@@ -18,6 +18,7 @@ const MOST: u64 = 1 << 20;
 pub(super) fn all() -> Vec<Case> {
     let some = || v([3, 0, 1, 7]);
     let boxes = || m([[2, 3], [0, 4], [5, 1], [3, 4]]);
+    let alike = || m([[2, 3], [0, 3], [4, 3]]);
     let three = || m([[2, 3, 2], [0, 2, 1], [3, 1, 2]]);
     rows! {
         "slice" Linear, [some()] => |x: X| x[0].slice(&[-1], &[2]);
@@ -33,6 +34,8 @@ pub(super) fn all() -> Vec<Case> {
         "flip" Linear, [boxes()] => |x: X| x[0].flip(&[1, 0]);
         "resize" Linear, [boxes()] => |x: X| x[0].resize(&m([[3, 2], [1, 1], [0, 2], [3, 5]]));
         "transpose" Linear, [three()] => |x: X| x[0].transpose(&[2, 0, 1]);
+        "packed" Linear, [alike()] => |x: X| x[0].packed();
+        "unpacked" Linear, [m([[6, 3]])] => |x: X| x[0].unpacked(&m([[2, 3], [0, 3], [4, 3]]));
         "reshape" Linear, [boxes()] => |x: X| x[0].reshape(&v([6, 0, 5, 12]));
         "broadcast" Linear, [m([[1, 3], [2, 1], [2, 2], [1, 1]])] => |x: X| {
             x[0].broadcast(&m([[4, 3], [2, 5], [2, 2], [0, 3]]))

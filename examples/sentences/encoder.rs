@@ -1,0 +1,124 @@
+//! The encoder: BERT's layers on ragged batches, from the rows of tokens to one vector for each sentence.
+//!
+//! Layers that treat each token alone see the tokens of all sentences as the rows of one matrix. Attention and the mean
+//! see the sentences. Both are views of the same values, and there is no row that is not a token.
+
+use vsla::product::Activation;
+use vsla::program::Program;
+use vsla::scalar::Float;
+use vsla::{Device, Indices, Layout, Pairing, Ragged, Result, Tensor};
+
+/// The smallest length of a vector that is divided by its length, as published.
+const SHORTEST: f32 = 1e-12;
+
+/// A linear layer: a matrix of outputs × inputs, and a vector of biases.
+#[derive(Clone)]
+pub struct Linear<T: Float> {
+    pub weight: Tensor<T>,
+    pub bias: Tensor<T>,
+}
+
+/// The scale and the shift of a normalization of rows.
+#[derive(Clone)]
+pub struct Norm<T: Float> {
+    pub scale: Tensor<T>,
+    pub shift: Tensor<T>,
+    pub epsilon: f32,
+}
+
+/// One of the encoder's layers.
+#[derive(Clone)]
+pub struct Layer<T: Float> {
+    pub query: Linear<T>,
+    pub key: Linear<T>,
+    pub value: Linear<T>,
+    pub attended: Linear<T>,
+    pub attended_norm: Norm<T>,
+    pub wide: Linear<T>,
+    pub narrow: Linear<T>,
+    pub norm: Norm<T>,
+}
+
+/// All weights, on a device.
+#[derive(Clone)]
+pub struct Encoder<T: Float> {
+    /// A row for each token of the vocabulary.
+    pub words: Tensor<T>,
+    /// A row for each position, with that of the only token type added.
+    pub positions: Tensor<T>,
+    pub norm: Norm<T>,
+    pub layers: Vec<Layer<T>>,
+    pub heads: usize,
+}
+
+impl<T: Float> Linear<T> {
+    /// The layer of each row, and this function of each result.
+    fn of(&self, x: &Tensor<T>, activation: Activation) -> Result<Tensor<T>> {
+        let product = x.product(&self.weight).transpose_right();
+        product.bias(&self.bias).activation(activation).run()
+    }
+
+    /// The layer of each row, added to these rows.
+    fn added_to(&self, rows: &Tensor<T>, x: &Tensor<T>) -> Result<Tensor<T>> {
+        let product = x.product(&self.weight).transpose_right();
+        product.bias(&self.bias).residual(rows).run()
+    }
+}
+
+impl<T: Float> Norm<T> {
+    fn of(&self, x: &Tensor<T>) -> Result<Tensor<T>> {
+        let rows = x.layer_norm(1, self.epsilon)?;
+        rows.mul_add(self.scale.along(1), self.shift.along(1))
+    }
+}
+
+impl<T: Float> Layer<T> {
+    /// `x` has the tokens of all sentences as rows; `sentences` is the batch's layout.
+    fn of(&self, x: &Tensor<T>, sentences: &Layout, heads: usize) -> Result<Tensor<T>> {
+        let per_sentence =
+            |layer: &Linear<T>| layer.of(x, Activation::Identity)?.unpacked(sentences);
+        let [q, k, v] = [
+            per_sentence(&self.query)?,
+            per_sentence(&self.key)?,
+            per_sentence(&self.value)?,
+        ];
+        let attended = q.attention(&k, &v).heads(heads).run()?.packed()?;
+        let x = self
+            .attended_norm
+            .of(&self.attended.added_to(x, &attended)?)?;
+        let wide = self.wide.of(&x, Activation::Gelu)?;
+        self.norm.of(&self.narrow.added_to(&x, &wide)?)
+    }
+}
+
+impl<T: Float> Encoder<T> {
+    /// The rows of tokens: the input of [`program`](Self::program).
+    pub fn embed(&self, tokens: &Indices) -> Result<Tensor<T>> {
+        self.words.gather_paired(tokens, Pairing::OneToAll)
+    }
+
+    /// From the rows of tokens, n × c for each sentence, to a vector of length 1 for each.
+    ///
+    /// It is recorded once for each batch, since every batch has other lengths. Inputs: the rows, the positions' rows.
+    pub fn program(&self, device: &Device) -> Program {
+        let encoder = self.clone();
+        Program::new(device, move |r| {
+            let (rows, positions) = (r.input::<T>()?, r.input::<T>()?);
+            let sentences = rows.layout().clone();
+            let places = positions.gather_paired(&places(&sentences)?, Pairing::OneToAll)?;
+            let mut x = encoder.norm.of(&rows.add(&places)?.packed()?)?;
+            for layer in &encoder.layers {
+                x = layer.of(&x, &sentences, encoder.heads)?;
+            }
+            let means = x.unpacked(&sentences)?.mean_axis(0)?.to::<f32>()?;
+            r.output(&means.l2_normalize(0, SHORTEST)?)
+        })
+    }
+}
+
+/// 0, 1, 2, … for the tokens of each sentence.
+fn places(sentences: &Layout) -> Result<Indices> {
+    let lengths = sentences.shapes().map(|shape| shape.extents()[0]);
+    let lists: Vec<Vec<u32>> = lengths.map(|n| (0..n).collect()).collect();
+    Indices::new(Ragged::from_rows(lists)?)
+}

@@ -1,0 +1,181 @@
+//! Embeds the lines of text files with a published sentence encoder, without padding, and finds the nearest lines.
+//!
+//! Lines have different lengths. From their tokens to one vector for each line, everything is ragged: linear layers see
+//! the tokens of all lines as the rows of one matrix, attention and the mean see each line. The encoder is one program,
+//! which is recorded for each batch of lines. Models are read as published: all-MiniLM-L6-v2, and others of BERT's
+//! layout whose vectors are means of tokens.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use vsla::scalar::Float;
+use vsla::{Device, f16};
+
+use device::Choice;
+use embed::Embedded;
+use published::{Config, Files};
+use report::{Found, Report};
+use tokens::Tokens;
+use write::Form;
+
+#[path = "../common/device.rs"]
+mod device;
+mod embed;
+mod encoder;
+#[path = "../common/numbers.rs"]
+mod numbers;
+#[path = "../common/output.rs"]
+mod output;
+#[path = "../common/progress.rs"]
+mod progress;
+mod published;
+mod random;
+mod report;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod write;
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo run --release --example sentences
+  cargo run --release --example sentences -- --query \"Alice talks to her cat\" notes.txt letters.txt
+  cargo run --release --example sentences -- --f16 --out vectors.npy notes.txt
+  cargo run --release --example sentences -- --model all-MiniLM-L6-v2 --json notes.txt > result.json
+
+Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
+
+/// Embed the lines of text files, and find those nearest to a text
+///
+/// Uses all-MiniLM-L6-v2, from --model or from the usual cache folders, and reads it as published. Without files it embeds
+/// the included text, a part of Alice's Adventures in Wonderland; if there is no model either, with random weights.
+#[derive(Parser)]
+#[command(name = "sentences", version, after_help = EXAMPLES)]
+struct Args {
+    /// Text files, a sentence on each line
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print the lines nearest to this text; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    query: Vec<String>,
+    /// How many lines to print for each query
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    nearest: usize,
+    /// The folder of the model: config.json, tokenizer.json and model.safetensors
+    #[arg(long, value_name = "DIR")]
+    model: Option<PathBuf>,
+    /// Use a tiny model with random weights
+    #[arg(long, conflicts_with = "model")]
+    random: bool,
+    /// Store weights and values as f16, and sum in f32
+    #[arg(long)]
+    f16: bool,
+    /// Device to compute on; auto uses a GPU if there is one, else the CPU
+    #[arg(long, value_enum, default_value = "auto")]
+    device: Choice,
+    /// Write the vectors, a row for each line: .vsla, .safetensors or .npy
+    #[arg(long, value_name = "OUT")]
+    out: Option<PathBuf>,
+    /// Print only one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    output::main(|| run(&Args::parse()))
+}
+
+/// Runs everything and returns the output, so that nothing is printed if a step fails.
+fn run(args: &Args) -> Result<String, Box<dyn Error>> {
+    if let Some(path) = &args.out {
+        Form::of(path)?;
+        output::check_writable(path)?;
+    }
+    let (files, random) = model(args)?;
+    let lines = match args.files.as_slice() {
+        [] => tokens::bundled(),
+        files => tokens::read(files)?,
+    };
+    let config = Config::of(&files)?;
+    let tokens = Tokens::new(&files, &config)?;
+    // Queries are lines like all others, after them.
+    let texts = [lines.as_slice(), &args.query].concat();
+    let tokens = tokens.of(&texts)?;
+    let device = args.device.open()?;
+    let mut embedded = match args.f16 {
+        true => embed::<f16>(args, &device, (&files, &config), &tokens)?,
+        false => embed::<f32>(args, &device, (&files, &config), &tokens)?,
+    };
+    let queries = embedded.vectors.split_off(lines.len());
+    let found = args
+        .query
+        .iter()
+        .zip(&queries)
+        .map(|(query, vector)| Found {
+            query: query.clone(),
+            nearest: embed::nearest(vector, &embedded.vectors, args.nearest),
+        });
+    let found: Vec<Found> = found.collect();
+    if let Some(path) = &args.out {
+        write::write(path, &embedded.vectors)?;
+    }
+
+    let info = device.info();
+    let lengths: Vec<usize> = tokens[..lines.len()].iter().map(Vec::len).collect();
+    let weights = config.tensors().into_iter();
+    let weights: usize = weights
+        .map(|(_, shape)| shape.iter().product::<usize>())
+        .sum();
+    let report = Report {
+        device: &info,
+        model: &files.from,
+        random,
+        half: args.f16,
+        lines: &lines,
+        lengths: &lengths,
+        embedded: &embedded,
+        weight_bytes: (weights * if args.f16 { 2 } else { 4 }) as u64,
+        found: &found,
+    };
+    if args.json {
+        return Ok(report.json());
+    }
+    let mut text = report.text();
+    if let Some(path) = &args.out {
+        text += &format!("\nvectors      {}\n", path.display());
+    }
+    Ok(text)
+}
+
+/// The model's files, and whether they are random.
+fn model(args: &Args) -> Result<(Files, bool), Box<dyn Error>> {
+    let folder = match (args.random, &args.model) {
+        (true, _) => None,
+        (false, Some(folder)) => Some(folder.clone()),
+        (false, None) => published::cached(),
+    };
+    match folder {
+        Some(folder) => Ok((Files::read(&folder)?, false)),
+        None if args.random || args.files.is_empty() => Ok((random::files()?, true)),
+        None => Err(published::missing()),
+    }
+}
+
+fn embed<T: Float>(
+    args: &Args,
+    device: &Device,
+    (files, config): (&Files, &Config),
+    tokens: &[Vec<u32>],
+) -> Result<Embedded, Box<dyn Error>> {
+    let encoder = published::load::<T>(device, files, config)?;
+    let bar = progress::bar(
+        args.json,
+        format!("lines on {}", device.info().name),
+        tokens.len(),
+    );
+    let embedded = embed::embed(device, &encoder, tokens, &bar);
+    bar.finish_and_clear();
+    embedded
+}
