@@ -45,7 +45,8 @@ pub fn svg(rows: &[Chosen<'_>], device: &str) -> Result<String, String> {
     let lengths = lengths.ok_or("the data of the first row is no list of lengths")?;
     let height = TOP + ROW * rows.len() as f64 + 56.0;
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n\
          <title>A batch in memory, packed and padded, and times of vsla and PyTorch</title>\n\
          <style>\n{STYLE}\n</style>\n"
     );
@@ -139,9 +140,9 @@ fn times(text: &mut String, rows: &[Chosen<'_>], device: &str) {
     circle(text, 6.0, legend - 4.0);
     put(text, "", 18.0, legend, "vsla");
     diamond(text, "theirs", 76.0, legend - 4.0);
-    put(text, "", 88.0, legend, "PyTorch, its fastest way");
-    diamond(text, "theirs other", 256.0, legend - 4.0);
-    put(text, "", 268.0, legend, "its other ways");
+    put(text, "", 88.0, legend, "PyTorch, fastest way");
+    diamond(text, "theirs other", 236.0, legend - 4.0);
+    put(text, "", 248.0, legend, "other ways");
     put(text, "faint end", WIDTH, legend, "times as fast");
 
     for exponent in low.ceil() as i32..=high.floor() as i32 {
