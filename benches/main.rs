@@ -7,6 +7,7 @@
 //! cargo bench -- --json benches/results/name.json
 //! cargo bench -- --table benches/results/name.json
 //! cargo bench -- --table benches/results/name.json --beside benches/results/name-pytorch.json
+//! cargo bench -- --table .. --beside .. --rows benches/readme.txt --picture docs/pictures/overview.svg
 //! ```
 //!
 //! A row is the median of several runs. It has separate columns for device time, wall time and the first call. Results
@@ -22,7 +23,7 @@ use std::time::Instant;
 use clap::Parser;
 use vsla::{Device, device::DeviceKind};
 
-use harness::{Bench, Size, report, table};
+use harness::{Bench, Size, chosen, picture, report, table};
 
 mod harness;
 mod rows;
@@ -52,6 +53,12 @@ struct Args {
     /// With --table: print only the rows that this file of benches/pytorch.py also has, and its times beside them
     #[arg(long, value_name = "FILE", requires = "table")]
     beside: Option<PathBuf>,
+    /// With --beside: print only the rows that this file lists, one a line: a row's name and a caption
+    #[arg(long, value_name = "FILE", requires = "beside")]
+    rows: Option<PathBuf>,
+    /// With --rows: also draw these rows, and the lengths of the first one
+    #[arg(long, value_name = "OUT.svg", requires = "rows")]
+    picture: Option<PathBuf>,
     /// Devices to measure
     #[arg(long, value_enum, default_value = "all")]
     device: Choice,
@@ -125,15 +132,24 @@ fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
 
 /// The table of an earlier run.
 fn stored(path: &Path, args: &Args) -> Result<String, String> {
+    let text = |path: &Path| std::fs::read_to_string(path).map_err(|error| about(path, &error));
     let read = |path: &Path| -> Result<serde_json::Value, String> {
-        std::fs::read_to_string(path)
-            .map_err(|error| error.to_string())
-            .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
-            .map_err(|error| format!("{}: {error}", path.display()))
+        serde_json::from_str(&text(path)?).map_err(|error| about(path, &error))
     };
     let run = read(path)?;
     if let Some(peer) = &args.beside {
-        return Ok(table::beside(&run, &read(peer)?));
+        let peer = read(peer)?;
+        let Some(list) = &args.rows else {
+            return Ok(table::beside(&run, &peer));
+        };
+        let names = text(list)?;
+        let rows = chosen::rows(&names, &run, &peer).map_err(|error| about(list, &error))?;
+        if let Some(path) = &args.picture {
+            let device = peer["device"].as_str().unwrap_or("?");
+            let svg = picture::svg(&rows, device).map_err(|error| about(list, &error))?;
+            std::fs::write(path, svg).map_err(|error| about(path, &error))?;
+        }
+        return Ok(chosen::markdown(&rows, &peer));
     }
     let filter = args.filter.as_deref().unwrap_or_default();
     Ok(table::markdown(&run, filter, |kind| match args.device {
@@ -141,6 +157,10 @@ fn stored(path: &Path, args: &Args) -> Result<String, String> {
         Choice::Cpu => kind == "Cpu",
         Choice::Gpu => kind != "Cpu",
     }))
+}
+
+fn about(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
 }
 
 #[cfg(feature = "gpu")]

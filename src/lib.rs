@@ -33,8 +33,9 @@
 //! * [`program`] records operations once, plans them for the layouts of a batch, and runs them again and again, with
 //!   gradients. [`pages::programs`] is a guide to it.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
-//! * [`pages::operations`] tabulates every operation with its behaviour under trailing zeros (equivalence) and its
-//!   tests. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to
+//! * [`pages::shapes`] tabulates the operands and results of every operation, and [`pages::operations`] its behaviour
+//!   under trailing zeros (equivalence), its gradient and its tests. [`pages::devices`] covers the choice of a device,
+//!   and limits. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to
 //!   this library, and CUDA graphs, `torch.compile`, autograd and JAX to programs.
 //! * [`Error`] is the only error type. Invalid input is rejected before any work starts.
 //!
@@ -79,10 +80,14 @@ pub mod pages {
     pub mod coming_from {}
     #[doc = include_str!("../docs/cookbook.md")]
     pub mod cookbook {}
+    #[doc = include_str!("../docs/devices.md")]
+    pub mod devices {}
     #[doc = include_str!("../docs/operations.md")]
     pub mod operations {}
     #[doc = include_str!("../docs/programs.md")]
     pub mod programs {}
+    #[doc = include_str!("../docs/shapes.md")]
+    pub mod shapes {}
 }
 
 mod cpu;

@@ -1,6 +1,8 @@
 //! How rows are measured.
 
+pub mod chosen;
 pub mod data;
+pub mod picture;
 pub mod report;
 pub mod table;
 

@@ -1,4 +1,4 @@
-//! Formats a stored run as Markdown tables, for the README.
+//! Formats a stored run as Markdown tables, for docs/measurements.md.
 
 use serde_json::Value;
 
@@ -31,28 +31,55 @@ pub fn markdown(run: &Value, filter: &str, accepts: impl Fn(&str) -> bool) -> St
     text
 }
 
-/// The rows that `peer` also has, next to its times: a table for each operation, with a column for each way in which
-/// the peer implements it.
-pub fn beside(run: &Value, peer: &Value) -> String {
-    let mut text = format!(
-        "PyTorch {}, {}; µs, and TFLOP/s of products\n",
-        peer["torch"].as_str().unwrap_or("?"),
-        peer["device"].as_str().unwrap_or("?"),
-    );
-    let mut shown = "";
-    let mut ways: Vec<&str> = Vec::new();
+/// A row that the peer has, too.
+pub struct Common<'a> {
+    pub name: &'a str,
+    pub row: &'a Value,
+    /// The device time in microseconds.
+    pub ours: f64,
+    pub theirs: &'a Value,
+}
+
+/// The rows that were measured on the peer's device and that `peer` also has.
+pub fn common<'a>(run: &'a Value, peer: &'a Value) -> Vec<Common<'a>> {
     let reports = list(&run["devices"]).iter();
     let rows = reports
         .filter(|report| report["device"] == peer["device"])
         .flat_map(|report| list(&report["rows"]));
-    for row in rows {
-        let name = row["name"].as_str().unwrap_or_default();
+    let common = rows.filter_map(|row| {
+        let name = row["name"].as_str()?;
         let theirs = &peer["rows"][name];
-        let (Some(ours), Some(operation), true) =
-            (device(row), name.split('/').next(), theirs.is_object())
-        else {
-            continue;
-        };
+        let ours = device(row)?;
+        theirs.is_object().then_some(Common {
+            name,
+            row,
+            ours,
+            theirs,
+        })
+    });
+    common.collect()
+}
+
+/// The version of PyTorch and its device.
+pub fn peer_name(peer: &Value) -> String {
+    let of = |key: &str| peer[key].as_str().unwrap_or("?");
+    format!("PyTorch {}, {}", of("torch"), of("device"))
+}
+
+/// The rows that `peer` also has, next to its times: a table for each operation, with a column for each way in which
+/// the peer implements it.
+pub fn beside(run: &Value, peer: &Value) -> String {
+    let mut text = format!("{}; µs, and TFLOP/s of products\n", peer_name(peer));
+    let mut shown = "";
+    let mut ways: Vec<&str> = Vec::new();
+    for Common {
+        name,
+        row,
+        ours,
+        theirs,
+    } in common(run, peer)
+    {
+        let operation = name.split('/').next().unwrap_or_default();
         if operation != shown {
             shown = operation;
             ways = ways_of(peer, operation);

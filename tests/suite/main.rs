@@ -56,6 +56,7 @@ mod minimal_shape;
 #[cfg(feature = "gpu")]
 mod mutants;
 mod operators;
+mod pages;
 mod pooling;
 mod programs;
 mod quantile;
@@ -138,6 +139,7 @@ const MODULES: &[Module] = &[
     #[cfg(feature = "gpu")]
     ("mutants", mutants::tests),
     ("operators", operators::tests),
+    ("pages", pages::tests),
     ("pooling", pooling::tests),
     ("programs", random_programs::tests),
     ("quantile", quantile::tests),
