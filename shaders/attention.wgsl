@@ -1,9 +1,9 @@
-// Attention: for each row of a tile, o = Σ_j w_j v_j / Σ_j w_j with w_j = exp(s_j), where s_j is the capped, scaled product
-// of the row of q and key j, plus its bias; and lse = log Σ_j w_j. Masked keys have w = 0. A row without keys gives 0
-// and −∞.
+// Attention: for each row of a tile, o = Σ_j w_j v_j / Σ_j w_j with w_j = exp(s_j), where s_j is the capped, scaled
+// product of the row of q and key j, plus its bias; and lse = log Σ_j w_j. Masked keys have w = 0. A row without keys
+// gives 0 and −∞.
 //
-// A row is a query with one of the heads that share a key head: row r of a key head is query r / group and head
-// r % group of its group. A workgroup computes TILES tiles, each of ROWS rows. An invocation has 4 QUADS rows, of which it
+// A row is a query with one of the heads that share a key head: row r of a key head is query r / group and head r %
+// group of its group. A workgroup computes TILES tiles, each of ROWS rows. An invocation has 4 QUADS rows, of which it
 // computes four scores of each stage of KEYS keys, and four results of each chunk of KEYS results.
 //
 // Scores and weights of a stage pass through workgroup memory; sums stay in registers. A row's weights are relative to

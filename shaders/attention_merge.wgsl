@@ -1,5 +1,5 @@
-// Rows of attention from the results of pieces of their keys: o = Σ_p exp(lse_p − m) o_p / Σ_p exp(lse_p − m), where m is
-// the largest lse_p, in the order of the pieces. A sink adds exp(sink − m) to the denominator.
+// Rows of attention from the results of pieces of their keys: o = Σ_p exp(lse_p − m) o_p / Σ_p exp(lse_p − m), where m
+// is the largest lse_p, in the order of the pieces. A sink adds exp(sink − m) to the denominator.
 //
 // items: for each row, its place in the results, the place of its first piece, the distance to the next, and the number
 // of pieces. A workgroup computes one row.

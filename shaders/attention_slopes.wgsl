@@ -1,5 +1,5 @@
-// Gradients of attention. With P = exp(S − lse), dP = g vᵀ and dS = P ∘ (dP − delta), where g is the cotangent of the result
-// and delta that of the weights in the denominator:
+// Gradients of attention. With P = exp(S − lse), dP = g vᵀ and dS = P ∘ (dP − delta), where g is the cotangent of the
+// result and delta that of the weights in the denominator:
 //
 // QUERIES  of q: rows are queries, columns are keys; dS ∘ S′ times k
 // KEY      of k: rows are keys, columns are queries; (dS ∘ S′)ᵀ times q
@@ -7,8 +7,8 @@
 // BIAS     dS itself, summed over the heads that share the bias
 //
 // S′ is the derivative of a score with regard to its product. Queries are those of all heads that share a key head, one
-// after another, as in attention.wgsl, whose tiles these are: a workgroup has TILES of them, of ROWS rows, and stages KEYS
-// columns at a time. The sums over columns stay in registers, so that no order depends on anything else.
+// after another, as in attention.wgsl, whose tiles these are: a workgroup has TILES of them, of ROWS rows, and stages
+// KEYS columns at a time. The sums over columns stay in registers, so that no order depends on anything else.
 //
 // stats: for each query and head, lse, delta and the slope of ALiBi. items: as in attention.wgsl; tiles are (element,
 // first row, first column), where BIAS uses the last.

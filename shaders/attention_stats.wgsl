@@ -1,5 +1,6 @@
-// What the gradients of attention need of each query and head: its log-sum-exp; delta = Σ g o − g', where g is the cotangent of
-// its result o, and g' that of its log-sum-exp; and the slope of ALiBi. LANES invocations share the sum of a row.
+// What the gradients of attention need of each query and head: its log-sum-exp; delta = Σ g o − g', where g is the
+// cotangent of its result o, and g' that of its log-sum-exp; and the slope of ALiBi. LANES invocations share the sum of
+// a row.
 
 #params
 @group(0) @binding(1) var<storage, read> g: array<E>;

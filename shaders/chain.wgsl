@@ -4,8 +4,8 @@
 //
 // p.words has the instructions, then the base of each operand, counted in values, then the scalars.
 //
-// Four words at a time, QUADS times: results begin at a multiple of four, operands anywhere. The values after the last, in
-// its quad, are slack of the results' buffers. TWO: z is the value of the last register.
+// Four words at a time, QUADS times: results begin at a multiple of four, operands anywhere. The values after the last,
+// in its quad, are slack of the results' buffers. TWO: z is the value of the last register.
 
 #params words: array<vec4<u32>, 7>
 @group(0) @binding(1) var<storage, read> x0: array<vec4<E>>;

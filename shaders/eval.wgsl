@@ -93,8 +93,8 @@ fn value(begin: u32, end: u32, t: V) -> V {
         at = c_meta[entry.y] + i;
         half = half_bits(sum);
     }
-    // Neighbours are mostly results of neighbouring invocations. At the ends of the workgroup, an invocation is compared
-    // with itself.
+    // Neighbours are mostly results of neighbouring invocations. At the ends of the workgroup, an invocation is
+    // compared with itself.
     sh_places[lid] = at;
     sh_results[lid] = half;
     workgroupBarrier();

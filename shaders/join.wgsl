@@ -1,5 +1,5 @@
-// y[p.begin .. p.end6] = x0, x1 … x6, one after the other, in units of a word, or of a half for f16: batch k ends at p.end k,
-// where batch k + 1 begins.
+// y[p.begin .. p.end6] = x0, x1 … x6, one after the other, in units of a word, or of a half for f16: batch k ends at
+// p.end k, where batch k + 1 begins.
 //
 // Bits are copied, four words at a time, most of which lie in one batch. The first four words may begin with values of
 // an earlier dispatch, which are preserved; the values after the last are arbitrary until the next dispatch.

@@ -26,8 +26,8 @@
 
 #include "value_at"
 
-// Reduces every `lanes`-th value from `begin` to before `end`, in four independent chains. In place of values beyond the
-// end, the last one is read, so that the loads of the last round need only one branch.
+// Reduces every `lanes`-th value from `begin` to before `end`, in four independent chains. In place of values beyond
+// the end, the last one is read, so that the loads of the last round need only one branch.
 fn reduce_run(line: Line, begin: u32, end: u32, lanes: u32) -> Acc {
     let base = p.x_base + line.begin;
     let step = line.step;

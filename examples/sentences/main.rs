@@ -49,8 +49,9 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 
 /// Embed the lines of text files, and find those nearest to a text
 ///
-/// Uses all-MiniLM-L6-v2, from --model or from the usual cache folders, and reads it as published. Without files it embeds
-/// the included text, a part of Alice's Adventures in Wonderland; if there is no model either, with random weights.
+/// Uses all-MiniLM-L6-v2, from --model or from the usual cache folders, and reads it as published. Without files it
+/// embeds the included text, a part of Alice's Adventures in Wonderland; if there is no model either, with random
+/// weights.
 #[derive(Parser)]
 #[command(name = "sentences", version, after_help = EXAMPLES)]
 struct Args {

@@ -1,5 +1,5 @@
-//! The whole example: on the model with random weights, against plain loops in f64; and on the published weights, against
-//! their known answers, if `VSLA_MINILM` names their folder or a cache has them.
+//! The whole example: on the model with random weights, against plain loops in f64; and on the published weights,
+//! against their known answers, if `VSLA_MINILM` names their folder or a cache has them.
 
 mod reference;
 

@@ -7,8 +7,8 @@ const ONE = 256u;
 //
 // The mode of an operand is WHOLE if it has c's layout. Otherwise it is the axis along which a vector is spread over
 // each element: element e uses vector e, or with the flag ONE all elements use the only vector. An axis of p.rank means
-// one value for the whole element, a vector of length 1. Tiles and tables are as in ambient.wgsl; an invocation computes four consecutive
-// values of c. WIDE: c is complex; one value at a time.
+// one value for the whole element, a vector of length 1. Tiles and tables are as in ambient.wgsl; an invocation
+// computes four consecutive values of c. WIDE: c is complex; one value at a time.
 
 struct Params {
     first_group: u32,

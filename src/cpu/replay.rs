@@ -7,7 +7,8 @@ use crate::plan::{CpuArgs, CpuInput, CpuOutput, Memory, Schedule, Step};
 use crate::ragged::Layout;
 use crate::{Error, Result, host};
 
-/// A buffer outside the arena, and the byte at which a tensor begins in it. An output is not shared while it is written.
+/// A buffer outside the arena, and the byte at which a tensor begins in it. An output is not shared while it is
+/// written.
 pub(crate) struct CpuExternal {
     pub buffer: Arc<CpuBuffer>,
     pub begin: usize,

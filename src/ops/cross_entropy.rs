@@ -1,7 +1,7 @@
 //! The cross-entropy of rows and their targets, given the logarithms of the rows' sums of exponentials, and its slopes.
 //!
-//! Cost: the sums and targets read once, one value of x for each row, and the results written once, in one dispatch. For
-//! slopes, x read once, and the weights, sums and targets of rows, which caches hold; the result written once.
+//! Cost: the sums and targets read once, one value of x for each row, and the results written once, in one dispatch.
+//! For slopes, x read once, and the weights, sums and targets of rows, which caches hold; the result written once.
 
 use half::f16;
 

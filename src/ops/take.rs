@@ -1,7 +1,7 @@
 //! Values taken from lines by the indices that a device holds, and the adjoint: values put where indices say.
 //!
-//! Cost: indices and values read once, the result written once, in one dispatch; if several values of a line are put, the
-//! result is filled with zeros first, in another one.
+//! Cost: indices and values read once, the result written once, in one dispatch; if several values of a line are put,
+//! the result is filled with zeros first, in another one.
 
 use super::lines::{check_axis, place_of_axis};
 use super::{map, par_runs, par_tiles, strided};

@@ -56,9 +56,9 @@
 //! among threads or jobs of rayon. They record one after another, in any order: results have the same bits, but the
 //! arena may have another size.
 //!
-//! A method without operands belongs to the recording of the thread that called [`Program::plan`]. On other threads, and
-//! if that thread belongs to a pool of rayon, it runs whenever a plan is made, and its result is a constant. For a thread
-//! of a pool takes up other jobs while it waits, which are no part of the recording.
+//! A method without operands belongs to the recording of the thread that called [`Program::plan`]. On other threads,
+//! and if that thread belongs to a pool of rayon, it runs whenever a plan is made, and its result is a constant. For a
+//! thread of a pool takes up other jobs while it waits, which are no part of the recording.
 //!
 //! # Batches that never repeat
 //! A plan belongs to the layouts of its inputs. [`Program::plan`] records the function again for each new set of layouts;
@@ -156,8 +156,9 @@ impl fmt::Debug for Program {
 impl Program {
     /// A program of this function. Nothing is recorded yet.
     ///
-    /// The function runs once for each plan, on the thread that calls [`plan`](Self::plan); see [Threads](self#threads).
-    /// It gets its operands from [`Recording::input`] and hands over its results with [`Recording::output`].
+    /// The function runs once for each plan, on the thread that calls [`plan`](Self::plan); see
+    /// [Threads](self#threads). It gets its operands from [`Recording::input`] and hands over its results with
+    /// [`Recording::output`].
     pub fn new(
         device: &Device,
         body: impl Fn(&mut Recording) -> Result<()> + Send + Sync + 'static,

@@ -119,15 +119,15 @@ impl<T: Float> Tensor<T> {
 }
 
 impl<'a, T: Float> Attention<'a, T> {
-    /// The number of heads that operands of rank 2 have side by side; 1 without this. Operands of rank 3 have an axis of
-    /// heads.
+    /// The number of heads that operands of rank 2 have side by side; 1 without this. Operands of rank 3 have an axis
+    /// of heads.
     pub fn heads(mut self, heads: usize) -> Self {
         self.heads = heads;
         self
     }
 
-    /// The number of heads of keys and values of rank 2, which divides that of the queries; as many as the queries without
-    /// this. Query head h attends to key head ⌊h · key heads / heads⌋.
+    /// The number of heads of keys and values of rank 2, which divides that of the queries; as many as the queries
+    /// without this. Query head h attends to key head ⌊h · key heads / heads⌋.
     pub fn key_heads(mut self, heads: usize) -> Self {
         self.key_heads = Some(heads);
         self
@@ -145,8 +145,8 @@ impl<'a, T: Float> Attention<'a, T> {
         self
     }
 
-    /// Excludes the keys after each query's position. The last query is at the position of the last key: query i attends to
-    /// keys j ≤ i + m − n, which is also right when earlier keys come from a cache.
+    /// Excludes the keys after each query's position. The last query is at the position of the last key: query i
+    /// attends to keys j ≤ i + m − n, which is also right when earlier keys come from a cache.
     ///
     /// PyTorch's `is_causal` and masks made by `tril` align the first query with the first key instead
     /// ([`top_left`](Self::top_left)); for n = m both are the same.
@@ -162,8 +162,8 @@ impl<'a, T: Float> Attention<'a, T> {
         self
     }
 
-    /// Excludes keys more than `before` places before a query's position, or more than `after` places after it: both ends
-    /// count. Use `usize::MAX` for no limit.
+    /// Excludes keys more than `before` places before a query's position, or more than `after` places after it: both
+    /// ends count. Use `usize::MAX` for no limit.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -187,14 +187,15 @@ impl<'a, T: Float> Attention<'a, T> {
         self
     }
 
-    /// Adds a bias to the scores: an element of shape (n, m) for all heads, or (heads, n, m). A bias of −∞ excludes a key.
+    /// Adds a bias to the scores: an element of shape (n, m) for all heads, or (heads, n, m). A bias of −∞ excludes a
+    /// key.
     pub fn bias(mut self, bias: &'a Tensor<T>) -> Self {
         self.bias = Some(bias);
         self
     }
 
-    /// Subtracts slope · |distance| from the scores, where the distance is that of a key from a query's position (Press et
-    /// al., 2022). One vector of a slope for each head; slopes have no gradient.
+    /// Subtracts slope · |distance| from the scores, where the distance is that of a key from a query's position (Press
+    /// et al., 2022). One vector of a slope for each head; slopes have no gradient.
     pub fn alibi(mut self, slopes: &'a Tensor<f32>) -> Self {
         self.alibi = Some(slopes);
         self

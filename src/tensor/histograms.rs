@@ -14,8 +14,8 @@ impl<T: Factor> Tensor<T> {
     ///
     /// `c_i` counts the values x with `e_i ≤ x < e_(i + 1)`, and the last bin also those with x = hi. The edges are
     /// `e_i = lo + i (hi − lo) / bins`, computed in f64 as by NumPy's `linspace` and, for floats, rounded to the type
-    /// of the values; integers are compared with the edges in f64. A bin between two edges that round to the same number
-    /// is empty. Each element gives a vector of `bins` counts, whatever its rank; an empty one gives zeros.
+    /// of the values; integers are compared with the edges in f64. A bin between two edges that round to the same
+    /// number is empty. Each element gives a vector of `bins` counts, whatever its rank; an empty one gives zeros.
     ///
     /// Values outside of the range and NaN are not counted, and −0 equals 0. Counts are exact and the same on all
     /// devices. f32, i32, u32 and f16. NumPy calls it `histogram`, with a `range`; PyTorch calls it `histc`. For other

@@ -18,18 +18,19 @@ pub struct Rotary<'a, T: Float> {
 }
 
 impl<T: Float> Tensor<T> {
-    /// Rotary positions (Su et al., 2021): each pair of values (a, b) of a head becomes
-    /// (a cos φ − b sin φ, b cos φ + a sin φ) with φ = (start + r) · base^(−2i/d), for row r of its element and pair i of the
-    /// head. The product of a query and a key then depends on their distance alone.
+    /// Rotary positions (Su et al., 2021): each pair of values (a, b) of a head becomes (a cos φ − b sin φ, b cos φ + a
+    /// sin φ) with φ = (start + r) · base^(−2i/d), for row r of its element and pair i of the head. The product of a
+    /// query and a key then depends on their distance alone.
     ///
-    /// Elements are (n, heads, d), or (n, heads · d) with [`heads`](Rotary::heads) side by side; d is even. Rows count from
-    /// the beginning of their element. Values i and i + d/2 are a pair, as in Llama's published weights;
+    /// Elements are (n, heads, d), or (n, heads · d) with [`heads`](Rotary::heads) side by side; d is even. Rows count
+    /// from the beginning of their element. Values i and i + d/2 are a pair, as in Llama's published weights;
     /// [`neighbours`](Rotary::neighbours) pairs values 2i and 2i + 1, as in the paper.
     ///
-    /// f32, and f16 computed in f32 and rounded once. Error: 3 · 2⁻²⁴ (|a| + |b|), because cosines and sines are computed in
-    /// f64 when the operation is planned, for any position. An element without rows has none. A NaN reaches both values of
-    /// its pair. Does not respect equivalence, because positions are those of rows. Cost: one dispatch, which reads and
-    /// writes the values once from memory, and reads a cosine and a sine for each row and pair of a head.
+    /// f32, and f16 computed in f32 and rounded once. Error: 3 · 2⁻²⁴ (|a| + |b|), because cosines and sines are
+    /// computed in f64 when the operation is planned, for any position. An element without rows has none. A NaN reaches
+    /// both values of its pair. Does not respect equivalence, because positions are those of rows. Cost: one dispatch,
+    /// which reads and writes the values once from memory, and reads a cosine and a sine for each row and pair of a
+    /// head.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};

@@ -205,10 +205,10 @@ impl<T: Scalar> Tensor<T> {
     /// Views all elements as one, without copying: the rows of the first element, then those of the second, and so on.
     ///
     /// Elements are (n_i, …) and agree along all axes but the first; the result is one element (Σ n_i, …). What treats
-    /// each row alone, such as a linear layer or a normalization along the last axis, then has one operand for the whole
-    /// batch: one product instead of one for each element. [`unpacked`](Self::unpacked) is the inverse. A batch without
-    /// elements gives one of shape (0, 0, …). Does not respect equivalence: rows of zeros move the rows after them.
-    /// Cost: one check of each element's extents.
+    /// each row alone, such as a linear layer or a normalization along the last axis, then has one operand for the
+    /// whole batch: one product instead of one for each element. [`unpacked`](Self::unpacked) is the inverse. A batch
+    /// without elements gives one of shape (0, 0, …). Does not respect equivalence: rows of zeros move the rows after
+    /// them. Cost: one check of each element's extents.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};

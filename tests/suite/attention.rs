@@ -36,8 +36,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     bench.all_on_each_device(tests)
 }
 
-/// Whether all cases run. A software GPU compiles each kind of tile for a second, and processors are slow; the trials of
-/// `bounds` run every kind on request.
+/// Whether all cases run. A software GPU compiles each kind of tile for a second, and processors are slow; the trials
+/// of `bounds` run every kind on request.
 fn is_thorough(device: &Device) -> bool {
     is_long() || (device.is_gpu() && !is_software(device))
 }

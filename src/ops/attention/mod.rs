@@ -167,8 +167,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &TILES,
 };
 
-/// Attention of operands q, k, v, then the bias if there is one, then the values per head if there are any: the slopes of
-/// ALiBi for all heads, then the sinks of all heads.
+/// Attention of operands q, k, v, then the bias if there is one, then the values per head if there are any: the slopes
+/// of ALiBi for all heads, then the sinks of all heads.
 ///
 /// The call's scalars are the scale, the cap of the scores and its reciprocal; a cap of 0 is none.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -1,8 +1,8 @@
 //! Gradients of attention, from weights that are computed again: with P = exp(S − lse), dS = P ∘ (g vᵀ − delta).
 //!
-//! Each operand has a dispatch of its own, whose tiles are rows of that operand, so that nothing is added by atomics and
-//! results do not depend on the order of workgroups. Cost: three products for each of q, k and a bias, two for v, of
-//! each score whose stage is not masked as a whole.
+//! Each operand has a dispatch of its own, whose tiles are rows of that operand, so that nothing is added by atomics
+//! and results do not depend on the order of workgroups. Cost: three products for each of q, k and a bias, two for v,
+//! of each score whose stage is not masked as a whole.
 
 use std::borrow::Cow;
 

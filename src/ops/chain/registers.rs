@@ -22,8 +22,8 @@ const _: () = assert!(FUNCTIONS <= LOAD && LOAD + REGISTERS as u32 <= KEEP);
 
 pub(super) const FORM: Constants = constants![STEPS, LOAD, KEEP];
 
-/// The words of the steps of a chain of so many operands; `None` if it needs more registers or words. Of a chain with two
-/// results, the value of the last register becomes one. Allocates nothing: planning tries many chains.
+/// The words of the steps of a chain of so many operands; `None` if it needs more registers or words. Of a chain with
+/// two results, the value of the last register becomes one. Allocates nothing: planning tries many chains.
 pub(super) fn steps(
     inputs: usize,
     instructions: &[Instruction],

@@ -225,8 +225,8 @@ impl Sort {
         let Some(long) = &plan.long else {
             return (dispatches, scratch);
         };
-        // Each merge moves the keys to the other buffers, and the last one to the results. Those of f16 have no room for
-        // keys.
+        // Each merge moves the keys to the other buffers, and the last one to the results. Those of f16 have no room
+        // for keys.
         let there = [new(total), new(of_places)];
         let keys_here = match half {
             true => [new(total), here[1].clone()],

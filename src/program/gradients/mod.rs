@@ -281,10 +281,10 @@ impl Recording {
     /// The gradients of the sum of all values of `of` with respect to these values: ∂ Σ of / ∂ to, each with the layout
     /// of its operand.
     ///
-    /// `to` may be inputs or any other values of the recording, of type f32, f16 or `Complex32`; the gradient of a complex
-    /// value is ∂/∂re + i ∂/∂im. Use [`gradients_from`](Self::gradients_from) for other weights than 1. Functions that
-    /// are constant between jumps, such as `floor` and `sign`, pass nothing on. Cost: a few operations for each one
-    /// between `to` and `of`, each of about its cost.
+    /// `to` may be inputs or any other values of the recording, of type f32, f16 or `Complex32`; the gradient of a
+    /// complex value is ∂/∂re + i ∂/∂im. Use [`gradients_from`](Self::gradients_from) for other weights than 1.
+    /// Functions that are constant between jumps, such as `floor` and `sign`, pass nothing on. Cost: a few operations
+    /// for each one between `to` and `of`, each of about its cost.
     ///
     /// ```
     /// # use vsla::{program::Program, Device, Ragged, Tensor};

@@ -182,8 +182,8 @@ fn zeros(device: &Device) {
     );
 }
 
-/// Of `cross_entropy`: weights times (softmax − one_hot), for halves, too. Targets out of range, NaN and infinity stay in
-/// their rows.
+/// Of `cross_entropy`: weights times (softmax − one_hot), for halves, too. Targets out of range, NaN and infinity stay
+/// in their rows.
 fn losses(device: &Device) {
     losses_of(device, |x| x);
     losses_of(device, f16::from_f32);
