@@ -443,7 +443,7 @@ fn random(device: &Device) {
             }
         }
         case.check::<f32>(device, seed);
-        if seed % 4 == 0 && case.d % 2 == 0 {
+        if seed % 4 == 0 && case.d.is_multiple_of(2) {
             case.check::<f16>(device, seed);
         }
     }
