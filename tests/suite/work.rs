@@ -326,6 +326,7 @@ counted! {
         let (k, v) = (matrix(d, [50, 32]), matrix(d, [50, 24]));
         matrix::<f32>(d, [40, 32]).attention(&k, &v).run()
     };
+    "rotary", 50. * 32., |d| matrix::<f32>(d, [50, 32]).rotary().run();
     "attention of pieces of keys", 16. * 2048. * (32. + 24.), |d| {
         let (k, v) = (matrix(d, [2000, 32]), matrix(d, [2000, 24]));
         matrix::<f32>(d, [16, 32]).attention(&k, &v).run()

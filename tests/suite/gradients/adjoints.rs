@@ -449,6 +449,7 @@ fn transforms() -> Vec<Case> {
         "irfft2" NearlyLinear, [m([[4, 2, 2], [2, 5, 2]])] => |x: X| {
             x[0].view_as_complex()?.irfft2(&m([[4, 3], [2, 8]]))
         };
+        "rotary" NearlyLinear, [m([[3, 4], [0, 4], [5, 4]])] => |x: X| x[0].rotary().start(3).run();
         "stft" NearlyEach, [v([11, 3, 4]), v([4])] => |x: X| x[0].stft(&x[1], 2)?.view_as_real();
         "stft of frames apart" NearlyEach, [v([11, 3, 4]), v([3])] => |x: X| x[0].stft(&x[1], 4)?.view_as_real();
         "istft" NearlyLinear, [m([[4, 3, 2], [0, 3, 2], [1, 3, 2]])] => |x: X| {

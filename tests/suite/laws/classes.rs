@@ -342,10 +342,11 @@ depending! {
             let of = x.reshape(&column)?;
             of.attention(&of, &of).scale(0.0).run()?.reshape(x.layout())
         });
-    "rotary", [&[1, 0], &[1, 0, 0, 0]], [&[], &[]] => [&[0.540_302_31, 0.841_470_98], &[0.540_302_31, 0., 0.841_470_98, 0.]],
+    // Twice the cosine and sine of 1, rounded: values half a row apart are a pair.
+    "rotary", [&[1, 0], &[1, 0, 0, 0]], [&[], &[]] => [&[1., 2.], &[1., 0., 2., 0.]],
         |d, a, b| floats(d, a, b, |x, _| {
             let row = Layout::uniform(1, Shape::new(&[1, x.layout().length(0)])?)?;
-            x.reshape(&row)?.rotary().start(1).run()?.reshape(x.layout())
+            x.reshape(&row)?.rotary().start(1).run()?.scale(2.0)?.round()?.reshape(x.layout())
         });
     "layer_norm", [&[2], &[2, 0]], [&[], &[]] => [&[0.], &[0.5, -0.5]],
         |d, a, b| floats(d, a, b, |x, _| x.layer_norm(0, 3.0));

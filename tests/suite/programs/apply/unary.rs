@@ -26,7 +26,11 @@ macro_rules! factor {
 
 pub fn unary(op: &Unary, x: &Value) -> Result<Value> {
     Ok(match op {
-        Unary::Copy => each!(Value, x, x => x.copy()?.into()),
+        // Elements whose rows are alike are first seen as one, and as elements again.
+        Unary::Copy => each!(Value, x, x => match x.packed() {
+            Ok(packed) => packed.unpacked(x.layout())?.copy()?.into(),
+            Err(_) => x.copy()?.into(),
+        }),
         Unary::Slice(start, end) => each!(Value, x, x => x.slice(start, end)?.into()),
         Unary::Pad(widths) => each!(Value, x, x => x.pad(widths)?.into()),
         Unary::Flip(axes) => each!(Value, x, x => x.flip(axes)?.into()),
