@@ -260,6 +260,15 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "heads",
         "how many heads matrices have side by side; 1 by default",
     ),
+    ("base", "the base of rotary's angles; 10,000 by default"),
+    (
+        "position",
+        "the position of the first row of each element; 0 by default",
+    ),
+    (
+        "neighbours",
+        "true: pairs are neighbouring values, instead of values half a head apart",
+    ),
     (
         "key_heads",
         "the same of keys and values; by default as many as heads",

@@ -54,7 +54,9 @@ impl Rotary {
             return Err(Error::rank(OP, "2 or 3", x.rank()));
         }
         let mut found: Option<(usize, [usize; 2])> = None;
-        for (element, shape) in x.shapes().enumerate() {
+        // Elements without rows have no widths.
+        let with_rows = x.shapes().enumerate();
+        for (element, shape) in with_rows.filter(|(_, shape)| shape.extents()[0] > 0) {
             let of = match *shape.extents() {
                 [_, heads, d] => [heads as usize * d as usize, d as usize],
                 [_, width] => {

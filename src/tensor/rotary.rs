@@ -27,10 +27,10 @@ impl<T: Float> Tensor<T> {
     /// [`neighbours`](Rotary::neighbours) pairs values 2i and 2i + 1, as in the paper.
     ///
     /// f32, and f16 computed in f32 and rounded once. Error: 3 · 2⁻²⁴ (|a| + |b|), because cosines and sines are
-    /// computed in f64 when the operation is planned, for any position. An element without rows has none. A NaN reaches
-    /// both values of its pair. Does not respect equivalence, because positions are those of rows. Cost: one dispatch,
-    /// which reads and writes the values once from memory, and reads a cosine and a sine for each row and pair of a
-    /// head.
+    /// computed in f64 when the operation is planned, for any position. An element without rows stays as it is,
+    /// whatever its other extents. A NaN reaches both values of its pair. Does not respect equivalence, because
+    /// positions are those of rows. Cost: one dispatch, which reads and writes the values once from memory, and reads a
+    /// cosine and a sine for each row and pair of a head.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};

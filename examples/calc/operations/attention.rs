@@ -49,9 +49,9 @@ pub const ROWS: &[Operation] = &[
 const ROTARY: Operation = Operation {
     name: "rotary",
     args: 1,
-    options: &["dtype", "rank", "heads", "base", "start", "neighbours"],
+    options: &["dtype", "rank", "heads", "base", "position", "neighbours"],
     grows: Grows::No,
-    about: "rows turned by their positions from start on, pair by pair of each head (f32 or f16)",
+    about: "rows turned by their positions, pair by pair of each head (f32 or f16)",
     run: |call| {
         let (device, options) = (call.device()?, call.options.clone());
         match &call.args {
@@ -74,7 +74,7 @@ where
     if let Some(base) = options.optional::<f32>("base")? {
         rotary = rotary.base(base.into());
     }
-    if let Some(start) = options.heads("start")? {
+    if let Some(start) = options.heads("position")? {
         rotary = rotary.start(start);
     }
     if options.flag("neighbours")? {
