@@ -27,16 +27,18 @@
 //!   Operations are methods of [`Tensor`], or of [`Paired`] when the elements of two batches are not paired one to one.
 //! * [`Tensor::matmul`] multiplies matrices of any mix of sizes, dense or block-sparse. [`Tensor::product`] adds
 //!   transposes and a fused epilogue (scale, bias, activation, residual).
-//! * [`Indices`] and a [`Permutation`](batch::Permutation) select the rows and elements that an operation takes; a [`PairList`] lists pairs.
-//!   [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a matrix whose entries are
-//!   vectors of any length.
+//! * [`Tensor::attention`] attends from the queries to the keys of each element, with masks and biases, without storing
+//!   scores.
+//! * [`Indices`] and a [`Permutation`](batch::Permutation) select the rows and elements that an operation takes; a
+//!   [`PairList`] lists pairs. [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a
+//!   matrix whose entries are vectors of any length.
 //! * [`program`] records operations once, plans them for the layouts of a batch, and runs them again and again, with
 //!   gradients. [`pages::programs`] is a guide to it.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
 //! * [`pages::shapes`] tabulates the operands and results of every operation, and [`pages::operations`] its behaviour
 //!   under trailing zeros (equivalence), its gradient and its tests. [`pages::devices`] covers the choice of a device,
-//!   and limits. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention to
-//!   this library, and CUDA graphs, `torch.compile`, autograd and JAX to programs.
+//!   and limits. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention
+//!   to this library, and CUDA graphs, `torch.compile`, autograd and JAX to programs.
 //! * [`Error`] is the only error type. Invalid input is rejected before any work starts.
 //!
 //! # What a call costs

@@ -61,10 +61,10 @@
 //! thread of a pool takes up other jobs while it waits, which are no part of the recording.
 //!
 //! # Batches that never repeat
-//! A plan belongs to the layouts of its inputs. [`Program::plan`] records the function again for each new set of layouts;
-//! what does not depend on them, the arena, belongs to the program and only grows. So planning costs some microseconds
-//! an operation, and may be done on another thread while the plan before runs. [`Program::reserve`] grows the arena
-//! beforehand.
+//! A plan belongs to the layouts of its inputs. [`Program::plan`] records the function again for each new set of
+//! layouts; what does not depend on them, the arena, belongs to the program and only grows. So planning costs some
+//! microseconds an operation, and may be done on another thread while the plan before runs. [`Program::reserve`] grows
+//! the arena beforehand.
 //!
 //! # Gradients
 //! [`Recording::gradients`] records the operations that compute derivatives, so they share the arena and the run with

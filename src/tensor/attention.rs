@@ -207,13 +207,14 @@ impl<'a, T: Float> Attention<'a, T> {
         self
     }
 
-    /// Runs the attention. In programs it has gradients with regard to queries, keys, values, bias and sinks.
+    /// Runs the attention. In programs it has gradients with regard to queries, keys, values and bias, and to sinks if
+    /// there are no slopes of ALiBi.
     ///
     /// # Errors
-    /// Before any work: [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize) and [`Shape`](Error::Shape) with the first
-    /// element that does not fit; [`Argument`](Error::Argument) for heads that do not divide the width or the number of
-    /// heads, for heads of no or more than 256 values, for a window of one key, for a cap or scale that is not finite or a
-    /// cap that is not positive, and for slopes or sinks that are not one for each head;
+    /// Before any work: [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize) and [`Shape`](Error::Shape) with the
+    /// first element that does not fit; [`Argument`](Error::Argument) for heads that do not divide the width or the
+    /// number of heads, for heads of no or more than 256 values, for a window of one key, for a cap or scale that is
+    /// not finite or a cap that is not positive, and for slopes or sinks that are not one for each head;
     /// [`Unsupported`](Error::Unsupported) for f16 with an odd number of values in a head;
     /// [`DeviceMismatch`](Error::DeviceMismatch), [`TooLarge`](Error::TooLarge), [`WorkLimit`](Error::WorkLimit),
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).

@@ -80,8 +80,8 @@ impl<T: Float> Rotary<'_, T> {
     ///
     /// # Errors
     /// [`Rank`](Error::Rank); [`Argument`](Error::Argument) for heads that do not divide the rows, for a head of an odd
-    /// number of values, and for a base that is not positive and finite; [`Shape`](Error::Shape) with the first element whose
-    /// rows differ from those before it; [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory),
+    /// number of values, and for a base that is not positive and finite; [`Shape`](Error::Shape) with the first element
+    /// whose rows differ from those before it; [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn run(self) -> Result<Tensor<T>> {
         if !(self.base.is_finite() && self.base > 0.0) {
