@@ -5,8 +5,8 @@
 //! 2022). A row is a query with one of its heads; the rows of all heads that share a key head are tiled together, so
 //! that each key is read once for them.
 //!
-//! Cost: 2 (d + dv) multiply-adds … of each score that no mask excludes by whole tiles; the operands read once for each
-//! tile of rows, and the results written once.
+//! Cost: d + dv multiply-adds for each score, except in stages of keys that masks exclude as a whole; keys and values
+//! read once for each tile of rows; queries read and results written once.
 
 mod merge;
 mod plan;
@@ -273,7 +273,7 @@ impl Attention {
         let number = |n: usize| Param::U32(n as u32);
         let flag = |on: bool| Param::U32(on.into());
         let items = PlanBuffer::new(plan.items);
-        // Operands that there are not are not read.
+        // In place of a missing operand, q is bound and not read.
         let bias = if self.bias { 3 } else { 0 };
         let per_head = match self.alibi || self.sinks {
             true => 3 + usize::from(self.bias),
