@@ -21,10 +21,11 @@ use crate::{Error, Result};
 ///
 /// # Shapes
 /// For each element, queries are (n, heads, d), keys (m, key heads, d) and values (m, key heads, dv); n and m differ
-/// from element to element, the other extents do not. The result is (n, heads, dv). Operands of rank 2 hold the heads
-/// side by side, (n, heads · d) and so on, as linear layers produce them; [`heads`](Self::heads) then says how many,
-/// and the result is (n, heads · dv). With fewer key heads than heads, consecutive heads share one
-/// ([`key_heads`](Self::key_heads)). d and dv are from 1 to 256; for f16, both are even.
+/// from element to element, the other extents do not, except that an element without rows may have any, such as (0, 0).
+/// The result is (n, heads, dv). Operands of rank 2 hold the heads side by side, (n, heads · d) and so on, as linear
+/// layers produce them; [`heads`](Self::heads) then says how many, and the result is (n, heads · dv). With fewer key
+/// heads than heads, consecutive heads share one ([`key_heads`](Self::key_heads)). d and dv are from 1 to 256; for f16,
+/// both are even.
 ///
 /// # What is promised
 /// - Elements never see each other. The bits of an element's results do not depend on the other elements of its batch,
@@ -232,9 +233,10 @@ impl<'a, T: Float> Attention<'a, T> {
         q.check_device(OP, k)?;
         q.check_device(OP, v)?;
         let argument = |expected: &str, got: String| Err(Error::argument(OP, expected, got));
-        let width = match (q.is_empty(), q.layout().rank()) {
-            (false, 3) => q.layout().shape(0).extents()[2] as usize,
-            (false, 2) => q.layout().shape(0).extents()[1] as usize / self.heads.max(1),
+        let with_rows = q.layout().shapes().find(|shape| shape.extents()[0] > 0);
+        let width = match with_rows.as_ref().map(Shape::extents) {
+            Some([_, _, width]) => *width as usize,
+            Some([_, width]) => *width as usize / self.heads.max(1),
             _ => 1,
         };
         let scale = self.scale.unwrap_or(1.0 / (width as f32).sqrt());

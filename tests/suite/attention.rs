@@ -1,12 +1,13 @@
 //! Attention over ragged batches: against f64, and exactly where weights are exact.
 
 mod case;
+mod empty;
 mod gradients;
 mod merge;
 mod refusals;
 
 use libtest_mimic::Trial;
-use vsla::{Device, Ragged, Shape, Topology, f16};
+use vsla::{Device, Ragged, Topology, f16};
 
 use crate::support::bench::{Bench, DeviceTest, is_long, is_software};
 use crate::support::corpus::rng;
@@ -24,7 +25,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("pieces_of_keys", pieces_of_keys),
         ("growing_keys", growing_keys),
         ("elements_alone", elements_alone),
-        ("nothing_to_attend_to", nothing_to_attend_to),
+        ("nothing_to_attend_to", empty::nothing_to_attend_to),
+        ("elements_without_rows", empty::elements_without_rows),
         ("not_a_number", not_a_number),
         ("merged_parts", merge::parts),
         ("random", random),
@@ -328,53 +330,6 @@ fn elements_alone(device: &Device) {
             "element {element}"
         );
     }
-}
-
-fn nothing_to_attend_to(device: &Device) {
-    for dv in [16, 200] {
-        if dv > 16 && !is_thorough(device) {
-            continue;
-        }
-        let case = Case {
-            sizes: vec![(3, 0), (0, 3), (40, 0), (20, 10), (100, 20), (3, 2000)],
-            dv,
-            window: Some((1, 0)),
-            top_left: true,
-            ..Case::default()
-        };
-        let of = case.operands::<f32>(4);
-        let (o, lse) = case.run(device, &of).unwrap();
-        // Queries from 12 on are beyond all keys of element 3.
-        for (element, first) in [(0, 0), (2, 0), (3, 11), (4, 21)] {
-            let rows = &o.row(element)[first * dv..];
-            assert!(rows.iter().all(|x| x.to_bits() == 0), "element {element}");
-            assert!(
-                lse.row(element)[first..]
-                    .iter()
-                    .all(|x| *x == f32::NEG_INFINITY)
-            );
-        }
-    }
-    let none = Case {
-        sizes: vec![],
-        ..Case::default()
-    };
-    let of = none.operands::<f32>(1);
-    assert_eq!(none.run(device, &of).unwrap().0.len(), 0);
-    // A bias of −∞ masks.
-    let case = Case {
-        sizes: vec![(2, 3)],
-        bias: Some(false),
-        ..Case::default()
-    };
-    let mut of = case.operands::<f32>(1);
-    let least = f32::NEG_INFINITY;
-    let bias = vec![least, least, least, least, 0.0, least];
-    of.bias = Some(Ragged::from_shapes(bias, 2, [Shape::new(&[2, 3]).unwrap()]).unwrap());
-    let (o, lse) = case.run(device, &of).unwrap();
-    assert_eq!(o.row(0)[..16], [0.0; 16]);
-    assert_eq!(o.row(0)[16..], of.v.row(0)[16..32]);
-    assert_eq!(lse.row(0)[0], least);
 }
 
 fn not_a_number(device: &Device) {

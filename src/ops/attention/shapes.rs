@@ -43,12 +43,32 @@ impl Shapes {
         v.check_rank_of(OP, q, "the queries")?;
         q.check_len(OP, k.len())?;
         q.check_len(OP, v.len())?;
-        let (heads, d) = split(q, of.heads, "query")?;
-        let (key_heads, of_keys) = split(k, of.key_heads, "key")?;
-        let (value_heads, dv) = split(v, of.key_heads, "value")?;
+        let of_q = split(q, of.heads, "query")?;
+        let of_k = split(k, of.key_heads, "key")?;
+        let of_v = split(v, of.key_heads, "value")?;
         if q.is_empty() {
             return Shapes::of_none(of, q);
         }
+        // An operand without rows has the heads and widths that fit the others.
+        let stated = |heads: usize| (q.rank() == 2).then_some((heads.max(1), 1));
+        let vectors = usize::from(of.alibi) + usize::from(of.sinks);
+        let per_head = (vectors > 0).then(|| inputs[3 + usize::from(of.bias)].total() / vectors);
+        let (heads, _) = of_q
+            .or(stated(of.heads))
+            .or(per_head.map(|heads| (heads.max(1), 1)))
+            .or(of_k)
+            .or(of_v)
+            .unwrap_or((1, 1));
+        let (key_heads, _) = of_k
+            .or(stated(of.key_heads))
+            .or(of_v)
+            .or(of_q)
+            .unwrap_or((1, 1));
+        let (_, d) = of_q.or(of_k).unwrap_or((1, 1));
+        let (_, of_keys) = of_k.unwrap_or((key_heads, d));
+        // The width of results is not known if there are queries and no row of values.
+        let unknown = if q.total() == 0 { d } else { 0 };
+        let (value_heads, dv) = of_v.unwrap_or((key_heads, unknown));
         let wide = |what: &str, width: usize| match (1..=WIDEST).contains(&width) {
             true => Ok(()),
             false => {
@@ -159,12 +179,12 @@ impl Shapes {
                 }
             }
         }
-        if of.alibi || of.sinks {
-            let per_head = inputs[3 + usize::from(of.bias)];
-            let both = usize::from(of.alibi) + usize::from(of.sinks);
-            if per_head.total() != both * self.heads.heads {
+        let vectors = usize::from(of.alibi) + usize::from(of.sinks);
+        if vectors > 0 {
+            let per_head = inputs[3 + usize::from(of.bias)].total();
+            if per_head != vectors * self.heads.heads {
                 let expected = format!("{} values, one for each head", self.heads.heads);
-                return Err(Error::argument(OP, expected, per_head.total() / both));
+                return Err(Error::argument(OP, expected, per_head / vectors));
             }
         }
         if let Some(blocks) = &of.mask.blocks {
@@ -187,12 +207,23 @@ impl Shapes {
     }
 }
 
-/// The heads of an operand, and the values of each; of rank 2, as many heads as the call says.
-fn split(x: &Layout, heads: usize, what: &str) -> Result<(usize, usize)> {
-    let Some(first) = (!x.is_empty()).then(|| x.shape(0)) else {
-        return Ok((heads, 0));
+/// The heads of an operand, and the values of each; of rank 2, as many heads as the call says. Elements without rows
+/// may have any other extents; `None` if none of the elements says.
+fn split(x: &Layout, heads: usize, what: &str) -> Result<Option<(usize, usize)>> {
+    let with_rows = || {
+        let all = x.shapes().enumerate();
+        all.filter(|(_, shape)| shape.extents()[0] > 0)
     };
-    let found = match *first.extents() {
+    let declared = || {
+        x.shapes()
+            .position(|shape| !shape.extents()[1..].contains(&0))
+    };
+    let first = with_rows().next().map(|(element, _)| element);
+    let Some(first) = first.or_else(declared) else {
+        return Ok(None);
+    };
+    let of_first = x.shape(first);
+    let found = match *of_first.extents() {
         [_, heads, width] => (heads as usize, width as usize),
         [_, width] => {
             let width = width as usize;
@@ -207,11 +238,11 @@ fn split(x: &Layout, heads: usize, what: &str) -> Result<(usize, usize)> {
     if found.0 == 0 {
         return Err(Error::argument(OP, format!("1 {what} head or more"), 0));
     }
-    for (element, shape) in x.shapes().enumerate() {
-        if shape.extents()[1..] != first.extents()[1..] {
-            let expected = format!("{first} but for the first extent, as of element 0");
+    for (element, shape) in with_rows() {
+        if shape.extents()[1..] != of_first.extents()[1..] {
+            let expected = format!("{of_first} but for the first extent, as of element {first}");
             return Err(Error::shape(OP, element, expected, shape));
         }
     }
-    Ok(found)
+    Ok(Some(found))
 }
