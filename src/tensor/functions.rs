@@ -16,7 +16,9 @@ pub(crate) fn of_two<T: Scalar, R: Scalar>(
 ) -> Result<Tensor<R>> {
     left.tensor.check_device(name, right.tensor)?;
     if left.mode == Mode::Whole && right.mode == Mode::Whole {
-        return left.tensor.zip(name, right.tensor)?.combine(name);
+        let result = left.tensor.zip(name, right.tensor)?.combine(name);
+        return result
+            .map_err(|error| with_ways(error, left.tensor.layout(), right.tensor.layout()));
     }
     let op = Op::Broadcast(Broadcast {
         name,
@@ -45,6 +47,41 @@ pub(crate) fn of_two_over<T: Scalar, R: Scalar>(
     Call::new(&left.tensor.device, op, &operands).one()
 }
 
+/// Adds to an error about ranks the ways in which a vector could be spread over the elements of the other operand.
+fn with_ways(error: Error, left: &Layout, right: &Layout) -> Error {
+    let Error::Rank { op, got, .. } = error else {
+        return error;
+    };
+    let (side, ways) = match left.rank() {
+        1 => ("left", ways(right, left)),
+        _ => ("right", ways(left, right)),
+    };
+    if ways.is_empty() {
+        return error;
+    }
+    let expected = left.rank();
+    let ways = ways.join(" or ");
+    let expected =
+        format!("{expected}, as in the left batch, or the {side} operand spread by {ways}");
+    Error::rank(op, expected, got)
+}
+
+/// The calls that would spread vectors over the elements of a batch.
+fn ways(whole: &Layout, vectors: &Layout) -> Vec<String> {
+    if vectors.rank() != 1 || vectors.is_empty() || ![1, whole.len()].contains(&vectors.len()) {
+        return Vec::new();
+    }
+    let length = |element: usize| vectors.length(if vectors.len() == 1 { 0 } else { element });
+    let each = (0..whole.len()).all(|element| length(element) == 1);
+    let along = (0..whole.rank()).filter(|&axis| {
+        let mut shapes = whole.shapes().enumerate();
+        shapes.all(|(element, shape)| length(element) == shape.extents()[axis] as usize)
+    });
+    let each = each.then(|| "`each()`".to_owned()).into_iter();
+    each.chain(along.map(|axis| format!("`along({axis})`")))
+        .collect()
+}
+
 /// Applies the function with this name to three operands; whole operands are resized to their ambient shapes.
 fn of_three<A: Scalar, T: Scalar>(
     name: &'static str,
@@ -62,7 +99,8 @@ fn of_three<A: Scalar, T: Scalar>(
         }
         let pairs = Pairs::elementwise(name, &layout, &operand.tensor.layout)
             .map_err(Error::without_pairing)?;
-        let boxes = Boxes::ambient(name, &layout, &operand.tensor.layout, &pairs)?;
+        let boxes = Boxes::ambient(name, &layout, &operand.tensor.layout, &pairs)
+            .map_err(|error| with_ways(error, &layout, &operand.tensor.layout))?;
         if let Boxes::Nested(nested) = boxes {
             layout = nested.result;
         }

@@ -257,7 +257,47 @@ fn refused(device: &Device) {
     ] {
         assert_eq!(got.map_err(text).unwrap_err(), expected);
     }
-    assert_eq!(x.less(&ones).unwrap_err().kind(), "rank");
+    // A vector that is not spread: the error names the ways that fit.
+    let pairs = upload(device, &rows([&[1.0f32, 2.0], &[1.0, 2.0]]));
+    let square = upload(
+        device,
+        &drawn::<f32>(&layout(2, &[&[2, 2], &[2, 2]]), "square"),
+    );
+    let tiny = upload(
+        device,
+        &drawn::<f32>(&layout(2, &[&[1, 1], &[1, 1]]), "tiny"),
+    );
+    for (got, expected) in [
+        (
+            x.div(&ones),
+            "2, as in the left batch, or the right operand spread by `each()`, got 1",
+        ),
+        (
+            x.div(&pairs),
+            "2, as in the left batch, or the right operand spread by `along(0)`, got 1",
+        ),
+        (x.div(&uneven), "2, as in the left batch, got 1"),
+        (
+            square.mul_add(&pairs, &square),
+            "2, as in the left batch, or the right operand spread by `along(0)` or `along(1)`, got 1",
+        ),
+        (
+            &pairs - &square,
+            "1, as in the left batch, or the left operand spread by `along(0)` or `along(1)`, got 2",
+        ),
+        (
+            &tiny * &ones,
+            "2, as in the left batch, or the right operand spread by `each()` or `along(0)` or `along(1)`, got 1",
+        ),
+    ] {
+        let error = got.unwrap_err();
+        assert_eq!(error.kind(), "rank");
+        let text = error.to_string();
+        assert!(
+            text.ends_with(&format!("expected a rank of {expected}")),
+            "{text}"
+        );
+    }
     // All handles of the CPU are one device.
     if device.is_gpu() {
         let elsewhere = upload(&Device::cpu(), &rows([&[1.0f32], &[2.0]]));
