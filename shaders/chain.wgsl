@@ -81,7 +81,7 @@ fn quad_$(number)(x: vec4<u32>, y: vec4<u32>) -> vec4<u32> {
 #endfor
 
 // The first quad becomes the last.
-fn turned(x: Words) -> Words {
+fn rotated(x: Words) -> Words {
     return Words(
 #for q QUADS - 1
         x.q$(q + 1),
@@ -186,8 +186,8 @@ fn $(x)_quad(q: u32) -> vec4<u32> {
                             x.q0 = vec4(x.q0.yzw, word_$(of)($(a).q0.x, $(b).q0.x));
                             other.q0 = other.q0.yzww;
                         }
-                        x = turned(x);
-                        other = turned(other);
+                        x = rotated(x);
+                        other = rotated(other);
                     }
                 }
 #endfor
@@ -230,7 +230,7 @@ fn $(x)_quad(q: u32) -> vec4<u32> {
                         for (var w = 0u; w < four; w += 1u) {
                             x.q0 = vec4(x.q0.yzw, word_$(number)(x.q0.x, s, t));
                         }
-                        x = turned(x);
+                        x = rotated(x);
                     }
                 }
 #endfor

@@ -26,7 +26,7 @@
 @group(0) @binding(4) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(5) var<storage, read> before: array<u32>;
 
-// TILE is also in src/ops/lines/plan.rs.
+// The header defines TILE, the values of a tile: see src/ops/lines/plan.rs.
 
 // Values of an invocation in workgroup memory.
 const RUN = 16u;
@@ -134,15 +134,7 @@ const FIRST = 2u;
 const FIRST = 1u;
 #endif
 
-// The places in a line of four values, of which the first is k: k, k + apart, ..., or two pairs that are 2 * apart
-// apart.
-fn places4(k: u32, apart: u32) -> vec4<u32> {
-#if PAIRS
-    return vec4(k, k + 1u, k + 2u * apart, k + 2u * apart + 1u);
-#else
-    return vec4(k, k + apart, k + 2u * apart, k + 3u * apart);
-#endif
-}
+#include "places4"
 
 // The values at places4 below `end` of a line that begins at `base`. In place of each of the others, the last value
 // before the end is read, so that the loads need no branches.
@@ -273,21 +265,7 @@ fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u
     workgroupBarrier();
 #if HALVES
     if step == 1u {
-        let odd = to % 2u;
-        for (var w = lane; 2u * w < n + odd; w += lanes) {
-            // The places in the line of the two halves; the first word of an odd line has only the high one.
-            let i = 2u * w - odd;
-            let low = i < n;
-            let high = i + 1u < n;
-            var halves = 0u;
-            if low {
-                halves = half_of_acc(sh[place(slot + i)]);
-            }
-            if high {
-                halves |= half_of_acc(sh[place(slot + i + 1u)]) << 16u;
-            }
-            put_word(to / 2u + w, halves, low, high);
-        }
+        #use put_halves to, n, half_of_acc(sh[place(slot + i)]), lane, lanes
     } else {
         for (var k = lane; k < n; k += lanes) {
             put_half(to + k * step, half_of_acc(sh[place(slot + k)]));

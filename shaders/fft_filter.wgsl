@@ -8,17 +8,17 @@
 @group(0) @binding(1) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> twiddles: array<vec2<f32>>;
-@group(0) @binding(4) var<storage, read> turns: array<vec2<f32>>;
+@group(0) @binding(4) var<storage, read> roots: array<vec2<f32>>;
 
 #include "complex"
-#include "turn"
+#include "root_of_unity"
 
 fn filter_value(n: u32, i: u32) -> vec2<f32> {
     let k = min(i, LENGTH - i);
     if k >= n {
         return vec2(0.0);
     }
-    let w = turn((k * k) % (2u * n), 2u * n);
+    let w = root_of_unity((k * k) % (2u * n), 2u * n);
     return vec2(w.x, -w.y);
 }
 
@@ -36,7 +36,7 @@ fn spectrum_out(item: vec4<u32>, i: u32, value: vec2<f32>) {
 
 fn halves_out(item: vec4<u32>, k: u32) {
     if k < item.z {
-        y[item.x + LENGTH + LENGTH / 2u + k] = turn(k, 2u * item.z);
+        y[item.x + LENGTH + LENGTH / 2u + k] = root_of_unity(k, 2u * item.z);
     }
 }
 

@@ -239,8 +239,8 @@ fn real_out(item: vec4<u32>, i: u32, value: f32) {
 }
 
 // Stores a value of the polynomial modulo x^N = -i, with the twiddle applied at load undone.
-fn store_both(item: vec4<u32>, log_n: u32, i: u32, value: vec2<f32>, turn: vec2<f32>) {
-    let both = c_mul(value.yx, vec2(turn.x, -turn.y));
+fn store_both(item: vec4<u32>, log_n: u32, i: u32, value: vec2<f32>, twiddle: vec2<f32>) {
+    let both = c_mul(value.yx, vec2(twiddle.x, -twiddle.y));
     real_out(item, i, both.x);
     real_out(item, i + (1u << log_n), -both.y);
 }
@@ -304,16 +304,16 @@ fn load_right_angle(
         (*v)[$(s)].y = -real_in(item, half + start + $(s)u * step);
 #endfor
     }
-    let turn = root(start << (22u - log_n));
+    let twiddle = root(start << (22u - log_n));
 #for s root in $(QUARTER_ROOTS)
-    (*v)[$(s)] = c_mul((*v)[$(s)], c_mul(turn, $(root)));
+    (*v)[$(s)] = c_mul((*v)[$(s)], c_mul(twiddle, $(root)));
 #endfor
 }
 
 fn load_folded(v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, log_n: u32, start: u32, step: u32) {
-    let turn = root(start << (23u - log_n));
+    let twiddle = root(start << (23u - log_n));
 #for s root in $(HALF_ROOTS)
-    (*v)[$(s)] = folded_in(item, start + $(s)u * step, c_mul(turn, $(root)));
+    (*v)[$(s)] = folded_in(item, start + $(s)u * step, c_mul(twiddle, $(root)));
 #endfor
 }
 #else
@@ -328,18 +328,18 @@ fn store_halves(
 ) {
     store_ends(v, m, item, start);
     let to = item.y + start;
-    let turn = root(start << (23u - log_n));
+    let twiddle = root(start << (23u - log_n));
 #for s root in $(HALF_ROOTS)
-    y[to + $(s)u * step] = unfolded(c_mul(turn, $(root)), (*v)[$(s)], (*m)[$(s)]);
+    y[to + $(s)u * step] = unfolded(c_mul(twiddle, $(root)), (*v)[$(s)], (*m)[$(s)]);
 #endfor
 }
 #else
 fn store_right_angle(
     v: ptr<function, array<vec2<f32>, HELD>>, item: vec4<u32>, log_n: u32, start: u32, step: u32,
 ) {
-    let turn = root(start << (22u - log_n)) * bitcast<f32>(item.w);
+    let twiddle = root(start << (22u - log_n)) * bitcast<f32>(item.w);
 #for s root in $(QUARTER_ROOTS)
-    store_both(item, log_n, start + $(s)u * step, (*v)[$(s)], c_mul(turn, $(root)));
+    store_both(item, log_n, start + $(s)u * step, (*v)[$(s)], c_mul(twiddle, $(root)));
 #endfor
 }
 #endif

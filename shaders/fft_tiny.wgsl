@@ -5,7 +5,7 @@
 @group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read_write> y: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read> items: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read> turns: array<vec2<f32>>;
+@group(0) @binding(4) var<storage, read> roots: array<vec2<f32>>;
 
 // The values and the roots of unity of each item.
 var<workgroup> sh_values: array<vec2<f32>, WG>;
@@ -14,7 +14,7 @@ var<workgroup> sh_roots: array<vec2<f32>, WG>;
 #include "fft_items"
 #include "complex"
 #include "fft_values"
-#include "turn"
+#include "root_of_unity"
 #include "fft_halves"
 
 #main {
@@ -31,11 +31,11 @@ var<workgroup> sh_roots: array<vec2<f32>, WG>;
             sh_values[lid] = pair_in(p.x_base + item.x + 2u * k);
         } else {
             let begin = (p.x_base >> 1u) + item.x;
-            sh_values[lid] = folded(k, turn(k, 2u * n), x[begin + k], x[begin + n - k]);
+            sh_values[lid] = folded(k, root_of_unity(k, 2u * n), x[begin + k], x[begin + n - k]);
         }
     }
     if k < n {
-        sh_roots[lid] = turn(k, n);
+        sh_roots[lid] = root_of_unity(k, n);
     }
     workgroupBarrier();
     var sum = sh_values[at];
@@ -59,7 +59,7 @@ var<workgroup> sh_roots: array<vec2<f32>, WG>;
     } else if (p.store & (REAL | HALF)) == REAL {
         pair_out(item.y + 2u * k, sum.yx * bitcast<f32>(item.w));
     } else {
-        y[item.y + k] = unfolded(turn(k, 2u * n), sum, sh_values[at + select(n - k, 0u, k == 0u)]);
+        y[item.y + k] = unfolded(root_of_unity(k, 2u * n), sum, sh_values[at + select(n - k, 0u, k == 0u)]);
         if k == 0u {
             y[item.y + n] = vec2(sum.x - sum.y, 0.0);
         }

@@ -34,7 +34,8 @@
 #endif
 #endif
 
-// TILE and MOST_APART, the most strided lines of a workgroup, are also in src/ops/lines/plan.rs.
+// The header defines TILE, the values of a tile, and MOST_APART, the most strided lines of a workgroup: see
+// src/ops/lines/plan.rs.
 #if PAIRS
 // The distance between the first values of neighbouring invocations.
 const FIRST = 2u;
@@ -327,14 +328,7 @@ fn put4(v: vec4<f32>, line: Line, k: u32, lanes: u32, known: vec4<f32>) {
 #endif
 #endif
 
-// The places in a line of four values of an invocation, of which the first is k: every lanes-th value, or two pairs.
-fn places4(k: u32, lanes: u32) -> vec4<u32> {
-#if PAIRS
-    return vec4(k, k + 1u, k + 2u * lanes, k + 2u * lanes + 1u);
-#else
-    return vec4(k, k + lanes, k + 2u * lanes, k + 3u * lanes);
-#endif
-}
+#include "places4"
 
 fn there4(k: u32, end: u32, lanes: u32) -> vec4<bool> {
     return places4(k, lanes) < vec4(end);

@@ -28,7 +28,7 @@
 #endif
 #endif
 
-// SHORT, LANES_EACH and TILE are also in src/ops/reduce/plan.rs.
+// The header defines SHORT, LANES_EACH and TILE: see src/ops/reduce/plan.rs.
 
 #include "reduce"
 

@@ -19,7 +19,7 @@
 @group(0) @binding(5) var<storage, read> of_lines: array<u32>;
 #endif
 
-// TILE is also in src/ops/lines/plan.rs.
+// The header defines TILE, the values of a tile: see src/ops/lines/plan.rs.
 
 #include "line_groups"
 #include "reduce"

@@ -20,7 +20,7 @@
 @group(0) @binding(4) var<storage, read> x: array<E>;
 @group(0) @binding(5) var<storage, read> x_meta: array<u32>;
 
-// BLOCK is also in src/ops/sort/plan.rs.
+// The header defines BLOCK, the values of a sorted block: see src/ops/sort/plan.rs.
 
 const WG = 256u;
 // Values of an invocation.
@@ -133,21 +133,7 @@ fn exchange(low: u32, high: u32) {
     workgroupBarrier();
 #if HALVES
     if line.step == 1u {
-        let odd = begin % 2u;
-        for (var w = lane; 2u * w < n + odd; w += lanes) {
-            // The places in the line of the two halves; the first word of an odd line has only the high one.
-            let i = 2u * w - odd;
-            let low = i < n;
-            let high = i + 1u < n;
-            var halves = 0u;
-            if low {
-                halves = half_of_key(sh_keys[slot + i] ^ p.flip);
-            }
-            if high {
-                halves |= half_of_key(sh_keys[slot + i + 1u] ^ p.flip) << 16u;
-            }
-            put_word(begin / 2u + w, halves, low, high);
-        }
+        #use put_halves begin, n, half_of_key(sh_keys[slot + i] ^ p.flip), lane, lanes
     } else {
         let column = number % line.step;
         let has_left = own > 0u && column > 0u;

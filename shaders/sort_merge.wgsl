@@ -19,7 +19,7 @@
 @group(0) @binding(5) var<storage, read> from_places: array<u32>;
 @group(0) @binding(6) var<storage, read> x_meta: array<u32>;
 
-// BLOCK is also in src/ops/sort/plan.rs.
+// The header defines BLOCK, the values of a sorted block: see src/ops/sort/plan.rs.
 
 const WG = 256u;
 // Values of an invocation.
@@ -131,20 +131,7 @@ fn of_left(line: Line, start: u32, lefts: u32, rights: u32, d: u32) -> u32 {
 #if HALVES
     let begin = line.begin + first * line.step;
     if line.step == 1u {
-        let odd = begin % 2u;
-        for (var w = lid; 2u * w < total + odd; w += WG) {
-            let i = 2u * w - odd;
-            let low = i < total;
-            let high = i + 1u < total;
-            var halves = 0u;
-            if low {
-                halves = half_of_key(sh_keys[i] ^ p.flip);
-            }
-            if high {
-                halves |= half_of_key(sh_keys[i + 1u] ^ p.flip) << 16u;
-            }
-            put_word(begin / 2u + w, halves, low, high);
-        }
+        #use put_halves begin, total, half_of_key(sh_keys[i] ^ p.flip), lid, WG
     } else {
         for (var k = lid; k < total; k += WG) {
             put_half(begin + k * line.step, half_of_key(sh_keys[k] ^ p.flip));

@@ -693,23 +693,23 @@ fn store_halves(
 ) {
     store_ends(v, m, item, start);
     let to = item.y + start;
-    let turn = root(start << (23u - log_n));
-    y[to + 0u * step] = unfolded(c_mul(turn, vec2(1.0, -0.0)), (*v)[0], (*m)[0]);
-    y[to + 1u * step] = unfolded(c_mul(turn, vec2(0.98078525, -0.19509032)), (*v)[1], (*m)[1]);
-    y[to + 2u * step] = unfolded(c_mul(turn, vec2(0.9238795, -0.38268343)), (*v)[2], (*m)[2]);
-    y[to + 3u * step] = unfolded(c_mul(turn, vec2(0.8314696, -0.55557024)), (*v)[3], (*m)[3]);
-    y[to + 4u * step] = unfolded(c_mul(turn, vec2(0.70710677, -0.70710677)), (*v)[4], (*m)[4]);
-    y[to + 5u * step] = unfolded(c_mul(turn, vec2(0.55557024, -0.8314696)), (*v)[5], (*m)[5]);
-    y[to + 6u * step] = unfolded(c_mul(turn, vec2(0.38268343, -0.9238795)), (*v)[6], (*m)[6]);
-    y[to + 7u * step] = unfolded(c_mul(turn, vec2(0.19509032, -0.98078525)), (*v)[7], (*m)[7]);
-    y[to + 8u * step] = unfolded(c_mul(turn, vec2(6.123234e-17, -1.0)), (*v)[8], (*m)[8]);
-    y[to + 9u * step] = unfolded(c_mul(turn, vec2(-0.19509032, -0.98078525)), (*v)[9], (*m)[9]);
-    y[to + 10u * step] = unfolded(c_mul(turn, vec2(-0.38268343, -0.9238795)), (*v)[10], (*m)[10]);
-    y[to + 11u * step] = unfolded(c_mul(turn, vec2(-0.55557024, -0.8314696)), (*v)[11], (*m)[11]);
-    y[to + 12u * step] = unfolded(c_mul(turn, vec2(-0.70710677, -0.70710677)), (*v)[12], (*m)[12]);
-    y[to + 13u * step] = unfolded(c_mul(turn, vec2(-0.8314696, -0.55557024)), (*v)[13], (*m)[13]);
-    y[to + 14u * step] = unfolded(c_mul(turn, vec2(-0.9238795, -0.38268343)), (*v)[14], (*m)[14]);
-    y[to + 15u * step] = unfolded(c_mul(turn, vec2(-0.98078525, -0.19509032)), (*v)[15], (*m)[15]);
+    let twiddle = root(start << (23u - log_n));
+    y[to + 0u * step] = unfolded(c_mul(twiddle, vec2(1.0, -0.0)), (*v)[0], (*m)[0]);
+    y[to + 1u * step] = unfolded(c_mul(twiddle, vec2(0.98078525, -0.19509032)), (*v)[1], (*m)[1]);
+    y[to + 2u * step] = unfolded(c_mul(twiddle, vec2(0.9238795, -0.38268343)), (*v)[2], (*m)[2]);
+    y[to + 3u * step] = unfolded(c_mul(twiddle, vec2(0.8314696, -0.55557024)), (*v)[3], (*m)[3]);
+    y[to + 4u * step] = unfolded(c_mul(twiddle, vec2(0.70710677, -0.70710677)), (*v)[4], (*m)[4]);
+    y[to + 5u * step] = unfolded(c_mul(twiddle, vec2(0.55557024, -0.8314696)), (*v)[5], (*m)[5]);
+    y[to + 6u * step] = unfolded(c_mul(twiddle, vec2(0.38268343, -0.9238795)), (*v)[6], (*m)[6]);
+    y[to + 7u * step] = unfolded(c_mul(twiddle, vec2(0.19509032, -0.98078525)), (*v)[7], (*m)[7]);
+    y[to + 8u * step] = unfolded(c_mul(twiddle, vec2(6.123234e-17, -1.0)), (*v)[8], (*m)[8]);
+    y[to + 9u * step] = unfolded(c_mul(twiddle, vec2(-0.19509032, -0.98078525)), (*v)[9], (*m)[9]);
+    y[to + 10u * step] = unfolded(c_mul(twiddle, vec2(-0.38268343, -0.9238795)), (*v)[10], (*m)[10]);
+    y[to + 11u * step] = unfolded(c_mul(twiddle, vec2(-0.55557024, -0.8314696)), (*v)[11], (*m)[11]);
+    y[to + 12u * step] = unfolded(c_mul(twiddle, vec2(-0.70710677, -0.70710677)), (*v)[12], (*m)[12]);
+    y[to + 13u * step] = unfolded(c_mul(twiddle, vec2(-0.8314696, -0.55557024)), (*v)[13], (*m)[13]);
+    y[to + 14u * step] = unfolded(c_mul(twiddle, vec2(-0.9238795, -0.38268343)), (*v)[14], (*m)[14]);
+    y[to + 15u * step] = unfolded(c_mul(twiddle, vec2(-0.98078525, -0.19509032)), (*v)[15], (*m)[15]);
 }
 
 // The twiddles of a pass over columns, a power for each bit of its first stage.

@@ -2,6 +2,7 @@
 // operations that leave the other half as it is.
 //
 // Uses: the binding `out`, of atomic words.
+// Defines: also the block `put_halves`.
 
 // Sets the low half of a word, the high one, or both.
 fn put_word(at: u32, halves: u32, low: bool, high: bool) {
@@ -28,3 +29,25 @@ fn put_beside(at: u32, half: u32, next: u32, has_left: bool, has_right: bool) {
         put_half(at, half);
     }
 }
+
+#block put_halves begin count half lane lanes
+// Writes `count` consecutive results, of which result i of a line is `half`, from index `begin` on. Invocations share
+// the words: this one is `lane` of `lanes`.
+let odd = $(begin) % 2u;
+for (var w = $(lane); 2u * w < $(count) + odd; w += $(lanes)) {
+    // The places in the line of the two halves; the first word of an odd line has only the high one.
+    let start = 2u * w - odd;
+    let low = start < $(count);
+    let high = start + 1u < $(count);
+    var halves = 0u;
+    if low {
+        let i = start;
+        halves = $(half);
+    }
+    if high {
+        let i = start + 1u;
+        halves |= $(half) << 16u;
+    }
+    put_word($(begin) / 2u + w, halves, low, high);
+}
+#endblock

@@ -48,7 +48,7 @@ slots! {
 }
 
 slots! {
-    pub(super) struct TinySlots { x: Read, y: Write, items: Read, turns: Read }
+    pub(super) struct TinySlots { x: Read, y: Write, items: Read, roots: Read }
 }
 
 slots! {
@@ -60,7 +60,7 @@ slots! {
 }
 
 slots! {
-    pub(super) struct FilterSlots { y: Write, items: Read, twiddles: Read, turns: Read }
+    pub(super) struct FilterSlots { y: Write, items: Read, twiddles: Read, roots: Read }
 }
 
 params! {

@@ -46,7 +46,7 @@ pub(super) fn filter_dispatch(log: u32, filters: &Items) -> Dispatch {
             y: Slot::Scratch(FILTERS),
             items: Slot::PlanBuffer(filters.list.clone()),
             twiddles: Slot::Table(&kernels::TWIDDLES),
-            turns: Slot::Table(&kernels::TURNS),
+            roots: Slot::Table(&kernels::ROOTS),
         },
         FilterParams {
             first_item: Param::U32(filters.first as u32),
@@ -95,7 +95,7 @@ pub(super) fn dispatch(items: &Items, way: Way, modes: Modes, beside: Beside) ->
                 x,
                 y,
                 items: list,
-                turns: Slot::Table(&kernels::TURNS),
+                roots: Slot::Table(&kernels::ROOTS),
             },
             TinyParams {
                 of_items,
