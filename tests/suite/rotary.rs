@@ -16,6 +16,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("distances", distances),
         ("adjoint", adjoint),
         ("many_elements", many_elements),
+        ("views_begin_anywhere", views_begin_anywhere),
         ("refusals", refusals),
     ];
     bench.all_on_each_device(tests)
@@ -116,6 +117,23 @@ fn far_positions(device: &Device) {
         };
         check(device, &x, &case, |_| 0.0);
     }
+}
+
+/// Matrices that begin behind a vector of any length, and thus at any half of a word.
+fn views_begin_anywhere(device: &Device) {
+    fn of_type<T: Float + Into<f32>>(device: &Device, of: fn(f32) -> T) {
+        let matrices = layout(&[2, 1], 2, 4, false);
+        for before in [1, 2, 5] {
+            let lengths = Layout::from_lengths([before, 16, 8]).unwrap();
+            let x = upload(device, &random(&lengths).cast(of).unwrap());
+            let view = x.elements(1..3).unwrap().reshape(&matrices).unwrap();
+            let copy = view.copy().unwrap();
+            let [view, copy] = [view, copy].map(|x| download(&x.rotary().heads(2).run().unwrap()));
+            assert!(view == copy, "behind {before}: {view} and {copy}");
+        }
+    }
+    of_type(device, |x| x);
+    of_type(device, f16::from_f32);
 }
 
 /// The product of a query and a key depends on their distance alone.

@@ -191,41 +191,55 @@ fn losses(device: &Device) {
 
 fn losses_of<T: Comparable + Float>(device: &Device, of_type: fn(f32) -> T) {
     let (nan, inf) = (f32::NAN, f32::INFINITY);
-    let shapes = [[8, 2], [3, 0], [1, 1]].map(|shape| Shape::new(&shape).unwrap());
-    let of_shapes = |values: &[f32]| {
-        let batch = Ragged::from_shapes(values.to_vec(), 2, shapes).unwrap();
+    let shapes = [[1, 3], [8, 2], [3, 0], [1, 1]].map(|shape| Shape::new(&shape).unwrap());
+    let of_shapes = |values: &[f32], first: usize| {
+        let batch = Ragged::from_shapes(values.to_vec(), 2, shapes[first..].to_vec()).unwrap();
         batch.cast(of_type).unwrap()
     };
-    let x = of_shapes(&[
-        0.0, 0.0, // A target out of range.
-        0.0, 0.0, // A good one.
-        nan, 0.0, // NaN beside the target.
-        -inf, 0.0, // A target that is impossible.
-        0.0, -inf, // An impossible class beside the target.
-        inf, 0.0, // ∞ beside the target.
-        -inf, -inf, // Nothing possible.
-        0.0, 0.0, // A weight of 0.
-        9.0,
+    // The operands of the losses are views, which begin behind the first element.
+    let all = of_shapes(
+        &[
+            9.0, 9.0, 9.0, // Before the views.
+            0.0, 0.0, // A target out of range.
+            0.0, 0.0, // A good one.
+            nan, 0.0, // NaN beside the target.
+            -inf, 0.0, // A target that is impossible.
+            0.0, -inf, // An impossible class beside the target.
+            inf, 0.0, // ∞ beside the target.
+            -inf, -inf, // Nothing possible.
+            0.0, 0.0, // A weight of 0.
+            9.0,
+        ],
+        0,
+    );
+    let targets = rows([
+        &[1u32][..],
+        &[2, 1, 1, 0, 0, 1, 0, 0],
+        &[0, 1, u32::MAX],
+        &[0],
     ]);
-    let targets = rows([&[2u32, 1, 1, 0, 0, 1, 0, 0][..], &[0, 1, u32::MAX], &[0]]);
     let weights = [
-        &[4.0f32, 3.0, 1.0, 2.0, 5.0, 1.0, 1.0, 0.0][..],
+        &[8.0f32][..],
+        &[4.0, 3.0, 1.0, 2.0, 5.0, 1.0, 1.0, 0.0],
         &[1.0; 3],
         &[7.0],
     ];
     let weights = rows(weights);
-    let expected = of_shapes(&[
+    let expected = [
         2.0, 2.0, 1.5, -1.5, nan, nan, -2.0, 2.0, 0.0, 0.0, nan, -1.0, nan, nan, 0.0, 0.0, 0.0,
-    ]);
+    ];
+    let expected = of_shapes(&expected, 1);
     let program = Program::new(device, |r| {
-        let (x, targets, weights): (Tensor<T>, _, Tensor<f32>) =
+        let (x, targets, weights): (Tensor<T>, Tensor<u32>, Tensor<f32>) =
             (r.input()?, r.input()?, r.input()?);
+        let (x, targets) = (x.elements(1..4)?, targets.elements(1..4)?);
+        let weights = weights.elements(1..4)?;
         let losses = x.cross_entropy(&targets)?.to::<f32>()?;
         let slopes = r.gradients_from(&[(&losses, &weights)], &[&x])?;
         r.output(&slopes[0])
     });
     let (x, targets, weights) = (
-        upload(device, &x),
+        upload(device, &all),
         upload(device, &targets),
         upload(device, &weights),
     );
