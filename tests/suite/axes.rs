@@ -1,15 +1,16 @@
 //! Reductions of all types along axes and of whole elements: small integers exactly, then against f64, line by line.
 
-use std::fmt::Debug;
+mod floats;
+mod function;
 
 use libtest_mimic::Trial;
-use vsla::{
-    Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16,
-    scalar::{Factor, Float, Scalar, f16_from_f64},
-};
+use vsla::{Complex32, Device, Layout, Ragged, Shape, f16, scalar::Float};
 
+use floats::random;
+use function::{ALL, Function, Function::*, Sample, lines};
+
+use crate::lines::places;
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{TINY, U, gamma};
 use crate::support::corpus::rng;
 use crate::support::operation::{download, one, rows, upload};
 
@@ -18,9 +19,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("integers_of_every_class", integers_of_every_class),
         ("whole_elements", whole_elements),
         ("integers_wrap", integers_wrap),
-        ("bounds", bounds),
-        ("norms_of_all_magnitudes", norms_of_all_magnitudes),
-        ("ends", ends),
+        ("bounds", floats::bounds),
+        ("norms_of_all_magnitudes", floats::norms_of_all_magnitudes),
+        ("ends", floats::ends),
         ("any_and_all", any_and_all),
         ("complex_sums", complex_sums),
         ("views_begin_anywhere", views_begin_anywhere),
@@ -28,171 +29,6 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("refusals", refusals),
     ];
     bench.all_on_each_device(tests)
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Function {
-    Sum,
-    Product,
-    Norm1,
-    NormMax,
-    Max,
-    Min,
-    ArgMax,
-    ArgMin,
-}
-
-use Function::{ArgMax, ArgMin, Max, Min, Norm1, NormMax, Product, Sum};
-
-const ALL: [Function; 8] = [Sum, Product, Norm1, NormMax, Max, Min, ArgMax, ArgMin];
-
-/// A type of values, which here are small integers.
-trait Sample: Factor + Debug {
-    const LOWEST: f64;
-    const HIGHEST: f64;
-    /// Nearest to a number.
-    fn of(x: f64) -> Self;
-    fn wide(self) -> f64;
-}
-
-macro_rules! sample {
-    ($type:ty, $lowest:expr, $highest:expr, $of:expr, $wide:expr) => {
-        impl Sample for $type {
-            const LOWEST: f64 = $lowest;
-            const HIGHEST: f64 = $highest;
-            fn of(x: f64) -> Self {
-                $of(x)
-            }
-            fn wide(self) -> f64 {
-                $wide(self)
-            }
-        }
-    };
-}
-
-sample!(
-    f32,
-    f64::NEG_INFINITY,
-    f64::INFINITY,
-    |x| x as f32,
-    f64::from
-);
-sample!(
-    f16,
-    f64::NEG_INFINITY,
-    f64::INFINITY,
-    f16_from_f64,
-    f16::to_f64
-);
-sample!(
-    i32,
-    i32::MIN as f64,
-    i32::MAX as f64,
-    |x| x as i32,
-    f64::from
-);
-sample!(u32, 0.0, u32::MAX as f64, |x| x as u32, f64::from);
-
-fn values<T: Scalar>(result: Result<Tensor<T>>, wide: impl Fn(T) -> f64) -> (Layout, Vec<f64>) {
-    let result = download(&result.unwrap());
-    let values = result.values().iter().map(|&x| wide(x)).collect();
-    (result.layout().clone(), values)
-}
-
-impl Function {
-    fn along<T: Sample>(self, x: &Tensor<T>, axis: Option<usize>) -> (Layout, Vec<f64>) {
-        let place = |result| values(result, |i: u32| i.into());
-        let value = |result| values(result, T::wide);
-        match (self, axis) {
-            (Sum, Some(axis)) => value(x.sum_axis(axis)),
-            (Sum, None) => value(x.sum()),
-            (Product, Some(axis)) => value(x.prod_axis(axis)),
-            (Product, None) => value(x.prod()),
-            (Norm1, Some(axis)) => value(x.norm1_axis(axis)),
-            (Norm1, None) => value(x.norm1()),
-            (NormMax, Some(axis)) => value(x.norm_max_axis(axis)),
-            (NormMax, None) => value(x.norm_max()),
-            (Max, Some(axis)) => value(x.max_axis(axis)),
-            (Max, None) => value(x.max()),
-            (Min, Some(axis)) => value(x.min_axis(axis)),
-            (Min, None) => value(x.min()),
-            (ArgMax, Some(axis)) => place(x.argmax_axis(axis)),
-            (ArgMax, None) => place(x.argmax()),
-            (ArgMin, Some(axis)) => place(x.argmin_axis(axis)),
-            (ArgMin, None) => place(x.argmin()),
-        }
-    }
-
-    /// The result for a line. NaN is larger and smaller than all numbers, and +0 is larger than −0.
-    fn of<T: Sample>(self, line: &[f64]) -> f64 {
-        let extreme = |better: fn(f64, f64) -> bool| {
-            let nan = line.iter().position(|x| x.is_nan());
-            nan.or_else(|| {
-                let mut best = None;
-                for (i, &x) in line.iter().enumerate() {
-                    if best.is_none_or(|best: usize| better(x, line[best])) {
-                        best = Some(i);
-                    }
-                }
-                best
-            })
-        };
-        let place = |place: Option<usize>| place.map_or(u32::MAX.into(), |place| place as f64);
-        match self {
-            Sum => line.iter().sum(),
-            Product => line.iter().product(),
-            Norm1 => line.iter().map(|x| x.abs()).sum(),
-            NormMax => {
-                let sizes: Vec<f64> = line.iter().map(|x| x.abs()).collect();
-                if line.is_empty() {
-                    0.0
-                } else {
-                    Max.of::<T>(&sizes)
-                }
-            }
-            Max => extreme(|x, best| x > best).map_or(T::LOWEST, |place| line[place]),
-            Min => extreme(|x, best| x < best).map_or(T::HIGHEST, |place| line[place]),
-            ArgMax => place(extreme(|x, best| x > best)),
-            ArgMin => place(extreme(|x, best| x < best)),
-        }
-    }
-
-    fn is_place(self) -> bool {
-        matches!(self, ArgMax | ArgMin)
-    }
-}
-
-/// The positions of each line's values in an element of this shape, in the order of the results.
-fn places(shape: &[u32], axis: Option<usize>) -> Vec<Vec<usize>> {
-    let size = |extents: &[u32]| extents.iter().map(|&e| e as usize).product::<usize>();
-    let Some(axis) = axis else {
-        return vec![(0..size(shape)).collect()];
-    };
-    let (count, step) = (shape[axis] as usize, size(&shape[axis + 1..]));
-    let line = |line: usize| {
-        let place = |k| (line / step * count + k) * step + line % step;
-        (0..count).map(place).collect()
-    };
-    (0..size(&shape[..axis]) * step).map(line).collect()
-}
-
-/// The layout of the results, and the values of each line.
-fn lines<T: Sample>(x: &Ragged<T>, axis: Option<usize>) -> (Layout, Vec<Vec<f64>>) {
-    let rank = x.layout().rank();
-    let (mut shapes, mut lines) = (Vec::new(), Vec::new());
-    for element in 0..x.len() {
-        let (shape, row) = (x.layout().shape(element), x.row(element));
-        let mut extents: Vec<usize> = shape.extents().iter().map(|&e| e as usize).collect();
-        match axis.filter(|_| rank > 1) {
-            Some(axis) => drop(extents.remove(axis)),
-            None => extents = vec![1],
-        }
-        shapes.push(Shape::new(&extents).unwrap());
-        let of_line = |line: Vec<usize>| line.into_iter().map(|at| row[at].wide()).collect();
-        lines.extend(places(shape.extents(), axis).into_iter().map(of_line));
-    }
-    let rank = if axis.is_none() { 1 } else { (rank - 1).max(1) };
-    (Layout::from_shapes(rank, shapes).unwrap(), lines)
 }
 
 /// Compares exactly, up to the rounding of the result to its type.
@@ -346,152 +182,6 @@ fn integers_wrap(device: &Device) {
         [u32::MAX, 1 << 31]
     );
     assert_eq!(download(&x.argmax_axis(0).unwrap()).values(), [1, 0]);
-}
-
-fn random<T: Sample>(seed: &str, shapes: &[&[usize]], of: impl Fn(f64) -> f64) -> Ragged<T> {
-    let mut random = rng(seed);
-    let shapes: Vec<Shape> = shapes.iter().map(|s| Shape::new(s).unwrap()).collect();
-    let layout = Layout::from_shapes(shapes[0].rank(), shapes).unwrap();
-    Ragged::from_fn(&layout, |_, _| T::of(of(random.f64()))).unwrap()
-}
-
-/// The documented bounds: of f32, and for f16 and half a unit in the last place.
-fn bounds(device: &Device) {
-    bounded::<f32>(device, |_| 0.0);
-    bounded::<f16>(device, half_unit);
-}
-
-/// Half a unit in the last place of an f16, which is 2⁻²⁴ for subnormal numbers.
-fn half_unit(x: f64) -> f64 {
-    x.abs() * 2f64.powi(-11) + 2f64.powi(-25)
-}
-
-fn bounded<T: Sample + Float>(device: &Device, rounding: fn(f64) -> f64) {
-    let shapes: [&[usize]; 5] = [&[5, 60], &[3, 700], &[2, 9000], &[700, 3], &[9000, 2]];
-    let sum = random::<T>("sums", &shapes, |x| 8.0 * x - 4.0);
-    // Products of the largest lines are about 1.
-    let product = random::<T>("products", &shapes, |x| (0.02 * x - 0.01).exp2());
-    for axis in [Some(0), Some(1), None] {
-        let near = |what: &str, got: Vec<f64>, expected: Vec<(f64, f64)>| {
-            for (got, (value, bound)) in got.into_iter().zip(expected) {
-                let bound = bound + rounding(value.abs() + bound);
-                let off = (got - value).abs();
-                assert!(
-                    off <= bound,
-                    "{what} of {}: {got}, {value}, {bound}",
-                    T::DTYPE
-                );
-            }
-        };
-        let (_, of_sum) = lines(&sum, axis);
-        let depth = |line: &[f64]| 66.0 + (line.len() as f64).log2().ceil();
-        let size = |line: &[f64]| line.iter().map(|x| x.abs()).sum::<f64>();
-        for function in [Sum, Norm1] {
-            let got = function.along(&upload(device, &sum), axis).1;
-            let expected = of_sum.iter().map(|line| {
-                let bound = gamma(depth(line)) * size(line) + line.len() as f64 * TINY;
-                (function.of::<T>(line), bound)
-            });
-            near(&format!("{function:?}"), got, expected.collect());
-        }
-        let norm2 = match axis {
-            Some(axis) => upload(device, &sum).norm2_axis(axis),
-            None => upload(device, &sum).norm2(),
-        };
-        let expected = of_sum.iter().map(|line| {
-            let norm = line.iter().map(|x| x * x).sum::<f64>().sqrt();
-            (norm, (gamma(depth(line)) / 2.0 + 4.0 * U) * norm)
-        });
-        near("norm2", values(norm2, T::wide).1, expected.collect());
-        let got = Product.along(&upload(device, &product), axis).1;
-        let expected = lines(&product, axis).1.into_iter().map(|line| {
-            let value = Product.of::<T>(&line);
-            (value, gamma(line.len() as f64) * value.abs())
-        });
-        near("product", got, expected.collect());
-    }
-}
-
-/// Squares neither overflow nor underflow.
-fn norms_of_all_magnitudes(device: &Device) {
-    for count in [2, 100, 600, 9000] {
-        for scale in [1e-30f32, 1.0, 1e30] {
-            let x = one(&[2, count], &vec![scale; 2 * count]);
-            let got = download(&upload(device, &x).norm2_axis(1).unwrap());
-            for &norm in got.values() {
-                let expected = f64::from(scale) * (count as f64).sqrt();
-                let near = (f64::from(norm) - expected).abs() <= 1e-5 * expected;
-                assert!(near, "{norm} instead of {expected}");
-            }
-        }
-    }
-}
-
-/// Empty lines, zeros of both signs, infinities and NaN, in every class.
-fn ends(device: &Device) {
-    ends_of::<f32>(device);
-    ends_of::<f16>(device);
-    // The first of equal zeros; the values themselves are ordered by sign.
-    for count in [2, 100, 600, 9000] {
-        let with = |first: f32, last: f32| {
-            let mut line = vec![first; count];
-            line[count - 1] = last;
-            line
-        };
-        let x = Ragged::from_rows([with(-0.0, 0.0), with(0.0, -0.0), vec![-0.0; count]]).unwrap();
-        let half = upload(device, &x.cast(f16::from_f32).unwrap());
-        let x = upload(device, &x);
-        assert_eq!(download(&x.argmax_axis(0).unwrap()).values(), [0; 3]);
-        assert_eq!(download(&half.argmin_axis(0).unwrap()).values(), [0; 3]);
-        let bits = |zeros: Ragged<f16>| -> Vec<u16> {
-            zeros.values().iter().map(|zero| zero.to_bits()).collect()
-        };
-        assert_eq!(bits(download(&half.max_axis(0).unwrap())), [0, 0, 0x8000]);
-        assert_eq!(bits(download(&half.min().unwrap())), [0x8000; 3]);
-        assert_eq!(bits(download(&half.norm_max_axis(0).unwrap())), [0; 3]);
-    }
-}
-
-fn ends_of<T: Sample + Float>(device: &Device) {
-    let (inf, nan) = (f64::INFINITY, f64::NAN);
-    for count in [3, 100, 600, 9000] {
-        let with = |values: [f64; 3]| {
-            let mut line = vec![1.0; count];
-            line[0] = values[0];
-            line[count / 2] = values[1];
-            line[count - 1] = values[2];
-            line
-        };
-        let lines = [
-            with([nan, 0.0, 0.0]),
-            with([0.0, inf, 0.0]),
-            with([0.0, 0.0, -inf]),
-            with([inf, 1.0, -inf]),
-            with([1.0, nan, inf]),
-            with([1.0, nan, nan]),
-            vec![-inf; count],
-            vec![inf; count],
-            vec![],
-            vec![1.0; count],
-        ];
-        let x = lines.map(|line| line.into_iter().map(T::of).collect::<Vec<T>>());
-        let x = Ragged::from_rows(x).unwrap();
-        // The same lines as columns of one matrix, without the empty one.
-        let columns: Vec<T> = (0..count)
-            .flat_map(|k| [0, 1, 2, 3, 4, 5, 6, 7, 9].map(|line| x.row(line)[k]))
-            .collect();
-        let columns = one(&[count, 9], &columns);
-        for function in ALL {
-            check(device, function, &x, Some(0));
-            check(device, function, &x, None);
-            check(device, function, &columns, Some(0));
-        }
-        let norms = values(upload(device, &x).norm2_axis(0), T::wide).1;
-        let expected = [nan, inf, inf, inf, nan, nan, inf, inf, 0.0];
-        for (got, expected) in norms.into_iter().zip(expected) {
-            assert!(got == expected || (got.is_nan() && expected.is_nan()));
-        }
-    }
 }
 
 fn any_and_all(device: &Device) {

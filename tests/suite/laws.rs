@@ -2,6 +2,8 @@
 //! Batches have ranks 1 to 3. Laws of a single operation are tested with that operation.
 
 mod classes;
+mod depending;
+mod operands;
 mod rings;
 
 use libtest_mimic::Trial;

@@ -1,12 +1,18 @@
 //! Functions along an axis or over whole elements: against sums in f64, line by line.
 
+mod function;
+mod halves;
+
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Float};
+use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};
+
+pub use function::places;
+use function::{ALL, EPSILON, Function, expected, reference};
 
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{TINY, U, assert_identical, assert_within, gamma};
+use crate::support::compare::{assert_identical, assert_within};
 use crate::support::corpus::{self, rng};
-use crate::support::operation::{Binary, Expected, Operation, download, one, rows, run, upload};
+use crate::support::operation::{Binary, Operation, download, one, rows, run, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Vec::new();
@@ -43,9 +49,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("weights_sum_to_one", weights_sum_to_one),
         ("lines_are_independent", lines_are_independent),
         ("views_begin_anywhere", views_begin_anywhere),
-        ("halves", halves),
-        ("halves_of_every_layout", halves_of_every_layout),
-        ("halves_far_and_ends", halves_far_and_ends),
+        ("halves", halves::halves),
+        ("halves_of_every_layout", halves::halves_of_every_layout),
+        ("halves_far_and_ends", halves::halves_far_and_ends),
         ("groups", groups),
         ("refusals", refusals),
     ];
@@ -53,207 +59,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-const EPSILON: f32 = 0.5;
-
 fn last(layout: &Layout) -> usize {
     layout.rank() - 1
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Function {
-    Sum,
-    Mean,
-    Var,
-    Std,
-    Max,
-    Min,
-    LogSumExp,
-    Softmax,
-    LogSoftmax,
-    LayerNorm,
-    RmsNorm,
-    L2Normalize,
-}
-
-const ALL: [Function; 12] = [
-    Function::Sum,
-    Function::Mean,
-    Function::Var,
-    Function::Std,
-    Function::Max,
-    Function::Min,
-    Function::LogSumExp,
-    Function::Softmax,
-    Function::LogSoftmax,
-    Function::LayerNorm,
-    Function::RmsNorm,
-    Function::L2Normalize,
-];
-
-impl Function {
-    fn along<T: Float>(self, x: &Tensor<T>, axis: usize) -> Result<Tensor<T>> {
-        match self {
-            Function::Sum => x.sum_axis(axis),
-            Function::Mean => x.mean_axis(axis),
-            Function::Var => x.var_axis(axis),
-            Function::Std => x.std_axis(axis),
-            Function::Max => x.max_axis(axis),
-            Function::Min => x.min_axis(axis),
-            Function::LogSumExp => x.log_sum_exp_axis(axis),
-            Function::Softmax => x.softmax(axis),
-            Function::LogSoftmax => x.log_softmax(axis),
-            Function::LayerNorm => x.layer_norm(axis, EPSILON),
-            Function::RmsNorm => x.rms_norm(axis, EPSILON),
-            Function::L2Normalize => x.l2_normalize(axis, EPSILON),
-        }
-    }
-
-    fn reduces(self) -> bool {
-        use Function::{LogSumExp, Max, Mean, Min, Std, Sum, Var};
-        matches!(self, Sum | Mean | Var | Std | Max | Min | LogSumExp)
-    }
-
-    /// The expected values of a line, and their error bounds.
-    fn of(self, line: &[f64]) -> Vec<(f64, f64)> {
-        let n = line.len() as f64;
-        let depth = 72.0 + n.max(1.0).log2().ceil();
-        let sum: f64 = line.iter().sum();
-        let size: f64 = line.iter().map(|x| x.abs()).sum();
-        let mean = sum / n;
-        let var = line.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
-        let largest = line.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        let nan = line.iter().any(|x| x.is_nan());
-        let top = match nan {
-            true => f64::NAN,
-            false => line.iter().fold(f64::NEG_INFINITY, |m, &x| m.max(x)),
-        };
-        let exponentials: f64 = line.iter().map(|x| (x - top).exp()).sum();
-        let var_bound =
-            gamma(72.0 + 4.0 * n.max(1.0).log2().ceil()) * var + (2.0 * U * largest).powi(2) + TINY;
-        match self {
-            Function::Sum => vec![(sum, gamma(depth - 6.0) * size + n * TINY)],
-            Function::Mean => vec![(mean, gamma(depth - 6.0) * size / n + TINY)],
-            Function::Var => vec![(var, var_bound)],
-            Function::Std => {
-                let bound = (var_bound / var.sqrt()).min(var_bound.sqrt());
-                vec![(var.sqrt(), bound + 4.0 * U * var.sqrt() + TINY)]
-            }
-            Function::Max => vec![(top, 0.0)],
-            Function::Min if nan => vec![(top, 0.0)],
-            Function::Min => vec![(line.iter().fold(f64::INFINITY, |m, &x| m.min(x)), 0.0)],
-            Function::LogSumExp if !top.is_finite() => vec![(top, 0.0)],
-            Function::LogSumExp => {
-                let value = top + exponentials.ln();
-                vec![(value, gamma(depth) + 2.0 * U * value.abs())]
-            }
-            Function::Softmax | Function::LogSoftmax if !top.is_finite() => {
-                vec![(f64::NAN, 0.0); line.len()]
-            }
-            Function::Softmax => {
-                let value = |x: &f64| {
-                    let y = (x - top).exp() / exponentials;
-                    let apart = if x.is_finite() { top - x } else { 0.0 };
-                    (y, (gamma(depth + 4.0) + 4.0 * U * (1.0 + apart)) * y + TINY)
-                };
-                line.iter().map(value).collect()
-            }
-            Function::LogSoftmax => {
-                let value = |x: &f64| {
-                    let y = (x - top) - exponentials.ln();
-                    let size = if y.is_finite() { y.abs() } else { 0.0 };
-                    (y, gamma(depth) + 2.0 * U * size)
-                };
-                line.iter().map(value).collect()
-            }
-            Function::LayerNorm => {
-                let root = (var + f64::from(EPSILON)).sqrt();
-                let value = |x: &f64| {
-                    let y = (x - mean) / root;
-                    let relative = gamma(72.0 + 4.0 * n.max(1.0).log2().ceil());
-                    let bound = relative * (1.0 + y.abs()) + 2.0 * U * mean.abs() / root;
-                    (y, bound)
-                };
-                line.iter().map(value).collect()
-            }
-            Function::L2Normalize => {
-                let root = line.iter().map(|x| x * x).sum::<f64>().sqrt();
-                let root = match root < f64::from(EPSILON) {
-                    true => f64::from(EPSILON),
-                    false => root,
-                };
-                let value = |x: &f64| (x / root, gamma(depth) * (x / root).abs() + TINY);
-                line.iter().map(value).collect()
-            }
-            Function::RmsNorm => {
-                let squares: f64 = line.iter().map(|x| x * x).sum();
-                let root = (squares / n + f64::from(EPSILON)).sqrt();
-                let value = |x: &f64| (x / root, gamma(depth) * (x / root).abs() + TINY);
-                line.iter().map(value).collect()
-            }
-        }
-    }
-}
-
-/// The positions of each line's values in an element of this shape, in the order of the results.
-pub fn places(shape: &[u32], axis: Option<usize>) -> Vec<Vec<usize>> {
-    let size = |extents: &[u32]| extents.iter().map(|&e| e as usize).product::<usize>();
-    let Some(axis) = axis else {
-        return vec![(0..size(shape)).collect()];
-    };
-    let (count, step) = (shape[axis] as usize, size(&shape[axis + 1..]));
-    let line = |line: usize| {
-        (0..count)
-            .map(|k| (line / step * count + k) * step + line % step)
-            .collect()
-    };
-    (0..size(&shape[..axis]) * step).map(line).collect()
-}
-
-/// The values and bounds of all elements.
-fn reference(function: Function, x: &Ragged<f32>, axis: Option<usize>) -> (Ragged<f64>, Vec<f64>) {
-    let rank = x.layout().rank();
-    let (mut values, mut bounds, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
-    for element in 0..x.len() {
-        let shape = x.layout().shape(element);
-        let row = x.row(element);
-        let first = values.len();
-        values.resize(
-            first + if function.reduces() { 0 } else { row.len() },
-            (0.0, 0.0),
-        );
-        for line in places(shape.extents(), axis) {
-            let wide: Vec<f64> = line.iter().map(|&place| row[place].into()).collect();
-            let results = function.of(&wide);
-            match function.reduces() {
-                true => values.extend(results),
-                false => line
-                    .iter()
-                    .zip(results)
-                    .for_each(|(place, y)| values[first + place] = y),
-            }
-        }
-        let mut extents: Vec<usize> = shape.extents().iter().map(|&e| e as usize).collect();
-        if function.reduces() {
-            match axis.filter(|_| rank > 1) {
-                Some(axis) => drop(extents.remove(axis)),
-                None => extents = vec![1],
-            }
-        }
-        shapes.push(Shape::new(&extents).unwrap());
-    }
-    let rank = match function.reduces() {
-        true if axis.is_none() => 1,
-        true => (rank - 1).max(1),
-        false => rank,
-    };
-    bounds.extend(values.iter().map(|(_, bound)| bound));
-    let values = values.into_iter().map(|(value, _)| value).collect();
-    (Ragged::from_shapes(values, rank, shapes).unwrap(), bounds)
-}
-
-fn expected(function: Function, x: &Ragged<f32>, axis: Option<usize>) -> Expected {
-    let (values, bounds) = reference(function, x, axis);
-    Expected::inexact(values, bounds)
 }
 
 fn check(device: &Device, what: &str, function: Function, x: &Ragged<f32>, axis: usize) {
@@ -450,128 +257,6 @@ fn views_begin_anywhere(device: &Device) {
             let (values, bounds) = reference(function, &download(&view), Some(axis));
             let what = format!("{function:?} of a view, axis {axis}");
             assert_within(what, &got, &values, &bounds);
-        }
-    }
-}
-
-/// Functions of f16 without the three that only reduce.
-fn of_halves() -> impl Iterator<Item = Function> {
-    let exact = [Function::Sum, Function::Max, Function::Min];
-    ALL.into_iter()
-        .filter(move |function| !exact.contains(function))
-}
-
-/// Checks f16: computed in f32 and rounded once.
-fn check_halves(what: &str, function: Function, x: &Tensor<f16>, axis: usize) {
-    let wide = download(x).cast(f16::to_f32).unwrap();
-    let (values, bounds) = reference(function, &wide, Some(axis));
-    let rounds_to_infinity = |y: f64| match y.abs() >= 65_520.0 {
-        true => f64::INFINITY.copysign(y),
-        false => y,
-    };
-    let values = values.cast(rounds_to_infinity).unwrap();
-    let got = download(&function.along(x, axis).unwrap());
-    let got = got.cast(f16::to_f32).unwrap();
-    // Half a unit in the last place, which is 2⁻²⁴ for subnormal results.
-    let rounded = |(value, bound): (&f64, f64)| {
-        bound + (value.abs() + bound) * 2f64.powi(-11) + 2f64.powi(-25)
-    };
-    let both = values.values().iter().zip(bounds);
-    let bounds: Vec<f64> = both.map(rounded).collect();
-    let what = format!("{function:?} of halves, {what}, axis {axis}");
-    assert_within(what, &got, &values, &bounds);
-}
-
-fn half_batch(seed: &str, shapes: &[&[usize]]) -> Ragged<f16> {
-    batch(seed, shapes).cast(f16::from_f32).unwrap()
-}
-
-/// Lines of every class, at even and odd places, between neighbours that share their words.
-fn halves(device: &Device) {
-    let counts = [
-        0, 1, 2, 3, 1, 63, 64, 65, 0, 7, 511, 512, 513, 1024, 1025, 4095, 4096, 4097, 1, 8193, 9,
-    ];
-    let vectors: Vec<[usize; 1]> = counts.map(|n| [n]).into();
-    let vectors: Vec<&[usize]> = vectors.iter().map(|shape| &shape[..]).collect();
-    let x = upload(device, &half_batch("half vectors", &vectors));
-    for function in of_halves() {
-        check_halves("vectors", function, &x, 0);
-        for first in [1, 3, 4] {
-            let view = x.elements(first..counts.len()).unwrap();
-            check_halves("a view", function, &view, 0);
-        }
-    }
-}
-
-/// Strided lines, whose neighbours share words in every row, in every second one, or not at all.
-fn halves_of_every_layout(device: &Device) {
-    let shapes: [&[usize]; 12] = [
-        &[3, 1, 5],
-        &[1, 1, 1],
-        &[2, 33, 4],
-        &[1, 0, 7],
-        &[1, 17, 3],
-        &[2, 1, 2],
-        &[0, 3, 2],
-        &[1, 1, 3],
-        &[1, 2000, 3],
-        &[1, 5, 67],
-        &[1, 5000, 2],
-        &[3, 4, 5],
-    ];
-    let x = upload(device, &half_batch("half boxes", &shapes));
-    for function in of_halves() {
-        for axis in 0..3 {
-            check_halves("boxes", function, &x, axis);
-        }
-        let view = x.elements(1..shapes.len()).unwrap();
-        check_halves("a view of boxes", function, &view, 1);
-        // Each line has the same bits as alone.
-        if function.reduces() {
-            continue;
-        }
-        let all = download(&function.along(&x, 1).unwrap());
-        for element in [0, 2, 4, 9] {
-            let alone = upload(
-                device,
-                &download(&x.elements(element..element + 1).unwrap()),
-            );
-            let alone = download(&function.along(&alone, 1).unwrap());
-            let bits = |row: &[f16]| row.iter().map(|y| y.to_bits()).collect::<Vec<_>>();
-            assert_eq!(
-                bits(alone.row(0)),
-                bits(all.row(element)),
-                "{function:?} of {element}"
-            );
-        }
-    }
-}
-
-/// Sums beyond the range of f16 are no sums of halves; NaN and infinity stay in their line.
-fn halves_far_and_ends(device: &Device) {
-    let (inf, nan) = (f16::INFINITY, f16::NAN);
-    for count in [3, 100, 600, 9001] {
-        let with = |values: [f16; 3]| {
-            let mut line = vec![f16::ONE; count];
-            line[0] = values[0];
-            line[count / 2] = values[1];
-            line[count - 1] = values[2];
-            line
-        };
-        let (zero, large) = (f16::ZERO, f16::from_f32(60_000.0));
-        let lines = [
-            with([nan, zero, zero]),
-            with([zero, inf, zero]),
-            vec![large; count],
-            with([zero, zero, -inf]),
-            with([inf, zero, -inf]),
-            vec![-inf; count],
-            vec![],
-            with([large, -large, large]),
-        ];
-        let x = upload(device, &Ragged::from_rows(lines).unwrap());
-        for function in of_halves() {
-            check_halves(&format!("ends of {count}"), function, &x, 0);
         }
     }
 }
