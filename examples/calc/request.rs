@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 use vsla::{
-    PairList, Pairing, Ragged, Shape,
-    batch::{MAX_RANK, Remainder},
+    Pairing, Ragged, Shape,
+    batch::{MAX_RANK, PairList, Remainder},
     conv::{ConvMethod, ConvMode},
     product::Activation,
     scalar::DType,
@@ -187,6 +187,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("labels", "[group, ..]: the group of each element"),
     ("k", "how many values of each line"),
+    (
+        "at_most",
+        "true: all values of lines that have fewer than k",
+    ),
+    ("descending", "true: the largest value first"),
     ("q", "a number from 0, for the least value, to 1"),
     ("elements", "[index, ..]: elements by their indices"),
     (
@@ -195,7 +200,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("columns", "columns of the matrices, at least 1"),
     ("counts", "[count, ..]: the number of elements in each part"),
-    ("size", "the number of elements of a window"),
+    (
+        "size",
+        "the number of elements of a window; for hann_window of values",
+    ),
     (
         "stride",
         "the number of elements from the start of one window to the start of the next",

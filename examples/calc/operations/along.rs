@@ -5,6 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::held::Args;
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
+const SORT: &[&str] = &["dtype", "rank", "axis", "descending"];
 const GROUPS: &[&str] = &["dtype", "rank", "groups", "eps"];
 const NORM: &[&str] = &["dtype", "rank", "axis", "eps"];
 
@@ -47,6 +48,22 @@ macro_rules! reduction {
             of!(call, |x| match axis {
                 Some(axis) => x.$along(axis),
                 None => x.$whole(),
+            })
+        })
+    };
+}
+
+/// A sort along an axis, in either order.
+macro_rules! sorted {
+    ($name:literal, $method:ident, $descending:ident, $about:literal) => {
+        row!($name, SORT, $about, |call| {
+            let (axis, descending) = (call.options.axis()?, call.options.flag("descending")?);
+            ordered!(call, |device, args| {
+                let x = args[0].on(&device)?;
+                batch(match descending {
+                    true => x.$descending(axis)?,
+                    false => x.$method(axis)?,
+                })
             })
         })
     };
@@ -121,24 +138,35 @@ pub const ROWS: &[Operation] = &[
     ),
     in_order!("cummax", cummax, "the largest value so far, along an axis"),
     in_order!("cummin", cummin, "the smallest value so far, along an axis"),
-    in_order!("sort", sort, "the values in order along an axis, nan last"),
-    in_order!(
+    sorted!(
+        "sort",
+        sort,
+        sort_descending,
+        "the values in order along an axis; nan is the largest"
+    ),
+    sorted!(
         "argsort",
         argsort,
+        argsort_descending,
         "the indices of the values in order along an axis, stable"
     ),
     in_order!("diff", diff, "the differences of neighbours along an axis"),
     row!(
         "topk",
-        &["dtype", "rank", "axis", "k"],
+        &["dtype", "rank", "axis", "k", "at_most"],
         "{values, indices} of the k largest values along an axis",
         |call| {
             let (axis, k) = (
                 call.options.axis()?,
                 call.options.number::<u32>("k")? as usize,
             );
+            let at_most = call.options.flag("at_most")?;
             ordered!(call, |device, args| {
-                let (values, indices) = args[0].on(&device)?.top_k(k, axis)?;
+                let x = args[0].on(&device)?;
+                let (values, indices) = match at_most {
+                    true => x.top_k_at_most(k, axis)?,
+                    false => x.top_k(k, axis)?,
+                };
                 let values = values.into();
                 let indices = indices.into();
                 Ok(Answer::Fields([("values", values), ("indices", indices)]))

@@ -32,8 +32,8 @@ pub const ROWS: &[Operation] = &[
             "lse",
         ],
         grows: Grows::No,
-        about: "softmax(scale q k^T + bias) v for each element and head, of queries, keys and values: matrices of rows of \
-        all heads, or rank 3 with an axis of heads (f32 or f16)",
+        about: "softmax(scale q k^T + bias) v for each element and head, of queries, keys and values: matrices of rows \
+        of all heads, or rank 3 with an axis of heads (f32 or f16)",
         run: |call| {
             limit(call)?;
             let (device, options) = (call.device()?, call.options.clone());

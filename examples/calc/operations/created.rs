@@ -57,6 +57,18 @@ pub const ROWS: &[Operation] = &[
         run: |call| made!(call, |device, layout, T| device.eye::<T>(&layout)?, F32 f32, F16 f16, I32 i32, U32 u32),
     },
     Operation {
+        name: "hann_window",
+        args: 0,
+        options: &["size"],
+        grows: Grows::No,
+        about: "the periodic Hann window of size values, as one vector",
+        run: |call| {
+            let size = call.options.number::<u32>("size")? as usize;
+            within(call.max_values, &mut std::iter::once(size as u64))?;
+            batch(call.device()?.hann(size)?)
+        },
+    },
+    Operation {
         name: "uniform",
         args: 0,
         options: &["dtype", "rank", "shapes", "low", "high", "seed"],

@@ -142,12 +142,20 @@ pub const ROWS: &[Operation] = &[
         call,
         Scalars::Add
     )),
+    row!("rsub", SCALAR, "value - x", |call| number(
+        call,
+        Scalars::SubtractFrom
+    )),
     row!(
         "div_scalar",
         SCALAR,
         "x / value; integer division truncates",
         |call| { number(call, Scalars::Divide) }
     ),
+    row!("rdiv", SCALAR, "value / x (f32 or f16)", |call| float!(
+        call,
+        |x| x.div_from(call.options.number("value")?)?
+    )),
     row!(
         "fmod",
         SCALAR,
@@ -206,6 +214,7 @@ enum Scalars {
     Square,
     Clip,
     Add,
+    SubtractFrom,
     Divide,
     Remainder,
 }
@@ -219,6 +228,7 @@ fn number(call: &mut Call<'_>, which: Scalars) -> Result<Answer> {
             Scalars::Square => x.square(),
             Scalars::Clip => x.clamp(value("min")?, value("max")?),
             Scalars::Add => x.add_scalar(value("value")?),
+            Scalars::SubtractFrom => x.sub_from(value("value")?),
             Scalars::Divide => x.div_scalar(value("value")?),
             Scalars::Remainder => x.rem(value("value")?),
         };

@@ -93,6 +93,18 @@ pub const GOLDEN: &[Golden] = &[
         "[[[0,1],[1,0]]]",
     ),
     (
+        r#"{"op": "sort", "args": [[[3,"nan",1,2],[],[5]]], "options": {"descending": true}}"#,
+        r#"[["nan",3,2,1],[],[5]]"#,
+    ),
+    (
+        r#"{"op": "argsort", "args": [[[3,1,3]]], "options": {"descending": true, "dtype": "u32"}}"#,
+        "[[0,2,1]]",
+    ),
+    (
+        r#"{"op": "topk", "args": [[[3,1,4],[2]]], "options": {"k": 2, "at_most": true}}"#,
+        r#"{"values":[[4,3],[2]],"indices":[[2,0],[0]]}"#,
+    ),
+    (
         r#"{"op": "topk", "args": [[[3,1,4],[2,7]]], "options": {"k": 2, "dtype": "i32"}}"#,
         r#"{"values":[[4,3],[7,2]],"indices":[[2,0],[1,0]]}"#,
     ),

@@ -10,6 +10,10 @@ pub const GOLDEN: &[Golden] = &[
         "[[[0,0.5],[1,1.5]]]",
     ),
     (
+        r#"{"op": "hann_window", "options": {"size": 4}}"#,
+        "[[0,0.5,1,0.5]]",
+    ),
+    (
         r#"{"op": "linspace", "options": {"shapes": [[3],[1],[2]], "from": 0, "to": 1, "dtype": "f16"}}"#,
         "[[0,0.5,1],[0],[0,1]]",
     ),

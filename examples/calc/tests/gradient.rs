@@ -306,6 +306,7 @@ fn every_operation_has_gradients_or_none() {
         "full",
         "greater",
         "greater_equal",
+        "hann_window",
         "histogram",
         "layout",
         "left_shift",

@@ -79,6 +79,14 @@ pub const GOLDEN: &[Golden] = &[
         "[[3,-3]]",
     ),
     (
+        r#"{"op": "rsub", "args": [[[1,-7]]], "options": {"dtype": "i32", "value": 2}}"#,
+        "[[1,9]]",
+    ),
+    (
+        r#"{"op": "rdiv", "args": [[[4,-0.5]]], "options": {"value": 2}}"#,
+        "[[0.5,-4]]",
+    ),
+    (
         r#"{"op": "fmod", "args": [[[7.5,-7.5]]], "options": {"value": 2}}"#,
         "[[1.5,-1.5]]",
     ),
