@@ -13,6 +13,10 @@ program/.. `vowels-step`: the training step of examples/vowels, padded and maske
            Python does, and as one CUDA graph. `conv-layer`: a convolution and its gradients by autograd, padded and
            bucketed; `conv-stack`: two convolutions, relu, pooling, a mean over each recording's own values, and the
            gradients of both filters. `maps-5`: five maps, called one by one.
+map/..     Maps and functions of two operands (functions/..) of a dense tensor of as many values.
+lines/..   `dense`: functions along the last axis of a matrix, or of a flat array. Of elements of different lengths,
+           `padded`: masked, as long as the longest one; `packed`: `torch.segment_reduce`, or for sorts one flat array
+           of as many values. histogram/one: `torch.histc`.
 
 `python3 benches/pytorch.py program` times only the rows whose names begin with the given word.
 
@@ -288,11 +292,103 @@ def programs():
     return rows
 
 
+def maps():
+    n = 1 << 26
+    rows = {}
+    for dtype, name in ((torch.float32, ""), (torch.float16, "-f16")):
+        x, y = (torch.rand(n, device=DEVICE).mul(3.875).add(0.125).to(dtype) for _ in range(2))
+        of_one = {
+            "relu": torch.relu,
+            "exp": torch.exp,
+            "gelu": torch.nn.functional.gelu,
+            "powf": lambda x: torch.pow(x, 1.7),
+            "sin": torch.sin,
+        }
+        for function, f in of_one.items():
+            rows[f"map/{function}{name}"] = {"dense": measured(lambda: f(x))}
+        of_two = {"maximum": torch.maximum, "div": torch.div, "pow": torch.pow, "atan2": torch.atan2}
+        for function, f in of_two.items():
+            rows[f"functions/{function}{name}"] = {"dense": measured(lambda: f(x, y))}
+    x = torch.randn(n // 384, 384, device=DEVICE)
+    columns, of_rows = torch.randn(384, device=DEVICE), torch.randn(n // 384, 1, device=DEVICE)
+    rows["functions/columns"] = {"dense": measured(lambda: x * columns)}
+    rows["functions/rows"] = {"dense": measured(lambda: x * of_rows)}
+    return rows
+
+
+def uniform_lengths(total, longest, shortest=1):
+    generator = random.Random(12)
+    lengths = []
+    while total > 0:
+        lengths.append(generator.randint(shortest, longest))
+        total -= lengths[-1]
+    return lengths
+
+
+def lines():
+    functional = torch.nn.functional
+    n = 1 << 26
+    rows = {}
+    for dtype, name in ((torch.float32, ""), (torch.float16, "-f16")):
+        for width in (384, 1024):
+            x = torch.randn(n // width, width, device=DEVICE, dtype=dtype)
+            rows[f"lines/softmax-{width}{name}"] = {"dense": measured(lambda: functional.softmax(x, -1))}
+            norm = lambda: functional.layer_norm(x, (width,), eps=1e-5)
+            rows[f"lines/layer-norm-{width}{name}"] = {"dense": measured(norm)}
+        flat = torch.randn(n // 4, device=DEVICE, dtype=dtype)
+        rows[f"lines/sort-ragged{name}"] = {"packed": measured(lambda: torch.sort(flat))}
+        del flat
+    x = torch.randn(n // 384, 384, device=DEVICE)
+    rows["lines/max-384"] = {"dense": measured(lambda: x.amax(1))}
+    rows["lines/argmax-384"] = {"dense": measured(lambda: x.argmax(1))}
+    rows["lines/sum-rows"] = {"dense": measured(lambda: x.sum(1))}
+    x = torch.randn(n >> 19, 512, 1024, device=DEVICE)
+    rows["lines/mean-columns"] = {"dense": measured(lambda: x.mean(1))}
+    rows["lines/sum-columns"] = {"dense": measured(lambda: x.sum(1))}
+    x = torch.randn(n >> 19, 16, 256, 128, device=DEVICE)
+    rows["lines/sum-middle"] = {"dense": measured(lambda: x.sum(2))}
+    x = torch.randn(n, device=DEVICE)
+    rows["lines/softmax-one"] = {"dense": measured(lambda: functional.softmax(x, 0))}
+    rows["lines/cumsum-one"] = {"dense": measured(lambda: x.cumsum(0))}
+    rows["lines/mean-one"] = {"dense": measured(x.mean)}
+    rows["lines/var-one"] = {"dense": measured(lambda: x.var(correction=0))}
+    rows["histogram/one"] = {"dense": measured(lambda: torch.histc(x, 256))}
+    del x
+    for name, lengths in (("ragged", uniform_lengths(n // 2, 2048)), ("small", uniform_lengths(n, 24, 8))):
+        longest = max(lengths)
+        of = torch.tensor(lengths, device=DEVICE)
+        outside = torch.arange(longest, device=DEVICE)[None] >= of[:, None]
+        x = torch.randn(len(lengths), longest, device=DEVICE)
+        offsets = torch.cat([of.new_zeros(1), of.cumsum(0)])
+        packed = torch.randn(int(offsets[-1]), device=DEVICE)
+        softmax = lambda: functional.softmax(x.masked_fill(outside, -torch.inf), -1)
+        rows[f"lines/softmax-{name}"] = {"padded": measured(softmax)}
+        mean = lambda: torch.segment_reduce(packed, "mean", offsets=offsets)
+        rows[f"lines/mean-{name}"] = {"packed": measured(mean)}
+        if name == "ragged":
+
+            def var():
+                mean = x.masked_fill(outside, 0).sum(1) / of
+                return (x - mean[:, None]).masked_fill(outside, 0).square().sum(1) / of
+
+            rows["lines/var-ragged"] = {"padded": measured(var)}
+            rows["lines/cumsum-ragged"] = {"padded": measured(lambda: x.cumsum(1))}
+    return rows
+
+
 def main():
     square = torch.randn(4096, 4096, device=DEVICE)
     # An idle GPU clocks down.
     timed(lambda: [square @ square for _ in range(10)], 20)
-    groups = {"conv": convolutions, "fft": transforms, "matmul": products, "bsr": block_sparse, "program": programs}
+    groups = {
+        "conv": convolutions,
+        "fft": transforms,
+        "matmul": products,
+        "bsr": block_sparse,
+        "program": programs,
+        "map": maps,
+        "lines": lines,
+    }
     rows = {}
     for name, group in groups.items():
         if len(sys.argv) < 2 or name.startswith(sys.argv[1]):

@@ -67,7 +67,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         &ADD,
         "add/boxes",
         "rank 2, uniform 1..=64 by 1..=64, seeds 5 and 6",
-        70.0,
+        75.0,
         boxes,
     )?;
     row(
@@ -83,7 +83,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         &HADAMARD,
         "hadamard/boxes",
         "rank 2, uniform 1..=64 by 1..=64, seeds 5 and 6",
-        70.0,
+        75.0,
         boxes,
     )?;
     row(

@@ -17,6 +17,8 @@ struct Job {
     /// Target: least percentage of our own copy's rate.
     target: f64,
     layout: fn(&Size) -> Result<Layout>,
+    /// The axis along which lines are.
+    axis: usize,
     run: Run,
     exact: fn(&[f64]) -> Vec<f64>,
 }
@@ -34,6 +36,7 @@ const ROWS: &[Job] = &[
         data: "rows of 384, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 384),
+        axis: 1,
         run: Run::Floats(|x| x.softmax(1)),
         exact: softmax,
     },
@@ -42,6 +45,7 @@ const ROWS: &[Job] = &[
         data: "rows of 1024, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 1024),
+        axis: 1,
         run: Run::Floats(|x| x.softmax(1)),
         exact: softmax,
     },
@@ -50,6 +54,7 @@ const ROWS: &[Job] = &[
         data: "rows of 384, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 384),
+        axis: 1,
         run: Run::Floats(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
     },
@@ -58,6 +63,7 @@ const ROWS: &[Job] = &[
         data: "rows of 1024, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 1024),
+        axis: 1,
         run: Run::Floats(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
     },
@@ -66,6 +72,7 @@ const ROWS: &[Job] = &[
         data: "elements of 1 to 2048, uniform, seed 12",
         target: 85.0,
         layout: ragged,
+        axis: 0,
         run: Run::Floats(|x| x.softmax(0)),
         exact: softmax,
     },
@@ -74,6 +81,7 @@ const ROWS: &[Job] = &[
         data: "elements of 1 to 2048, uniform, seed 12",
         target: 85.0,
         layout: ragged,
+        axis: 0,
         run: Run::Floats(Tensor::mean),
         exact: |x| vec![mean(x)],
     },
@@ -82,6 +90,7 @@ const ROWS: &[Job] = &[
         data: "rows of 384, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 384),
+        axis: 1,
         run: Run::Floats(|x| x.max_axis(1)),
         exact: |x| vec![x.iter().copied().fold(f64::NEG_INFINITY, f64::max)],
     },
@@ -90,6 +99,7 @@ const ROWS: &[Job] = &[
         data: "elements of 1 to 2048, uniform, seed 12",
         target: 85.0,
         layout: ragged,
+        axis: 0,
         run: Run::Floats(Tensor::var),
         exact: |x| vec![var(x)],
     },
@@ -98,6 +108,7 @@ const ROWS: &[Job] = &[
         data: "elements of 8 to 24, uniform, seed 12",
         target: 50.0,
         layout: small,
+        axis: 0,
         run: Run::Floats(|x| x.softmax(0)),
         exact: softmax,
     },
@@ -106,6 +117,7 @@ const ROWS: &[Job] = &[
         data: "one element, seed 12",
         target: 85.0,
         layout: |size| Layout::from_lengths([size.values]),
+        axis: 0,
         run: Run::Floats(|x| x.softmax(0)),
         exact: softmax,
     },
@@ -114,6 +126,7 @@ const ROWS: &[Job] = &[
         data: "elements of 1 to 2048, uniform, seed 12",
         target: 85.0,
         layout: ragged,
+        axis: 0,
         run: Run::Floats(|x| x.cumsum(0)),
         exact: cumsum,
     },
@@ -122,6 +135,7 @@ const ROWS: &[Job] = &[
         data: "one element, seed 12",
         target: 85.0,
         layout: |size| Layout::from_lengths([size.values]),
+        axis: 0,
         run: Run::Floats(|x| x.cumsum(0)),
         exact: cumsum,
     },
@@ -131,6 +145,7 @@ const ROWS: &[Job] = &[
         data: "elements of 1 to 4096, uniform, seed 12",
         target: 1.6,
         layout: |size| up_to_4096(size.values / 4),
+        axis: 0,
         run: Run::Floats(|x| x.sort(0)),
         exact: sorted,
     },
@@ -139,14 +154,79 @@ const ROWS: &[Job] = &[
         data: "means of the columns of matrices of 1024 columns, seed 12",
         target: 80.0,
         layout: |size| Layout::uniform((size.values >> 19).max(1), Shape::new(&[512, 1024])?),
+        axis: 0,
         run: Run::Floats(|x| x.mean_axis(0)),
-        exact: |_| Vec::new(),
+        exact: |x| vec![mean(x)],
+    },
+    Job {
+        name: "lines/sum-columns",
+        data: "sums of the columns of matrices of 1024 columns, seed 12",
+        target: 80.0,
+        layout: |size| Layout::uniform((size.values >> 19).max(1), Shape::new(&[512, 1024])?),
+        axis: 0,
+        run: Run::Floats(|x| x.sum_axis(0)),
+        exact: |x| vec![x.iter().sum()],
+    },
+    Job {
+        name: "lines/sum-middle",
+        data: "sums along the middle axis of 16 x 256 x 128, seed 12",
+        target: 80.0,
+        layout: |size| Layout::uniform((size.values >> 19).max(1), Shape::new(&[16, 256, 128])?),
+        axis: 1,
+        run: Run::Floats(|x| x.sum_axis(1)),
+        exact: |x| vec![x.iter().sum()],
+    },
+    Job {
+        name: "lines/sum-rows",
+        data: "sums of rows of 384, seed 12",
+        target: 80.0,
+        layout: |size| matrix(size, 384),
+        axis: 1,
+        run: Run::Floats(|x| x.sum_axis(1)),
+        exact: |x| vec![x.iter().sum()],
+    },
+    Job {
+        name: "lines/rms-norm-384",
+        data: "rows of 384, seed 12",
+        target: 90.0,
+        layout: |size| matrix(size, 384),
+        axis: 1,
+        run: Run::Floats(|x| x.rms_norm(1, 1e-5)),
+        exact: rms_norm,
+    },
+    Job {
+        name: "lines/mean-small",
+        data: "elements of 8 to 24, uniform, seed 12",
+        target: 50.0,
+        layout: small,
+        axis: 0,
+        run: Run::Floats(Tensor::mean),
+        exact: |x| vec![mean(x)],
+    },
+    Job {
+        name: "lines/mean-one",
+        data: "one element, seed 12",
+        target: 85.0,
+        layout: |size| Layout::from_lengths([size.values]),
+        axis: 0,
+        run: Run::Floats(Tensor::mean),
+        exact: |x| vec![mean(x)],
+    },
+    Job {
+        name: "lines/var-one",
+        data: "one element, seed 12",
+        target: 85.0,
+        layout: |size| Layout::from_lengths([size.values]),
+        axis: 0,
+        run: Run::Floats(Tensor::var),
+        exact: |x| vec![var(x)],
     },
     Job {
         name: "lines/softmax-384-f16",
         data: "f16, rows of 384, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 384),
+        axis: 1,
         run: Run::Halves(|x| x.softmax(1)),
         exact: softmax,
     },
@@ -155,6 +235,7 @@ const ROWS: &[Job] = &[
         data: "f16, rows of 1024, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 1024),
+        axis: 1,
         run: Run::Halves(|x| x.softmax(1)),
         exact: softmax,
     },
@@ -163,6 +244,7 @@ const ROWS: &[Job] = &[
         data: "f16, rows of 384, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 384),
+        axis: 1,
         run: Run::Halves(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
     },
@@ -171,6 +253,7 @@ const ROWS: &[Job] = &[
         data: "f16, rows of 1024, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 1024),
+        axis: 1,
         run: Run::Halves(|x| x.layer_norm(1, 1e-5)),
         exact: layer_norm,
     },
@@ -179,6 +262,7 @@ const ROWS: &[Job] = &[
         data: "f16, elements of 1 to 2048, uniform, seed 12",
         target: 85.0,
         layout: ragged,
+        axis: 0,
         run: Run::Halves(|x| x.softmax(0)),
         exact: softmax,
     },
@@ -187,6 +271,7 @@ const ROWS: &[Job] = &[
         data: "f16, elements of 1 to 2048, uniform, seed 12",
         target: 85.0,
         layout: ragged,
+        axis: 0,
         run: Run::Halves(|x| x.cumsum(0)),
         exact: cumsum,
     },
@@ -195,6 +280,7 @@ const ROWS: &[Job] = &[
         data: "f16, elements of 1 to 4096, uniform, seed 12",
         target: 1.9,
         layout: |size| up_to_4096(size.values / 4),
+        axis: 0,
         run: Run::Halves(|x| x.sort(0)),
         exact: sorted,
     },
@@ -203,6 +289,7 @@ const ROWS: &[Job] = &[
         data: "rows of 384, seed 12",
         target: 90.0,
         layout: |size| matrix(size, 384),
+        axis: 1,
         run: Run::Places(|x| x.argmax_axis(1)),
         exact: argmax,
     },
@@ -211,6 +298,7 @@ const ROWS: &[Job] = &[
         data: "elements of 1 to 2048, uniform, seed 12",
         target: 85.0,
         layout: ragged,
+        axis: 0,
         run: Run::Floats(|x| x.norm1_axis(0)),
         exact: |x| vec![x.iter().map(|x| x.abs()).sum()],
     },
@@ -270,6 +358,11 @@ fn layer_norm(x: &[f64]) -> Vec<f64> {
     x.iter().map(|x| (x - mean) / root).collect()
 }
 
+fn rms_norm(x: &[f64]) -> Vec<f64> {
+    let squares = x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64;
+    x.iter().map(|x| x / (squares + 1e-5).sqrt()).collect()
+}
+
 fn argmax(x: &[f64]) -> Vec<f64> {
     let top = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let place = x.iter().position(|&x| x == top);
@@ -279,55 +372,39 @@ fn argmax(x: &[f64]) -> Vec<f64> {
 /// Whether every line has the expected result, up to relative and absolute errors, and a share of the sum of
 /// magnitudes of the line.
 fn check(
-    x: &Ragged<f32>,
-    y: &Ragged<f32>,
+    (x, y): (&Ragged<f32>, &Ragged<f32>),
+    axis: usize,
     exact: fn(&[f64]) -> Vec<f64>,
     [relative, absolute, share]: [f64; 3],
 ) -> Check {
-    let width = match x.layout().rank() {
-        1 => None,
-        _ => Some(x.layout().shape(0).extents()[1] as usize),
-    };
     let reduced = y.values().len() != x.values().len();
     let wrong = (0..x.len()).into_par_iter().find_map_any(|element| {
+        let shape = x.layout().shape(element);
+        let count = shape.extents()[axis] as usize;
+        let step: usize = shape.extents()[axis + 1..]
+            .iter()
+            .map(|&e| e as usize)
+            .product();
         let (x, y) = (x.row(element), y.row(element));
-        let width = width.unwrap_or(x.len());
-        let lines = x
-            .chunks(width)
-            .zip(y.chunks(if reduced { 1 } else { width }));
-        lines.into_iter().find_map(|(x, y)| {
-            let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
-            let slack = absolute + share * x.iter().map(|x| x.abs()).sum::<f64>();
-            let near =
-                |(y, e): &(&f32, f64)| (f64::from(**y) - e).abs() <= relative * e.abs() + slack;
-            let mut both = y.iter().zip(exact(&x));
-            both.find(|both| !near(both)).map(|(y, e)| (*y, e))
+        let mut line = Vec::new();
+        (0..x.len() / count.max(1)).find_map(|number| {
+            let first = number / step * step * count + number % step;
+            line.clear();
+            line.extend((0..count).map(|k| f64::from(x[first + k * step])));
+            let slack = absolute + share * line.iter().map(|x| x.abs()).sum::<f64>();
+            let near = |got: f32, e: f64| (f64::from(got) - e).abs() <= relative * e.abs() + slack;
+            let all = exact(&line)
+                .into_iter()
+                .enumerate()
+                .map(|(k, e)| match reduced {
+                    true => (y[number], e),
+                    false => (y[first + k * step], e),
+                });
+            all.into_iter().find(|&(got, e)| !near(got, e))
         })
     });
     match wrong {
         None => Ok(format!("all {} values against f64", y.values().len())),
-        Some((got, exact)) => Err(format!("{got} instead of {exact}")),
-    }
-}
-
-/// The means of columns.
-fn check_columns(x: &Ragged<f32>, y: &Ragged<f32>) -> Check {
-    let wrong = (0..x.len()).into_par_iter().find_map_any(|element| {
-        let y = y.row(element);
-        let mut sums = vec![0.0f64; y.len()];
-        let rows = x.row(element).chunks(y.len());
-        let count = rows.len() as f64;
-        rows.for_each(|row| {
-            sums.iter_mut()
-                .zip(row)
-                .for_each(|(s, &x)| *s += f64::from(x))
-        });
-        let mut both = y.iter().zip(sums);
-        let near = |(y, s): &(&f32, f64)| (f64::from(**y) - s / count).abs() <= 1e-5;
-        both.find(|both| !near(both)).map(|(y, s)| (*y, s / count))
-    });
-    match wrong {
-        None => Ok(format!("all {} means against f64", y.values().len())),
         Some((got, exact)) => Err(format!("{got} instead of {exact}")),
     }
 }
@@ -361,16 +438,16 @@ fn measured<T: Scalar, R: Scalar>(
     let (y, first) = bench.first(|| run(&a))?;
     let y = y.download_blocking()?.cast(wide_result)?;
     let x = x.cast(wide)?;
+    let sums = ["lines/cumsum", "lines/sum"];
+    let share = match sums.iter().any(|sum| job.name.starts_with(sum)) {
+        true => 1e-6,
+        false => 0.0,
+    };
     let errors = match job.run {
-        Run::Halves(_) if job.name.starts_with("lines/cumsum") => [2e-3, 1e-6, 1e-6],
-        Run::Halves(_) => [2e-3, 1e-6, 0.0],
-        _ if job.name.starts_with("lines/cumsum") => [1e-4, 1e-6, 1e-6],
-        _ => [1e-4, 1e-6, 0.0],
+        Run::Halves(_) => [2e-3, 1e-6, share],
+        _ => [1e-4, 1e-6, share],
     };
-    let check = match job.name {
-        "lines/mean-columns" => check_columns(&x, &y),
-        _ => check(&x, &y, job.exact, errors),
-    };
+    let check = check((&x, &y), job.axis, job.exact, errors);
     let values = x.values().len();
     let bytes = values * size_of::<T>() + y.values().len() * size_of::<R>();
     let spec = Spec {

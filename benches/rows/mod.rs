@@ -13,10 +13,12 @@ mod conv_boxes;
 mod copies;
 mod correlate_max;
 mod cpu;
+mod cpu_lines;
 mod created;
 mod eval;
 mod fft;
 mod frames;
+mod functions;
 mod histogram;
 mod indexing;
 mod kron;
@@ -53,6 +55,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     created::rows(bench)?;
     fft::rows(bench)?;
     frames::rows(bench)?;
+    functions::rows(bench)?;
     histogram::rows(bench)?;
     kron::rows(bench)?;
     indexing::rows(bench)?;
@@ -67,6 +70,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     stack::rows(bench)?;
     shape_matrix::rows(bench)?;
     cpu::rows(bench)?;
+    cpu_lines::rows(bench)?;
     by_hand::rows(bench)?;
     bsr::rows(bench)
 }
