@@ -30,15 +30,15 @@
 //! * [`Tensor::attention`] attends from the queries to the keys of each element, with masks and biases, without storing
 //!   scores.
 //! * [`Indices`] and a [`Permutation`](batch::Permutation) select the rows and elements that an operation takes; a
-//!   [`PairList`] lists pairs. [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices. [`ShapeMatrix`] is a
-//!   matrix whose entries are vectors of any length.
+//!   [`PairList`](batch::PairList) lists pairs. [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices.
+//!   [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
 //! * [`program`] records operations once, plans them for the layouts of a batch, and runs them again and again, with
 //!   gradients. [`pages::programs`] is a guide to it.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
 //! * [`pages::shapes`] tabulates the operands and results of every operation, and [`pages::operations`] its behaviour
 //!   under trailing zeros (equivalence), its gradient and its tests. [`pages::devices`] covers the choice of a device,
-//!   and limits. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and FlashAttention
-//!   to this library, and CUDA graphs, `torch.compile`, autograd and JAX to programs.
+//!   and limits. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and
+//!   FlashAttention to this library, and CUDA graphs, `torch.compile`, autograd and JAX to programs.
 //! * [`Error`] is the only error type. Invalid input is rejected before any work starts.
 //!
 //! # What a call costs
@@ -108,7 +108,7 @@ mod tensor;
 pub use error::{Error, Result};
 pub use half::f16;
 pub use num_complex::Complex32;
-pub use ragged::{Bsr, Indices, Layout, PairList, Pairing, Ragged, Shape, Topology};
+pub use ragged::{Bsr, Indices, Layout, Pairing, Ragged, Shape, Topology};
 pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
 
 /// Attention over ragged batches, and rotary positions.
@@ -119,7 +119,7 @@ pub mod attention {
 /// Parts of batches, and what operations say of their operands.
 pub mod batch {
     pub use crate::error::Side;
-    pub use crate::ragged::{MAX_RANK, Offsets, Permutation, Rows};
+    pub use crate::ragged::{MAX_RANK, Offsets, PairList, Permutation, Rows};
     pub use crate::tensor::{Remainder, Seed, Spread};
 }
 

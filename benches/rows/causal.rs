@@ -1,6 +1,6 @@
 //! Causal convolutions with kernels that many signals share, and whose spectra are cached.
 
-use vsla::{Layout, PairList, Pairing, Ragged, Result};
+use vsla::{Layout, Pairing, Ragged, Result, batch::PairList};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 

@@ -4,7 +4,9 @@
 use gemm::Parallelism;
 use rayon::prelude::*;
 use vsla::{
-    Layout, PairList, Pairing, Ragged, Result, Shape, Tensor, f16,
+    Layout, Pairing, Ragged, Result, Shape, Tensor,
+    batch::PairList,
+    f16,
     product::{Activation, Product, Tier},
     scalar::Float,
 };

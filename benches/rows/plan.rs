@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use vsla::{
-    Layout, PairList, Pairing, Shape, Tensor,
+    Layout, Pairing, Shape, Tensor,
+    batch::PairList,
     conv::{ConvChoice, ConvMethod, CostTable},
 };
 

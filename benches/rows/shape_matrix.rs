@@ -1,6 +1,6 @@
 //! Products of matrices of vectors, compared with one convolution for each term.
 
-use vsla::{Device, Layout, PairList, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor};
+use vsla::{Device, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor, batch::PairList};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 

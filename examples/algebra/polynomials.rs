@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::time::Instant;
 
-use vsla::{Device, Layout, PairList, Pairing, Ragged, Tensor};
+use vsla::{Device, Layout, Pairing, Ragged, Tensor, batch::PairList};
 
 /// The cyclotomic polynomials of the divisors of 24. Their product is x²⁴ − 1.
 const CYCLOTOMIC: [(u32, &[i32]); 8] = [

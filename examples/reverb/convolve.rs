@@ -1,7 +1,7 @@
 //! The core of the example: every sound in every room, whatever their lengths, one batch at a time.
 
 use indicatif::ProgressBar;
-use vsla::{Device, PairList, Pairing, Ragged, Tensor};
+use vsla::{Device, Pairing, Ragged, Tensor, batch::PairList};
 
 use crate::wav::Sound;
 

@@ -40,7 +40,7 @@ pub enum Pairing<'a> {
 /// separately share plans, too. Cloning shares.
 ///
 /// ```
-/// use vsla::{Device, PairList, Pairing, Ragged};
+/// use vsla::{Device, Pairing, Ragged, batch::PairList};
 ///
 /// let device = Device::cpu();
 /// let x = device.upload(&Ragged::from_rows([vec![1, 2], vec![3]])?)?;

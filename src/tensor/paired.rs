@@ -17,7 +17,7 @@ use crate::ragged::{Layout, Number, Pairing, Pairs, Scalar};
 /// pairing's order. Every operation does the same as the method of that name on [`Tensor`].
 ///
 /// ```
-/// use vsla::{Device, PairList, Pairing, Ragged};
+/// use vsla::{Device, Pairing, Ragged, batch::PairList};
 ///
 /// let device = Device::cpu();
 /// let x = device.upload(&Ragged::from_rows([vec![1, 2], vec![3]])?)?;

@@ -103,10 +103,10 @@ impl<'a, T: Factor> Paired<'a, T> {
     /// [`Tensor::matmul`] of every pair.
     ///
     /// A list of pairs gives a grouped product: rows of one batch, each group with its own weights. Keep the
-    /// [`PairList`](crate::PairList) to repeat the product.
+    /// [`PairList`](crate::batch::PairList) to repeat the product.
     ///
     /// ```
-    /// use vsla::{Device, PairList, Pairing, Ragged, Shape};
+    /// use vsla::{Device, Pairing, Ragged, Shape, batch::PairList};
     ///
     /// let device = Device::cpu();
     /// // Groups of two rows and of one row, and the weights of two experts.

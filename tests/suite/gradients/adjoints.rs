@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use vsla::conv::{ConvMethod, ConvMode};
 use vsla::program::Program;
-use vsla::{BsrTensor, Device, PairList, Pairing, Ragged, Result, ShapeMatrix, Tensor, Topology};
+use vsla::{
+    BsrTensor, Device, Pairing, Ragged, Result, ShapeMatrix, Tensor, Topology, batch::PairList,
+};
 
 use super::{
     Case, Kind, Run, cotangents, inner, inputs, integers, m, ran, random_for, size, v, value,

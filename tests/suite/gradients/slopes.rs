@@ -4,7 +4,7 @@ use std::sync::Arc;
 use vsla::product::Activation;
 use vsla::program::Program;
 
-use vsla::{Device, Layout, PairList, Pairing, Ragged, Result, Tensor};
+use vsla::{Device, Layout, Pairing, Ragged, Result, Tensor, batch::PairList};
 
 use super::{
     Case, Kind, Run, cotangents, floats, inner, inputs, m, moved, ran, random_for, size, v, value,

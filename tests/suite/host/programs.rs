@@ -12,8 +12,8 @@ use std::hash::Hash;
 
 use vsla::batch::Permutation;
 use vsla::{
-    Bsr, Device, Error, Indices, Layout, PairList, Pairing, Ragged, Result, Shape, Topology,
-    batch::{Offsets, Remainder},
+    Bsr, Device, Error, Indices, Layout, Pairing, Ragged, Result, Shape, Topology,
+    batch::{Offsets, PairList, Remainder},
     conv::{ConvMethod, ConvMode, CostTable, HeterogeneityProfile},
 };
 

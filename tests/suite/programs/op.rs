@@ -2,7 +2,8 @@
 
 use vsla::batch::Permutation;
 use vsla::{
-    Bsr, Indices, Layout, PairList, Pairing, Ragged, Topology,
+    Bsr, Indices, Layout, Pairing, Ragged, Topology,
+    batch::PairList,
     conv::{ConvMethod, ConvMode},
     f16,
 };

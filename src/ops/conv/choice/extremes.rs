@@ -4,8 +4,9 @@
 
 use super::*;
 use crate::plan::{MergedPair, Nested, overlap, stream_tile};
+use crate::ragged::PairList;
 use crate::ragged::{DType, Layout, Pairs, Shape};
-use crate::{PairList, Pairing, Result};
+use crate::{Pairing, Result};
 
 /// Lengths at the limits, and some random ones.
 pub(crate) fn lengths() -> Vec<u64> {

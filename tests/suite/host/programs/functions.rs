@@ -1,6 +1,6 @@
 //! Functions of one operand, of two and of three, and of lines; labels, created batches and written functions.
 
-use vsla::{Device, Layout, PairList, Pairing, Result, Shape, f16};
+use vsla::{Device, Layout, Pairing, Result, Shape, batch::PairList, f16};
 
 use super::values::*;
 

@@ -3,7 +3,7 @@
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Device, Layout, PairList, Pairing, Result, Shape, ShapeMatrix, Topology, f16,
+    Bsr, Device, Layout, Pairing, Result, Shape, ShapeMatrix, Topology, batch::PairList, f16,
     product::Activation,
 };
 

@@ -1,7 +1,8 @@
 //! Operations on two batches, and on matrices.
 
 use vsla::{
-    Bsr, Layout, PairList, Ragged, Shape, Topology,
+    Bsr, Layout, Ragged, Shape, Topology,
+    batch::PairList,
     conv::{ConvMethod, ConvMode},
     f16,
 };

@@ -1,7 +1,8 @@
 //! Batches for tests, and their upload and download.
 
 use vsla::{
-    Device, Layout, PairList, Ragged, Shape, Tensor,
+    Device, Layout, Ragged, Shape, Tensor,
+    batch::PairList,
     scalar::{DType, Scalar},
 };
 
