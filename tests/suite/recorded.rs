@@ -5,7 +5,7 @@
 //! | `every::*` | each operation of the library, recorded and replayed on views, gives the bits of the calls |
 //! | `basics` | inputs at any base, outputs that are inputs, constants or views, outputs held by the caller |
 //! | `refusals` | what a recording and a plan refuse |
-//! | `fresh` | batches of lengths never seen before: the arena grows a few times, memory stays flat, results are right |
+//! | `fresh` | batches of lengths never seen before: the arena grows a few times, memory stays flat, right results |
 //! | `flat` | runs allocate no memory, bind groups or pipelines |
 //! | `threads` | two threads run one program, and plan while the other runs |
 //! | `fused` | maps and functions in one kernel give the bits of the single calls, on random graphs |

@@ -1,4 +1,4 @@
-"""Writes the files in this folder, from the description in the documentation of vsla::io and with nothing of the library.
+"""Writes the files in this folder, from the documentation of vsla::io and with nothing of the library.
 
     python3 make.py
 """
