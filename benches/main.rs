@@ -31,11 +31,11 @@ mod rows;
 /// Measure and check the speed of the library's operations
 ///
 /// Rows: peaks (bandwidth and arithmetic of the device), copies (changes of shape), map (functions of each value),
-/// lines (reductions and maps along an axis), histogram, add, hadamard, concat, correlate_max, conv (conv/causal:
-/// kernels with cached spectra; conv/images), eval, chain, fresh (new layouts in every call), layout (host time for
-/// layouts), plan (host time to plan new lengths), created (sequences, random values, dropout and labels), pooling
-/// (windows of images), fft and rfft, matmul, bsr (block-sparse products), and cpu (the CPU device against plain
-/// loops).
+/// functions (of two operands, of one layout or spread), lines (reductions and maps along an axis), histogram, add,
+/// hadamard, concat, correlate_max, conv (conv/causal: kernels with cached spectra; conv/images), eval, chain, fresh
+/// (new layouts in every call), layout (host time for layouts), plan (host time to plan new lengths), created
+/// (sequences, random values, dropout and labels), pooling (windows of images), fft and rfft, matmul, bsr (block-sparse
+/// products), and cpu (the CPU device against plain loops).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]
 struct Args {

@@ -189,7 +189,7 @@ fn functions(generator: &mut Generator, log: u32) -> [String; 2] {
 
 /// The 1024th roots of unity, clockwise. Quarter turns are exact.
 pub(super) static ROOTS: Table = Table {
-    name: "roots",
+    name: "roots_1024",
     make: || {
         let point = |i: u32| {
             let (sin, cos) = (std::f64::consts::TAU * f64::from(i % 256) / 1024.0).sin_cos();
