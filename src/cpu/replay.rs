@@ -175,7 +175,8 @@ fn kernel<'a>(
     })
 }
 
-/// In debug builds, fills results with NaN, so that a value that is read after its death or before its birth is noticed.
+/// In debug builds, fills results with NaN, so that a value that is read after its death or before its birth is
+/// noticed.
 fn poison(words: &mut [u32]) {
     if cfg!(debug_assertions) {
         words.fill(f32::NAN.to_bits());

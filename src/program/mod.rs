@@ -146,8 +146,8 @@ pub struct Counters {
     pub growths: u64,
     /// Sets of output buffers that were allocated because callers held all others.
     pub outputs: u64,
-    /// Bind groups made for a GPU: by the first runs of a plan, and whenever the arena grew or the buffers of inputs and
-    /// outputs are not among those of the plan's last four runs.
+    /// Bind groups made for a GPU: by the first runs of a plan, and whenever the arena grew or the buffers of inputs
+    /// and outputs are not among those of the plan's last four runs.
     pub bind_groups: u64,
 }
 

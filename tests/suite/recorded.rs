@@ -93,8 +93,8 @@ fn every(device: &Device, calls: &'static Calls) {
         operands.iter().map(view).collect()
     };
     let inputs = [0, 1, 8, 3].map(views);
-    // At first kernels read inputs and write outputs, and then, without optimizations, the arena: it holds copies of all
-    // inputs and everything else throughout, so all but the first value of each slab lie at offsets other than 0.
+    // At first kernels read inputs and write outputs, and then, without optimizations, the arena: it holds copies of
+    // all inputs and everything else throughout, so all but the first value of each slab lie at offsets other than 0.
     for (passes, inside) in [(Passes::default(), false), (Passes::none(), true)] {
         let types = operands.clone();
         let program = Program::with_passes(device, passes, move |r| {
@@ -488,7 +488,6 @@ fn flat(device: &Device) {
         let (_, count) = allocation::ours_in(run);
         count
     });
-    println!("{counts:?}");
     assert!(counts[0] == counts[1] && counts[1] <= 20, "{counts:?}");
 }
 
