@@ -35,7 +35,8 @@ mod rows;
 /// hadamard, concat, correlate_max, conv (conv/causal: kernels with cached spectra; conv/images), eval, chain, fresh
 /// (new layouts in every call), layout (host time for layouts), plan (host time to plan new lengths), created
 /// (sequences, random values, dropout and labels), pooling (windows of images), fft and rfft, matmul, bsr (block-sparse
-/// products), and cpu (the CPU device against plain loops).
+/// products), attention, program (recorded programs: runs, plans, gradients and memory), and cpu (the CPU device
+/// against plain loops).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]
 struct Args {

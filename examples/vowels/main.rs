@@ -101,6 +101,9 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     for (_, path) in written.iter().flatten() {
         output::check_writable(path)?;
     }
+    if args.plot.is_some() && args.plot == args.save {
+        return Err("--plot and --save name one file".into());
+    }
     let (train, test) = data(args)?;
     let device = args.device.open()?;
     let info = device.info();

@@ -188,6 +188,22 @@ fn recordings_of_one_channel_work_too() {
 }
 
 #[test]
+fn recordings_of_one_length_have_no_padding() {
+    let file = Temporary::new("equal.ts");
+    let text = "@univariate true\n@classLabel true a b\n@data\n1,2,3:a\n-1,-2,0:b\n0.5,1,1:a\n";
+    std::fs::write(&file.0, text).unwrap();
+    let result = json(&[
+        "--epochs",
+        "1",
+        "--train",
+        file.path(),
+        "--test",
+        file.path(),
+    ]);
+    assert_eq!(result["peak_bytes"], result["padded_bytes"], "{result}");
+}
+
+#[test]
 fn wrong_arguments_are_refused() {
     for bad in [
         &["--train", "a.ts"][..],
@@ -212,6 +228,8 @@ fn wrong_arguments_are_refused() {
             "{bad:?}"
         );
     }
+    let error = of(&["--plot", "one", "--save", "one"]).unwrap_err();
+    assert_eq!(error.to_string(), "--plot and --save name one file");
 }
 
 /// A row of values times a matrix, plus biases, in f64.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use vsla::program::Program;
-use vsla::{Device, Ragged, Tensor};
+use vsla::{Device, Layout, Ragged, Shape, Tensor};
 
 use crate::adam::{Adam, rate};
 use crate::data::Scale;
@@ -30,7 +30,7 @@ pub struct Trained {
     pub step: Duration,
     /// The largest arena: the values between inputs and outputs of a step, gradients included.
     pub arena_bytes: u64,
-    /// What these values would need if each batch were padded to its longest recording.
+    /// The same if all recordings of a batch were as long as its longest one.
     pub padded_bytes: u64,
 }
 
@@ -75,7 +75,8 @@ pub fn train(
     let mut order: Vec<usize> = (0..data.series.len()).collect();
     let steps = epochs * order.len().div_ceil(BATCH);
     let (mut done, mut losses, mut times) = (0, Vec::new(), Vec::new());
-    let (mut planning, mut arena_bytes, mut padded_bytes) = (Duration::ZERO, 0, 0);
+    let (mut planning, mut arena_bytes) = (Duration::ZERO, 0);
+    let mut padded = Layout::from_shapes(2, [])?;
     let begun = Instant::now();
     for epoch in 1..=epochs {
         random.shuffle(&mut order);
@@ -107,7 +108,11 @@ pub fn train(
             ])?;
             planning += before.elapsed();
             arena_bytes = plan.report().memory.arena.max(arena_bytes);
-            padded_bytes = plan.report().memory.padded.max(padded_bytes);
+            let longest = x.layout().shapes().max_by_key(Shape::size);
+            let all = Layout::uniform(which.len(), longest.unwrap_or(Shape::new(&[0, 0])?))?;
+            if all.total() > padded.total() {
+                padded = all;
+            }
 
             let out = plan.run(&[&x, &classes, &rates, weights, mean, square, &loss])?;
             adam = Adam {
@@ -129,16 +134,39 @@ pub fn train(
         progress.inc(1);
     }
     times.sort_unstable();
+    let time = begun.elapsed();
     Ok(Trained {
+        padded_bytes: padded_bytes(device, &padded, &adam, &nothing)?,
         weights: adam.weights,
         losses,
         steps,
-        time: begun.elapsed(),
+        time,
         planning,
         step: times[times.len() / 2],
         arena_bytes,
-        padded_bytes,
     })
+}
+
+/// The arena of a step for these recordings. Of a program of its own, so that it does not take the place of another.
+fn padded_bytes(
+    device: &Device,
+    recordings: &Layout,
+    adam: &Adam,
+    loss: &Tensor<f32>,
+) -> vsla::Result<u64> {
+    let classes = Layout::from_lengths([recordings.len()])?;
+    let rates = Layout::from_lengths(vec![1; adam.weights.len()])?;
+    let weights = adam.weights.layout();
+    let inputs = [
+        recordings,
+        &classes,
+        &rates,
+        weights,
+        weights,
+        weights,
+        loss.layout(),
+    ];
+    Ok(step(device).plan(&inputs)?.report().memory.arena)
 }
 
 /// The most probable class of each recording, as the index of a label of the training file.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{Cpu, CpuBuffer};
-use crate::plan::{CpuArgs, CpuInput, CpuOutput, Memory, Schedule, Step};
-use crate::ragged::Layout;
+use crate::plan::{CpuArgs, CpuInput, CpuOutput, Launch, Memory, Schedule, Step};
 use crate::{Error, Result, host};
 
 /// A buffer outside the arena, and the byte at which a tensor begins in it. An output is not shared while it is
@@ -34,19 +33,36 @@ impl Cpu {
 
     /// Runs all steps. After an error the contents of the arena and the outputs are meaningless.
     pub(crate) fn replay(&self, schedule: &Schedule, mut buffers: CpuBuffers<'_>) -> Result<()> {
+        let mut lists = Lists::default();
         for step in &schedule.steps {
-            buffers.run(step)?;
+            buffers.run(step, &mut lists)?;
         }
         Ok(())
     }
 }
 
+/// Lists of a step, whose memory the next step uses again. Empty in between.
+#[derive(Default)]
+struct Lists {
+    taken: Vec<Taken>,
+    inputs: Vec<CpuInput<'static>>,
+}
+
+/// The list without its contents, for values of another lifetime. `collect` keeps the memory.
+fn emptied<'a>(mut inputs: Vec<CpuInput<'_>>) -> Vec<CpuInput<'a>> {
+    inputs.clear();
+    let none =
+        |CpuInput { .. }: CpuInput<'_>| -> CpuInput<'a> { unreachable!("the list is empty") };
+    inputs.into_iter().map(none).collect()
+}
+
 impl CpuBuffers<'_> {
-    fn run(&mut self, step: &Step) -> Result<()> {
+    fn run(&mut self, step: &Step, lists: &mut Lists) -> Result<()> {
         let Some(launch) = step.launch() else {
             return Ok(());
         };
-        let mut taken = host::room(launch.op, step.results.len())?;
+        let Lists { taken, inputs } = lists;
+        host::reserve(launch.op, taken, step.results.len())?;
         for memory in &step.results {
             let of = match *memory {
                 Memory::Slab { slab, .. } => self.slabs[slab].take().map(|b| Taken::Slab(slab, b)),
@@ -54,8 +70,12 @@ impl CpuBuffers<'_> {
             };
             taken.push(of.ok_or_else(|| misplaced(launch.op))?);
         }
-        let done = self.run_into(step, &mut taken);
-        for buffer in taken {
+        let mut operands = emptied(std::mem::take(inputs));
+        let done = self
+            .gather(step, launch, &mut operands)
+            .and_then(|()| run_into(step, launch, &operands, taken));
+        *inputs = emptied(operands);
+        for buffer in taken.drain(..) {
             match buffer {
                 Taken::Slab(slab, buffer) => self.slabs[slab] = Some(buffer),
                 Taken::External(i, buffer) => self.externals[i] = Some(buffer),
@@ -64,12 +84,15 @@ impl CpuBuffers<'_> {
         done.map_err(|error| error.named(launch.op))
     }
 
-    fn run_into(&self, step: &Step, taken: &mut [Taken]) -> Result<()> {
-        let Some(launch) = step.launch() else {
-            return Ok(());
-        };
+    /// The operands of a step.
+    fn gather<'a>(
+        &'a self,
+        step: &'a Step,
+        launch: &Launch,
+        inputs: &mut Vec<CpuInput<'a>>,
+    ) -> Result<()> {
         let op = launch.op;
-        let mut inputs = host::room(op, step.operands.len())?;
+        host::reserve(op, inputs, step.operands.len())?;
         for operand in &step.operands {
             let bytes = match operand.memory {
                 None => &[],
@@ -89,14 +112,24 @@ impl CpuBuffers<'_> {
                 layout: &operand.layout,
             });
         }
-        let layouts: Vec<(&Layout, u64)> = launch
-            .outputs
-            .iter()
-            .map(|output| output.sized(|i| &step.operands[i].layout))
-            .collect();
-        let mut outputs = host::room(op, taken.len())?;
-        for ((buffer, memory), (layout, words)) in taken.iter_mut().zip(&step.results).zip(&layouts)
-        {
+        Ok(())
+    }
+}
+
+/// Runs a step's kernel on these operands.
+fn run_into(
+    step: &Step,
+    launch: &Launch,
+    inputs: &[CpuInput<'_>],
+    taken: &mut [Taken],
+) -> Result<()> {
+    let op = launch.op;
+    let places = launch.outputs.iter().zip(&step.results);
+    let mut outputs = taken
+        .iter_mut()
+        .zip(places)
+        .map(|(buffer, (output, memory))| {
+            let (layout, words) = output.sized(|i| &step.operands[i].layout);
             let (all, from) = match (buffer, memory) {
                 (Taken::Slab(_, buffer), Memory::Slab { offset, .. }) => {
                     (buffer.words_mut(), (*offset / 4) as usize)
@@ -107,17 +140,46 @@ impl CpuBuffers<'_> {
                 }
                 _ => return Err(misplaced(op)),
             };
-            outputs.push(CpuOutput {
-                words: &mut all[from..from + *words as usize],
-                layout,
-            });
+            let words = &mut all[from..from + words as usize];
+            poison(words);
+            Ok(CpuOutput { words, layout })
+        });
+    // Most steps have one result, and almost all others two.
+    match (outputs.next().transpose()?, outputs.next().transpose()?) {
+        (Some(first), None) => kernel(step, launch, inputs, &mut [first]),
+        (Some(first), Some(second)) if outputs.len() == 0 => {
+            kernel(step, launch, inputs, &mut [first, second])
         }
-        launch.twin.run(&mut CpuArgs {
-            inputs: &inputs,
-            outputs: &mut outputs,
-            scalars: &step.scalars,
-            pairs: launch.pairs.as_ref(),
-        })
+        (first, second) => {
+            let mut all = host::room(op, step.results.len())?;
+            all.extend(first.into_iter().chain(second));
+            for output in outputs {
+                all.push(output?);
+            }
+            kernel(step, launch, inputs, &mut all)
+        }
+    }
+}
+
+fn kernel<'a>(
+    step: &'a Step,
+    launch: &'a Launch,
+    inputs: &'a [CpuInput<'a>],
+    outputs: &'a mut [CpuOutput<'a>],
+) -> Result<()> {
+    launch.twin.run(&mut CpuArgs {
+        inputs,
+        outputs,
+        scalars: &step.scalars,
+        pairs: launch.pairs.as_ref(),
+    })
+}
+
+/// In debug builds, fills results with NaN, so that a value that is read after its death or before its birth is
+/// noticed.
+fn poison(words: &mut [u32]) {
+    if cfg!(debug_assertions) {
+        words.fill(f32::NAN.to_bits());
     }
 }
 

@@ -162,6 +162,12 @@ impl Gpu {
         self.recorder().submit(&self.machine(), "flush").map(|_| ())
     }
 
+    /// The number of submissions so far, counting the open one.
+    #[cfg(test)]
+    pub(crate) fn submissions(&self) -> u64 {
+        self.recorder().number()
+    }
+
     /// Records a command that makes the submission fail.
     #[cfg(test)]
     pub(crate) fn spoil(&self) {

@@ -39,6 +39,8 @@ pub(crate) struct Replay {
     /// The identities of the slabs that `fixed` and `sets` bind. A plan that does not run keeps no slab that the frame
     /// has replaced.
     slabs: Vec<u64>,
+    /// The bind groups made so far.
+    pub bind_groups: u64,
 }
 
 /// Identities and bound sizes of all external buffers, and the bind groups of the dispatches that use any.
@@ -150,6 +152,7 @@ impl Gpu {
             fixed,
             sets: Vec::new(),
             slabs: Vec::new(),
+            bind_groups: 0,
         })
     }
 
@@ -310,6 +313,7 @@ impl Gpu {
         if known.is_none() || replay.fixed.iter().any(Option::is_none) {
             let mut of_set = Vec::with_capacity(replay.dispatches.len());
             let mut of_fixed = replay.fixed.clone();
+            let mut made = 0;
             caught(&self.device, op, || {
                 for (planned, fixed) in replay.dispatches.iter().zip(&mut of_fixed) {
                     let external = planned.is_external();
@@ -331,6 +335,7 @@ impl Gpu {
                         Binding::Own(buffer) => Bind::whole(buffer),
                     });
                     let group = machine.bind_group(&planned.pipeline, &replay.params.raw, slots);
+                    made += 1;
                     match external {
                         true => of_set.push(Some(group)),
                         false => {
@@ -342,6 +347,7 @@ impl Gpu {
             })?;
             // After an error the new ones are invalid.
             replay.fixed = of_fixed;
+            replay.bind_groups += made;
             if known.is_none() {
                 if replay.sets.len() == SETS {
                     replay.sets.remove(0);

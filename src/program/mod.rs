@@ -93,6 +93,7 @@ pub use passes::Passes;
 pub use plan::Plan;
 pub use report::{Bytes, Report, Step};
 
+use crate::error::Count;
 use crate::ragged::{Layout, Scalar};
 use crate::tensor::{Device, Tensor, Trace};
 use crate::{Error, Result};
@@ -145,6 +146,9 @@ pub struct Counters {
     pub growths: u64,
     /// Sets of output buffers that were allocated because callers held all others.
     pub outputs: u64,
+    /// Bind groups made for a GPU: by the first runs of a plan, and whenever the arena grew or the buffers of inputs
+    /// and outputs are not among those of the plan's last four runs.
+    pub bind_groups: u64,
 }
 
 impl fmt::Debug for Program {
@@ -216,9 +220,9 @@ impl Program {
             return Err(Error::recording(
                 PLAN,
                 format!(
-                    "the program takes {} inputs, but {} layouts were given",
-                    recording.taken,
-                    inputs.len()
+                    "the program takes {}, but got {}",
+                    Count(recording.taken, "input"),
+                    Count(inputs.len(), "layout")
                 ),
             ));
         }
@@ -281,7 +285,7 @@ impl Recording {
             return Err(Error::recording(
                 "input",
                 format!(
-                    "the plan was given {} layouts, one for each input",
+                    "the program takes more inputs than the plan got layouts: {}",
                     self.taken
                 ),
             ));

@@ -10,6 +10,7 @@ use super::inputs::{HostOutput, HostOutputs, HostValue, Output, Outputs, Value, 
 use super::report::Report;
 use super::{PLAN, RUN, Shared};
 use crate::cpu::{Cpu, CpuBuffer, CpuBuffers, CpuExternal};
+use crate::error::Count;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Gpu, GpuBuffer, GpuExternal, Replay};
 use crate::plan::{Arena, Schedule};
@@ -291,16 +292,13 @@ impl Inner {
 
     fn check(&self, operands: &[Operand<'_>]) -> Result<()> {
         if operands.len() != self.inputs.len() {
-            let expected = format!("{} inputs", self.inputs.len());
+            let expected = Count(self.inputs.len(), "input");
             return Err(Error::argument(RUN, expected, operands.len()));
         }
         for (input, (operand, expected)) in operands.iter().zip(&self.inputs).enumerate() {
             let Input { dtype, layout, .. } = expected;
-            if matches!(operand.storage, Storage::Traced(_)) {
-                return Err(Error::recording(
-                    RUN,
-                    "a plan cannot run inside a recording: call the function that it records",
-                ));
+            if let Storage::Traced(value) = operand.storage {
+                return Err(value.without_values(RUN));
             }
             self.program.device.check_same(RUN, operand.device)?;
             let differs = |element, expected: String, got: String| Error::Layout {
@@ -317,7 +315,8 @@ impl Inner {
                 continue;
             }
             let got = operand.layout;
-            let summary = |of: &Layout| format!("{} elements of rank {}", of.len(), of.rank());
+            let summary =
+                |of: &Layout| format!("{} of rank {}", Count(of.len(), "element"), of.rank());
             if (got.len(), got.rank()) != (layout.len(), layout.rank()) {
                 return Err(differs(None, summary(layout), summary(got)));
             }
@@ -432,7 +431,10 @@ impl Inner {
         });
         let others = constants.chain(results.iter().cloned());
         externals.extend(others.map(|buffer| GpuExternal { buffer, base: 0 }));
+        let before = replay.bind_groups;
         let done = gpu.replay(RUN, &self.schedule, replay, &frame.gpu, &externals);
+        let made = replay.bind_groups.saturating_sub(before);
+        self.program.count(|counters| counters.bind_groups += made);
         keep(sets, results);
         done?;
         let storage =

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::graph::{Class, Lowered};
-use crate::plan::{Arena, cost_of, largest_live};
+use crate::error::Count;
+use crate::plan::{Arena, largest_live};
 use crate::tensor::Origin;
 
 /// A plan's steps and its use of memory. Prints as a table.
@@ -56,7 +57,7 @@ pub struct Step {
     pub op: String,
     /// The kernels that a GPU runs, and the workgroups of each.
     pub kernels: Vec<(String, u32)>,
-    /// Multiply-adds, or values where they are only moved.
+    /// Multiply-adds, or values where they are only moved. On a GPU, including multiplications by zeros.
     pub cost: u64,
     /// What it reads: `in 0`, `const 1`, or `slab:offset` in the arena.
     pub reads: Vec<String>,
@@ -87,11 +88,12 @@ impl Report {
             let kernels = launch
                 .dispatches
                 .iter()
+                .filter(|dispatch| dispatch.groups > 0)
                 .map(|dispatch| (dispatch.kernel.name(dispatch.variant), dispatch.groups));
             steps.push(Step {
                 op: launch.op.to_owned(),
                 kernels: kernels.collect(),
-                cost: cost_of(&launch.dispatches),
+                cost: launch.work,
                 reads: node
                     .operands
                     .iter()
@@ -154,8 +156,11 @@ impl fmt::Display for Report {
         } = self;
         writeln!(
             f,
-            "{} steps, {dispatches} dispatches, {inputs} inputs, {outputs} outputs",
-            steps.len()
+            "{}, {dispatches} dispatch{}, {}, {}",
+            Count(steps.len(), "step"),
+            if *dispatches == 1 { "" } else { "es" },
+            Count(*inputs, "input"),
+            Count(*outputs, "output")
         )?;
         for (i, constant) in constants.iter().enumerate() {
             writeln!(f, "const {i}: {constant}")?;

@@ -84,6 +84,32 @@ fn later_runs_are_right() {
     }
 }
 
+/// A call from host to host is one submission, with its uploads, its copies of metadata and its reads.
+#[test]
+fn a_call_is_one_submission() {
+    let Some(device) = device() else { return };
+    let submissions = || gpu(&device).submissions();
+    let program = Program::new(&device, |r| {
+        let (x, y): (Tensor<f32>, Tensor<f32>) = (r.input()?, r.input()?);
+        let sum = x.add(&y)?.softmax(0)?;
+        r.output(&sum)?;
+        r.output(&sum.cumsum(0)?)?;
+        r.output(&sum.mean()?)
+    });
+    for round in 0..3 {
+        let [x, y] = [3 + round, 200].map(|n| Layout::from_lengths([n, 1]).unwrap());
+        let plan = program.plan(&[&x, &y]).unwrap();
+        let [x, y] = [x, y].map(|layout| Ragged::full(&layout, 1.0f32).unwrap());
+        device.flush().unwrap();
+        for _ in 0..3 {
+            let before = submissions();
+            let out = plan.call_blocking(&[&x, &y]).unwrap();
+            assert_eq!(submissions(), before + 1);
+            assert_eq!(out.get::<f32>(2).unwrap().values()[1], 1.0);
+        }
+    }
+}
+
 /// An input that was not computed fails the run, and nothing else.
 #[test]
 fn a_lost_input_fails_the_run() {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
-use super::Tensor;
+use super::{Storage, Tensor};
 use crate::ragged::{Layout, Scalar, write_values};
 use crate::{Result, host};
 
@@ -12,7 +12,8 @@ use crate::{Result, host};
 ///
 /// Only the values that are written are read. On a GPU, reading submits recorded work and blocks the thread until it is
 /// done; `{:?}` and [`layout`](Tensor::layout) do neither. If the values cannot be read, the error is written in their
-/// place. In browsers, where a thread cannot block, the values of a GPU's tensors are left out.
+/// place. In browsers, where a thread cannot block, the values of a GPU's tensors are left out. A value of a recording
+/// has none yet.
 ///
 /// ```
 /// # use vsla::{Device, Ragged};
@@ -29,6 +30,9 @@ impl<T: Scalar> Display for Tensor<T> {
         write!(f, "Tensor<{}> on {device}: {layout}", T::DTYPE)?;
         if cfg!(target_family = "wasm") && self.device.is_gpu() {
             return Ok(());
+        }
+        if matches!(self.storage, Storage::Traced(_)) {
+            return f.write_str(", a value of a recording");
         }
         f.write_str("\n")?;
         write_values(f, layout, &mut |range| self.read(range))

@@ -25,6 +25,19 @@ pub(crate) struct Traced {
     value: ValueId,
 }
 
+impl Traced {
+    /// The error for a plan that needs the value of a recording.
+    pub(crate) fn without_values(&self, op: &'static str) -> Error {
+        match self.trace.lock().open {
+            true => Error::recording(
+                op,
+                "a plan cannot run on values of a recording: call the function that it records",
+            ),
+            false => escaped(op),
+        }
+    }
+}
+
 /// The operations recorded so far.
 pub(crate) struct Trace {
     device: Device,
@@ -488,7 +501,7 @@ impl<T: Scalar> Tensor<T> {
             Storage::Traced(_) => Err(of_another(op)),
             _ => Err(Error::recording(
                 op,
-                "the tensor is a constant, not a value of this recording",
+                "the tensor is a constant, not a value of this recording: hand it over as an input",
             )),
         }
     }

@@ -23,8 +23,8 @@ mod slopes;
 use std::collections::VecDeque;
 
 use libtest_mimic::Trial;
-use vsla::program::{Passes, Program, Value};
-use vsla::{Device, Error, Layout, Ragged, Tensor, scalar::Scalar};
+use vsla::program::{Passes, Program, Recording, Value};
+use vsla::{Device, Error, Layout, Ragged, Result, Tensor, scalar::Scalar};
 
 use crate::host::programs::values::{Any, MODE, Mode};
 use crate::host::programs::{PROGRAMS, Program as Calls};
@@ -93,17 +93,19 @@ fn every(device: &Device, calls: &'static Calls) {
         operands.iter().map(view).collect()
     };
     let inputs = [0, 1, 8, 3].map(views);
-    for passes in [Passes::default(), Passes::none()] {
+    // At first kernels read inputs and write outputs, and then, without optimizations, the arena: it holds copies of
+    // all inputs and everything else throughout, so all but the first value of each slab lie at offsets other than 0.
+    for (passes, inside) in [(Passes::default(), false), (Passes::none(), true)] {
         let types = operands.clone();
         let program = Program::with_passes(device, passes, move |r| {
             let mut given = VecDeque::new();
             for operand in &types {
                 given.push_back(match operand {
-                    Any::F32(_) => Any::F32(r.input()?),
-                    Any::I32(_) => Any::I32(r.input()?),
-                    Any::U32(_) => Any::U32(r.input()?),
-                    Any::C32(_) => Any::C32(r.input()?),
-                    Any::F16(_) => Any::F16(r.input()?),
+                    Any::F32(_) => Any::F32(taken(r, inside)?),
+                    Any::I32(_) => Any::I32(taken(r, inside)?),
+                    Any::U32(_) => Any::U32(taken(r, inside)?),
+                    Any::C32(_) => Any::C32(taken(r, inside)?),
+                    Any::F16(_) => Any::F16(taken(r, inside)?),
                 });
             }
             MODE.set(Mode::Given {
@@ -116,7 +118,10 @@ fn every(device: &Device, calls: &'static Calls) {
             };
             ran?;
             for result in &results {
-                with_any!(result, tensor => r.output(tensor)?);
+                with_any!(result, tensor => match inside {
+                    true => r.output(&tensor.copy()?)?,
+                    false => r.output(tensor)?,
+                });
             }
             Ok(())
         });
@@ -149,6 +154,15 @@ fn every(device: &Device, calls: &'static Calls) {
             memory.arena >= memory.largest_live && memory.arena <= memory.sum + 256,
             "{memory:?}"
         );
+    }
+}
+
+/// The next input, or a copy of it in the arena.
+fn taken<T: Scalar>(r: &mut Recording, copied: bool) -> Result<Tensor<T>> {
+    let input: Tensor<T> = r.input()?;
+    match copied {
+        true => input.copy(),
+        false => Ok(input),
     }
 }
 
@@ -262,13 +276,31 @@ fn refusals(device: &Device) {
         recording(x.shrink_blocking().unwrap_err());
         recording(x.minimal_shape_blocking().unwrap_err());
         recording(x.equivalent_blocking(&x).unwrap_err());
+        assert!(
+            x.to_string()
+                .ends_with("lengths 1..=3, a value of a recording")
+        );
         *keep.lock().unwrap() = Some(x.clone());
         r.output(&x.neg()?)
     });
     let plan = program.plan(&[x.layout()]).unwrap();
     let old = escaped.lock().unwrap().take().unwrap();
     assert!(recording(old.neg().unwrap_err()).contains("after it ended"));
-    recording(plan.run(&[&old]).unwrap_err());
+    assert!(recording(plan.run(&[&old]).unwrap_err()).contains("after it ended"));
+    let inner = plan.clone();
+    let runs = Program::new(device, move |r| {
+        let x: Tensor<f32> = r.input()?;
+        r.output(&inner.run(&[&x])?.get::<f32>(0)?)
+    });
+    assert!(recording(runs.plan(&[x.layout()]).unwrap_err()).contains("call the function"));
+    let eager = x.clone();
+    let of_a_constant = Program::new(device, move |r| {
+        let x: Tensor<f32> = r.input()?;
+        let [g] = r.gradients(&x.add(&eager)?, [&eager])?;
+        r.output(&g)
+    });
+    let error = of_a_constant.plan(&[x.layout()]).unwrap_err();
+    assert!(recording(error).contains("a constant, not a value of this recording: hand it over"));
     let foreign = Program::new(device, move |r| {
         let y: Tensor<f32> = r.input()?;
         r.output(&y.add(&old)?)
@@ -421,14 +453,11 @@ fn flat(device: &Device) {
     for _ in 0..4 {
         last = run();
     }
+    // Other trials share the memory of the CPU.
     let state = || {
-        let (memory, info) = (device.memory(), device.info());
-        (
-            memory.live,
-            info.pipelines,
-            info.bind_groups,
-            device.counters(),
-        )
+        let live = device.is_gpu().then(|| device.memory().live);
+        let made = device.counters();
+        (live, device.info().pipelines, made.plans, made.uploads)
     };
     let expected = bits(&layers(&x, 6).unwrap());
     let (before, counters) = (state(), program.counters());
@@ -438,16 +467,28 @@ fn flat(device: &Device) {
         assert!(largest <= 256 << 10, "{largest} bytes allocated");
         last = next;
     }
+    assert_eq!(before, state());
     assert!(bits(&last) == expected);
     drop(last);
     let after = program.counters();
     assert_eq!(
-        (after.outputs, after.growths),
-        (counters.outputs, counters.growths)
+        (after.outputs, after.growths, after.bind_groups),
+        (counters.outputs, counters.growths, counters.bind_groups)
     );
+    assert_eq!(after.bind_groups > 0, device.is_gpu());
     assert_eq!(after.runs, counters.runs + 10);
-    let now = state();
-    assert_eq!((before.1, before.3.plans), (now.1, now.3.plans));
+    // What a run allocates does not depend on the number of operations.
+    let counts = [3, 12].map(|count| {
+        let program = network(device, count);
+        let plan = program.plan(&[&layout]).unwrap();
+        let run = || plan.run(&[&x]).unwrap();
+        (0..5).for_each(|_| drop(run()));
+        device.flush().unwrap();
+        run();
+        let (_, count) = allocation::ours_in(run);
+        count
+    });
+    assert!(counts[0] == counts[1] && counts[1] <= 20, "{counts:?}");
 }
 
 fn threads(device: &Device) {

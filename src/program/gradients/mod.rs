@@ -374,7 +374,10 @@ impl Recording {
                     Some(cotangent) => trace.tensor(GRADIENTS, cotangent_id(&cotangent, &trace)?),
                     None => Err(Error::recording(
                         GRADIENTS,
-                        format!("no path leads from value {i} to the value that is differentiated"),
+                        format!(
+                            "no path leads from value {i} to what is differentiated: paths end at integers, masks and \
+                             functions that are constant between jumps"
+                        ),
                     )),
                 },
             )

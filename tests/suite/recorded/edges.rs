@@ -8,14 +8,16 @@ use std::task::{Context, Waker};
 use std::thread;
 
 use rayon::prelude::*;
+use vsla::conv::ConvMethod;
 use vsla::program::{HostOutputs, HostValue, Passes, Program};
-use vsla::{Complex32, Device, Layout, Ragged, Shape, Tensor, f16, scalar::Scalar};
+use vsla::{Complex32, Device, Layout, Pairing, Ragged, Shape, Tensor, f16, scalar::Scalar};
 
 use super::{bits, recording, upload, values};
 use crate::support::bench::DeviceTest;
 
 pub const TESTS: &[DeviceTest] = &[
     ("merged_views", merged_views),
+    ("reports", reports),
     ("outputs_at_odd_places", outputs_at_odd_places),
     ("nothing", nothing),
     ("panics", panics),
@@ -26,6 +28,31 @@ pub const TESTS: &[DeviceTest] = &[
     ("futures", futures),
     ("inputs_at_odd_places", inputs_at_odd_places),
 ];
+
+/// A report counts the work of each step, on the CPU as on a GPU.
+fn reports(device: &Device) {
+    let x = upload(device, &[&[1.0, 2.0, 3.0], &[4.0]]);
+    let program = Program::new(device, |r| {
+        let x: Tensor<f32> = r.input()?;
+        let pair = x.pair(&x, Pairing::Elementwise)?;
+        let y = pair.convolution().method(ConvMethod::Direct).conv()?;
+        r.output(&y.softmax(0)?.cumsum(0)?)
+    });
+    let plan = program.plan(&[x.layout()]).unwrap();
+    let report = plan.report();
+    let steps: Vec<(&str, u64)> = report.steps.iter().map(|s| (&s.op[..], s.cost)).collect();
+    assert_eq!(steps[1..], [("softmax", 6), ("cumsum", 6)]);
+    // 3 · 3 + 1 · 1 products. A GPU's tiles also multiply zeros.
+    assert!(
+        steps[0].1 == 10 || device.is_gpu() && steps[0].1 > 10,
+        "{report}"
+    );
+    let text = report.to_string();
+    assert!(
+        text.starts_with("3 steps, ") && text.contains("1 input, 1 output\n"),
+        "{text}"
+    );
+}
 
 /// A view of a result that is replaced by an equal one.
 fn merged_views(device: &Device) {
@@ -103,6 +130,8 @@ fn nothing(device: &Device) {
             r.output(&x.elements(0..0)?.scale(2.0)?)
         });
         let plan = program.plan(&[&layout]).unwrap();
+        let kernels = plan.report().steps.iter().flat_map(|step| &step.kernels);
+        assert!(kernels.map(|(_, groups)| groups).all(|groups| *groups > 0));
         let out = plan.run(&[&x]).unwrap();
         assert_eq!(values(&out.get(1).unwrap()), [0.0f32; 0]);
         assert_eq!(out.get::<Complex32>(2).unwrap().len(), layout.len());

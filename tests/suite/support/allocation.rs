@@ -11,6 +11,15 @@ thread_local! {
     static LARGEST: Cell<usize> = const { Cell::new(0) };
     /// The bytes held now and at the peak, since counting began.
     static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+    /// The library's own allocations, while they are counted.
+    static OURS: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// The result of `f`, and how often this library allocated on this thread, without what wgpu allocated for it.
+pub fn ours_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
+    OURS.set(Some(0));
+    let outcome = f();
+    (outcome, OURS.take().unwrap_or(0))
 }
 
 /// The result of `f`, and the peak bytes that this thread held while it ran, on top of what it held before.
@@ -72,20 +81,27 @@ fn is_elsewhere(bytes: usize) -> bool {
     let first: Vec<&str> = stack.lines().take(24).collect();
     // Optimized builds inline FFT planners into their only caller.
     let planners = ["gemm", "rustfft", "realfft", "cpu::fft::Plans"];
-    let is_of = |line: &str, names: &[&str]| names.iter().any(|name| line.contains(name));
-    // wgpu calls this library back, so the innermost of the two has asked.
-    let wgpu = ["wgpu", "naga", "ash::", "gpu_allocator"];
-    let innermost = stack
-        .lines()
-        .find(|line| is_of(line, &["vsla::"]) || is_of(line, &wgpu));
     let elsewhere = first.iter().any(|line| is_of(line, &planners))
-        || innermost.is_some_and(|line| is_of(line, &wgpu))
+        || is_of_wgpu(&stack)
         || stack.contains("vsla::gpu::Gpu>::table");
     if !elsewhere {
         println!("{bytes} bytes refused: {}", first.join("\n"));
     }
     LARGE.store(large, Ordering::SeqCst);
     elsewhere
+}
+
+fn is_of(line: &str, names: &[&str]) -> bool {
+    names.iter().any(|name| line.contains(name))
+}
+
+/// Whether wgpu asked for memory. It calls this library back, so the innermost of the two counts.
+fn is_of_wgpu(stack: &str) -> bool {
+    let wgpu = ["wgpu", "naga", "ash::", "gpu_allocator"];
+    let innermost = stack
+        .lines()
+        .find(|line| is_of(line, &["vsla::"]) || is_of(line, &wgpu));
+    innermost.is_some_and(|line| is_of(line, &wgpu))
 }
 
 struct Watched;
@@ -96,6 +112,13 @@ static WATCHED: Watched = Watched;
 fn watch(bytes: usize) {
     // An exiting thread may free, and even allocate, after its thread-locals are gone.
     let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(bytes)));
+    let _ = OURS.try_with(|ours| {
+        // The stack's own memory is not counted.
+        if let Some(count) = ours.take() {
+            let stack = std::backtrace::Backtrace::force_capture().to_string();
+            ours.set(Some(count + usize::from(!is_of_wgpu(&stack))));
+        }
+    });
 }
 
 fn hold(bytes: isize) {
