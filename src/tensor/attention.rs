@@ -5,7 +5,8 @@ use super::run::Call;
 use crate::ops::Op;
 use crate::ops::attention::slopes::Slopes;
 use crate::ops::attention::{self, LOWEST, Mask, OP, Side, Stats, UNBOUNDED};
-use crate::ragged::{Float, Layout, Scalar, Shape, Topology};
+use crate::plan::Matrices;
+use crate::ragged::{DType, Float, Layout, Scalar, Shape, Topology};
 use crate::{Error, Result};
 
 /// A builder for attention, `softmax(scale · q kᵀ) v` for each element and head. Made by [`Tensor::attention`].
@@ -285,6 +286,9 @@ impl<'a, T: Float> Attention<'a, T> {
         }
         let op = Op::Attention(attention::Attention {
             dtype: T::DTYPE,
+            matrices: T::DTYPE == DType::F16
+                && q.device.matrices() == Some(Matrices::Sixteen)
+                && [q, k, v].iter().all(|operand| operand.begins_at(8)),
             heads: self.heads,
             key_heads: self.key_heads.unwrap_or(self.heads),
             mask,
