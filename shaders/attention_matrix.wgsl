@@ -140,6 +140,7 @@ o$(i)_$(j) = coopMultiplyAdd(m_p$(step)_$(i), m_v$(step)_$(j), o$(i)_$(j));
 // The weights of this invocation's row and half, from the scores in workgroup memory. Those of masked keys are zero.
 #block weigh
 part = 0.0;
+kept = 0.0;
 #for quad 4
 {
     var x = vec4(
@@ -155,7 +156,8 @@ part = 0.0;
     let w = vec4<f16>(x);
     sh_p[weights + $(quad)u] = w;
     let y = vec4<f32>(w);
-    part += (y.x + y.y) + (y.z + y.w);
+    part += (x.x + x.y) + (x.z + x.w);
+    kept += (y.x + y.y) + (y.z + y.w);
 }
 #endfor
 #endblock
@@ -179,6 +181,7 @@ if (over | (u32(other) & 1u)) != 0u && both > -0x10000000 {
     unset = false;
 }
 sum *= scale;
+divisor *= scale;
 #use weigh
 #for j COLUMNS
 workgroupBarrier();
@@ -302,7 +305,9 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         #use multiply_keys
     }
     var most = 0.0;
+    // The sums of weights, and of weights rounded as the products have them.
     var sum = 0.0;
+    var divisor = 0.0;
     var unset = true;
     var turn = 0u;
     // Scores that pass through `score` are in units of ln 2 afterwards.
@@ -326,6 +331,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
             }
         }
         var part: f32;
+        var kept: f32;
         #use weigh
         if !(part <= LIMIT) || unset && first < 16 && end > 0 {
             sh_over[turn] = 1u;
@@ -347,6 +353,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
             sh_over[turn] = 0u;
         }
         sum += part;
+        divisor += kept;
         #use multiply_values
         #use multiply_keys
         begin = next;
@@ -356,18 +363,22 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     // The sums of both halves of a row.
     workgroupBarrier();
     sh_s[half * $(ROWS)u + own] = sum;
+    sh_s[(half + 2u) * $(ROWS)u + own] = divisor;
     workgroupBarrier();
     sum = sh_s[own] + sh_s[$(ROWS)u + own];
-    var less = 1.0;
+    divisor = sh_s[2u * $(ROWS)u + own] + sh_s[3u * $(ROWS)u + own];
     most = select(most, LOWEST, unset);
+    var less = 1.0;
     if p.sinks != 0u {
         let sink = per_head[p.per_head_base + p.alibi * p.heads + head] * LOG2_E;
         let larger = max(most, sink);
         less = exp2(most - larger);
-        sum = fma(sum, less, exp2(sink - larger));
+        let more = exp2(sink - larger);
+        sum = fma(sum, less, more);
+        divisor = fma(divisor, less, more);
         most = larger;
     }
-    let divisor = less * select(1.0 / sum, 0.0, sum == 0.0);
+    let factor_of_row = less * select(1.0 / divisor, 0.0, divisor == 0.0);
     let stored = row < rows;
     if stored && half == 0u {
         lse[place] = select(bitcast<u32>((most + log2(sum)) * LN_2), 0xff800000u, sum == 0.0);
@@ -384,7 +395,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         if stored && column < p.dv {
             var words = vec4<u32>();
 #for l letter in 0 x, 1 y, 2 z, 3 w
-            words.$(letter) = pack2x16float(divisor * vec2(
+            words.$(letter) = pack2x16float(factor_of_row * vec2(
                 sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP)u],
                 sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP + STRIP)u]));
 #endfor
