@@ -37,8 +37,9 @@ var<workgroup> sh_s: array<f32, $(GROUPS * KEYS * STRIP)>;
 var<workgroup> sh_p: array<vec4<f16>, $(ROWS * P_PITCH)>;
 // For each half and row, its largest score rounded up, times two, plus one if its weights sum to more than LIMIT.
 var<workgroup> sh_most: array<i32, $(2 * ROWS)>;
-// Whether any row's weights do, in stages of even and of odd numbers.
-var<workgroup> sh_over: array<u32, 2>;
+// Whether any row's weights do, in stages of even and of odd numbers. Padded, because drivers align a variable by its
+// element, but load matrices only from multiples of 16 bytes.
+var<workgroup> sh_over: array<u32, 4>;
 
 const LOG2_E = 1.44269504;
 const LN_2 = 0.693147181;
@@ -62,9 +63,10 @@ fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
-// The first stage from `begin` on that the list admits, and the place in the list behind it.
+// The first stage from `begin` on that the mask admits, and the place in the list of stages behind it.
 fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> {
     var at = vec2(begin, listed);
+#if !PLAIN
     if p.blocks != 0u {
         at.x = END;
         while at.y < listed_end && at.x == END {
@@ -73,40 +75,48 @@ fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> 
             at.y += 1u;
         }
     }
+#endif
     if i32(at.x) >= high {
         at.x = END;
     }
     return at;
 }
 
-// Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it.
-#block load x width base begin
+// Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it, and units
+// beyond the last one repeat that: a condition here would make the invocation wait for its loads.
+#block load x units base begin
 #for i SLOTS
-{
-    let key = min($(begin) + row$(i), keys - 1u);
-    $(x)0_$(i) = vec4<u32>();
-    if unit$(i) < $(width) {
-        $(x)0_$(i) = $(x)[$(base) + (key * p.key_heads) * $(width) + unit$(i)];
-    }
-}
+$(x)0_$(i) = $(x)[
+    $(base) + min($(begin) + row$(i), keys - 1u) * p.key_heads * $(units) + min(unit$(i), $(units) - 1u)];
 #endfor
 #endblock
 
-#block stage x from
+#block stage x first
+sh_kv[$(first)u + row$(i) * $(PITCH)u + 2u * unit$(i)] = halves($(x)0_$(i).xy);
+sh_kv[$(first)u + row$(i) * $(PITCH)u + 2u * unit$(i) + 1u] = halves($(x)0_$(i).zw);
+#endblock
+
+#block stage_keys
 #for i SLOTS
-sh_kv[$(from)u + row$(i) * $(PITCH)u + 2u * unit$(i)] = halves($(x)0_$(i).xy);
-sh_kv[$(from)u + row$(i) * $(PITCH)u + 2u * unit$(i) + 1u] = halves($(x)0_$(i).zw);
+k0_$(i) = select(vec4<u32>(), k0_$(i), unit$(i) < d_units);
+#use stage k, 0
 #endfor
 #endblock
 
-// Values of keys beyond the last one count with weights of zero, so they must be finite.
-#block stage_values begin
+// Values of keys beyond the last one count with weights of zero, so they must be finite. Columns beyond the last one
+// are not stored.
+#block stage_values
 #for i SLOTS
-if $(begin) + row$(i) >= keys {
-    v0_$(i) = vec4<u32>();
-}
-#endfor
+v0_$(i) = select(vec4<u32>(), v0_$(i), begin + row$(i) < keys);
 #use stage v, $(KEYS * PITCH)
+#endfor
+#endblock
+
+#block load_queries round
+#for step D / 16; i 2
+m_q$(step)_$(i) = coopLoadT<MA>(
+    &sh_kv[(row_in + $(16 * i)u - $(64 * round)u) * $(PITCH)u + $(4 * step)u], $(PITCH)u);
+#endfor
 #endblock
 
 // The scores of 32 rows and of one half of the staged keys.
@@ -254,49 +264,55 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     var k0_$(i) = vec4<u32>();
     var v0_$(i) = vec4<u32>();
 #endfor
-    // The queries, in the memory of keys and values. Rows beyond the last one repeat it.
-#for i D / 16
-    {
-        let r = (lid + $(i * WG)u) / $(D / 8)u;
-        let unit = (lid + $(i * WG)u) % $(D / 8)u;
-        let near = min(top + r, rows - 1u);
-        let place = (e.q_row + near / shared_by) * p.heads + key_head * shared_by + near % shared_by;
-        var words = vec4<u32>();
-        if unit < d_units {
-            words = q[p.q_base / 8u + place * d_units + unit];
-        }
-        sh_kv[r * $(PITCH)u + 2u * unit] = halves(words.xy);
-        sh_kv[r * $(PITCH)u + 2u * unit + 1u] = halves(words.zw);
-    }
-#endfor
     // The current stage's first key, the next one's, and the one's after that.
     var listed = 0u;
     var listed_end = 0u;
+#if !PLAIN
     if p.blocks != 0u {
         listed = items[p.lists + top / $(ROWS)u];
         listed_end = items[p.lists + top / $(ROWS)u + 1u];
     }
+#endif
     let stage0 = stage_from(u32(low) / $(KEYS)u * $(KEYS)u, listed, listed_end, high);
     let stage1 = stage_from(min(stage0.x, END - $(KEYS)u) + $(KEYS)u, stage0.y, listed_end, high);
     var begin = stage0.x;
     var next = stage1.x;
     listed = stage1.y;
-    if begin != END {
-        #use load k, d_units, k_from, begin
-        #use load v, v_units, v_from, begin
-    }
-    workgroupBarrier();
+    #use load k, d_units, k_from, begin
+    #use load v, v_units, v_from, begin
+    // The queries, 64 rows at a time in the memory of keys and values. Rows beyond the last one repeat it.
 #for step D / 16; i 2
-    let m_q$(step)_$(i) = coopLoadT<MA>(&sh_kv[(row_in + $(16 * i)u) * $(PITCH)u + $(4 * step)u], $(PITCH)u);
+    var m_q$(step)_$(i) = MA();
+#endfor
+#for round ROUNDS
+#if 0 < round
+    workgroupBarrier();
+#endif
+#for i Q_SLOTS
+    {
+        let r = (lid + $(i * WG)u) / $(D / 8)u;
+        let unit = (lid + $(i * WG)u) % $(D / 8)u;
+        let near = min(top + $(64 * round)u + r, rows - 1u);
+        let place = (e.q_row + near / shared_by) * p.heads + key_head * shared_by + near % shared_by;
+        var words = q[p.q_base / 8u + place * d_units + min(unit, d_units - 1u)];
+        words = select(vec4<u32>(), words, unit < d_units);
+        sh_kv[r * $(PITCH)u + 2u * unit] = halves(words.xy);
+        sh_kv[r * $(PITCH)u + 2u * unit + 1u] = halves(words.zw);
+    }
 #endfor
     workgroupBarrier();
-    #use stage k, 0
+#if 1 < ROUNDS
+    #use only_if row_in / 64u == $(round)u, load_queries $(round)
+#else
+    #use load_queries 0
+#endif
+#endfor
+    workgroupBarrier();
+    #use stage_keys
     if lid < 2u {
         sh_over[lid] = 0u;
     }
-    if next != END {
-        #use load k, d_units, k_from, next
-    }
+    #use load k, d_units, k_from, next
     workgroupBarrier();
 #for i 2; j COLUMNS
     var o$(i)_$(j) = MC();
@@ -310,8 +326,12 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     var divisor = 0.0;
     var unset = true;
     var turn = 0u;
-    // Scores that pass through `score` are in units of ln 2 afterwards.
-    let factor = select(1.0, p.scale * LOG2_E, p.plain != 0u);
+#if PLAIN
+    let factor = p.scale * LOG2_E;
+#else
+    // Scores that have passed through `score` are in units of ln 2.
+    let factor = 1.0;
+#endif
     loop {
         if begin == END { break; }
         workgroupBarrier();
@@ -319,39 +339,36 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         let first = before - i32(begin + key_in);
         let end = min(after, i32(keys)) - i32(begin + key_in);
         var whole = i32(begin) >= all_low && i32(begin) + $(KEYS) <= all_high;
-        if p.plain == 0u {
-            var slope = 0.0;
-            if p.alibi != 0u {
-                slope = per_head[p.per_head_base + head];
-            }
-            for (var i = 0u; i < 16u; i += 1u) {
-                let product = sh_s[mine + i * $(STRIP)u];
-                let s = score(product, query, begin + key_in + i, head, slope, e).x;
-                sh_s[mine + i * $(STRIP)u] = select(s * LOG2_E, LOWEST, s <= LOWEST);
-            }
+#if !PLAIN
+        var slope = 0.0;
+        if p.alibi != 0u {
+            slope = per_head[p.per_head_base + head];
         }
+        for (var i = 0u; i < 16u; i += 1u) {
+            let product = sh_s[mine + i * $(STRIP)u];
+            let s = score(product, query, begin + key_in + i, head, slope, e).x;
+            sh_s[mine + i * $(STRIP)u] = select(s * LOG2_E, LOWEST, s <= LOWEST);
+        }
+#endif
         var part: f32;
         var kept: f32;
         #use weigh
         if !(part <= LIMIT) || unset && first < 16 && end > 0 {
             sh_over[turn] = 1u;
         }
-        #use stage_values begin
-        #use stage k, 0
+        #use stage_values
+        #use stage_keys
         let following = stage_from(min(next, END - $(KEYS)u) + $(KEYS)u, listed, listed_end, high);
         listed = following.y;
-        if next != END {
-            #use load v, v_units, v_from, next
-        }
-        if following.x != END {
-            #use load k, d_units, k_from, following.x
-        }
         workgroupBarrier();
         #use only_if sh_over[turn] != 0u, rescale
         turn = 1u - turn;
         if lid == 0u {
             sh_over[turn] = 0u;
         }
+        // After the barrier, so that they need no registers during the exponentials.
+        #use load v, v_units, v_from, next
+        #use load k, d_units, k_from, following.x
         sum += part;
         divisor += kept;
         #use multiply_values

@@ -12,22 +12,41 @@ pub(super) const KEYS: u32 = 32;
 /// The largest number of values of a head.
 const WIDEST: u32 = 128;
 
-/// Rows of a tile, and values of a head at most.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(in crate::ops) struct Build {
     pub rows: u32,
-    pub width: u32,
+    /// Values of a head, at most.
+    width: u32,
+    /// Whether scores are products alone: no cap, bias, slopes or blocks of a mask.
+    plain: bool,
 }
 
-const HEIGHTS: [u32; 2] = [32, 64];
+/// Rows of tiles, and values of a head: the widest heads leave memory for one workgroup of a multiprocessor only, which
+/// is then a large one.
+const SIZES: [[u32; 2]; 8] = [
+    [32, 32],
+    [64, 32],
+    [32, 64],
+    [64, 64],
+    [32, 96],
+    [64, 96],
+    [64, 128],
+    [128, 128],
+];
 
-static BUILDS: [Build; 8] = {
-    let mut all = [Build { rows: 0, width: 0 }; 8];
+static BUILDS: [Build; 16] = {
+    let mut all = [Build {
+        rows: 0,
+        width: 0,
+        plain: true,
+    }; 16];
     let mut i = 0;
     while i < all.len() {
+        let [rows, width] = SIZES[i / 2];
         all[i] = Build {
-            rows: HEIGHTS[i / 4],
-            width: WIDEST / 4 * (i as u32 % 4 + 1),
+            rows,
+            width,
+            plain: i % 2 == 0,
         };
         i += 1;
     }
@@ -35,14 +54,13 @@ static BUILDS: [Build; 8] = {
 };
 
 impl Build {
-    /// The build for tiles of so many rows; `None` if heads have too many values, or not whole quads of words.
-    pub fn of(rows: u32, heads: Heads) -> Option<Build> {
+    /// The builds for low tiles and for high ones; `None` if heads have too many values, or not whole quads of words.
+    pub fn of(heads: Heads, plain: bool) -> Option<[Build; 2]> {
         let width = heads.d.max(heads.dv) as u32;
         let fits = width <= WIDEST && [heads.d, heads.dv].iter().all(|n| n.is_multiple_of(8));
-        fits.then(|| Build {
-            rows,
-            width: width.next_multiple_of(WIDEST / 4),
-        })
+        let width = width.next_multiple_of(WIDEST / 4);
+        let heights = if width == WIDEST { [64, 128] } else { [32, 64] };
+        fits.then(|| heights.map(|rows| Build { rows, width, plain }))
     }
 
     pub fn variant(&self) -> usize {
@@ -61,7 +79,9 @@ impl Listed for Build {
             (true, "MATRIX"),
             (self.rows == 32, "R32"),
             (self.rows == 64, "R64"),
+            (self.rows == 128, "R128"),
             (true, WIDTHS[(self.width / 32 - 1) as usize]),
+            (self.plain, "PLAIN"),
         ])
     }
 
@@ -79,6 +99,9 @@ impl Listed for Build {
             ("COLUMNS", self.width / 32),
             // Units of a stage's keys that each invocation stages.
             ("SLOTS", units * KEYS / (2 * self.rows)),
+            // The same of queries, of which 64 rows are staged at a time.
+            ("ROUNDS", self.rows.div_ceil(64)),
+            ("Q_SLOTS", units * self.rows.min(64) / (2 * self.rows)),
             // An odd number of units from row to row, so that neighbouring rows are in different banks.
             ("PITCH", 2 * (units + 1)),
             ("P_PITCH", 2 * (KEYS / 8 + 1)),

@@ -290,6 +290,12 @@ impl Attention {
         })
     }
 
+    /// Whether scores are products alone.
+    fn is_plain(&self) -> bool {
+        // A cap is a scalar of the call, so `capped` says whether there is one.
+        !(self.capped || self.bias || self.alibi || self.mask.blocks.is_some())
+    }
+
     fn dispatches(&self, plan: Plan<Build>, shapes: &Shapes) -> (Vec<Dispatch>, Vec<u64>) {
         let Heads {
             heads,
@@ -307,8 +313,7 @@ impl Attention {
             false => 0,
         };
         let blocks = plan.blocks.as_ref();
-        // A cap is a scalar of the call, so `capped` says whether there is one.
-        let plain = !(self.capped || self.bias || self.alibi || blocks.is_some());
+        let plain = self.is_plain();
         let mut scratch = Vec::new();
         let mut dispatches = Vec::new();
         for class in plan.classes.iter().filter(|class| class.tiles > 0) {

@@ -340,10 +340,10 @@ fn kinds(of: &Attention, heads: Heads) -> [Option<Build>; 5] {
         tile.map(Build::Portable)
     });
     if of.matrices
-        && let [Some(medium), Some(tall)] = [32, 64].map(|rows| matrix::Build::of(rows, heads))
+        && let Some(of_matrices) = matrix::Build::of(heads, of.is_plain())
     {
-        let [medium, tall] = [medium, tall].map(|build| Some(Build::Matrix(build)));
-        builds = [None, None, builds[2], medium, tall];
+        let [medium, tall] = of_matrices.map(|build| Some(Build::Matrix(build)));
+        builds = [None, builds[1], builds[2], medium, tall];
     }
     builds
 }
@@ -357,11 +357,9 @@ fn kind(rows: usize, keys: usize, builds: &[Option<Build>; 5]) -> usize {
         (0..=32, _) => 3,
         _ => 4,
     };
-    let of = match builds[3] {
-        // On matrices, there are no kinds for few keys or rows.
-        Some(Build::Matrix(_)) if of < 2 => 3 + usize::from(rows > 32),
-        _ => of,
-    };
+    if let (Some(Build::Matrix(low)), 1.., 0 | 1 | 3 | 4) = (builds[3], keys, of) {
+        return 3 + usize::from(rows > low.rows as usize);
+    }
     match (of, rows) {
         (0 | 4, 0..=16) if builds[of].is_none() => 1,
         (0 | 4, _) if builds[of].is_none() => 3,
