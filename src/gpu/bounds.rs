@@ -339,15 +339,13 @@ fn matrix_behind(before: &str, after: &str, per: u32) -> Result<Option<String>, 
             stride.ok_or("a matrix is loaded without a stride")?,
         ));
     }
-    if statement.ends_with("let q = &") {
-        return match after
-            .split("coopStore")
-            .next()
-            .is_some_and(|until| until.contains("let stride = SIDE;"))
-        {
-            true => Ok(last_of("SIDE")),
-            false => Err("a pointer to which no matrix is stored".to_owned()),
-        };
+    if statement.contains("let ") && statement.ends_with(" = &") {
+        let until = after.split("coopStore").next();
+        let stride = until.and_then(|until| until.split("let stride = ").nth(1));
+        let stride = stride.and_then(|stride| stride.split(';').next());
+        return Ok(last_of(
+            stride.ok_or("a pointer to which no matrix is stored")?,
+        ));
     }
     Ok(None)
 }

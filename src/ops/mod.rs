@@ -65,6 +65,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::BROADCAST,
     &ambient::BROADCAST_THREE,
     &attention::KERNEL,
+    &attention::MATRIX,
     &attention::MERGE,
     &attention::slopes::KERNEL,
     &attention::slopes::STATS,

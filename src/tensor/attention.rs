@@ -5,7 +5,8 @@ use super::run::Call;
 use crate::ops::Op;
 use crate::ops::attention::slopes::Slopes;
 use crate::ops::attention::{self, LOWEST, Mask, OP, Side, Stats, UNBOUNDED};
-use crate::ragged::{Float, Layout, Scalar, Shape, Topology};
+use crate::plan::Matrices;
+use crate::ragged::{DType, Float, Layout, Scalar, Shape, Topology};
 use crate::{Error, Result};
 
 /// A builder for attention, `softmax(scale · q kᵀ) v` for each element and head. Made by [`Tensor::attention`].
@@ -36,14 +37,15 @@ use crate::{Error, Result};
 ///   A masked key has no effect, whatever it is. A NaN or an infinity in the *value* of a masked key may reach other
 ///   queries of its element that attend to a key near it, because its weight is 0, and 0 · NaN is NaN. Keys that masks
 ///   exclude for all queries nearby are not read.
-/// - f16 is computed in f32, and each result is rounded once.
+/// - f16 is computed in f32, and each result is rounded once; on cooperative matrices, weights are rounded to f16, too.
 /// - Attention does not respect equivalence: a zero at the end of the keys is another key.
 ///
 /// # Errors of results
 /// o is off by at most 2⁻²³ max|v| ((d + 8) S + m + 32), where S is the largest Σ_l |scale q_l k_l| + |bias| +
 /// |slope · distance| of the row's keys, max|v| is over the values of these keys, and m is the number of keys of the
-/// element; for f16 half a unit in the last place in addition. The log-sum-exp is off by at most half of this without
-/// max|v|, and 2⁻²² of its own size.
+/// element; for f16 half a unit in the last place in addition, and on cooperative matrices of 16 × 16 (heads of up to
+/// 128 values, in multiples of 8) 2⁻¹⁰ (1 + m 2⁻¹⁴) max|v| for the rounding of weights. The log-sum-exp is off by at
+/// most half of the first bound without max|v|, and 2⁻²² of its own size.
 ///
 /// # Cost
 /// 2 (d + dv) floating-point operations for each score whose stage of keys (16 or 32) is not masked as a whole. Scores
@@ -259,7 +261,21 @@ impl<'a, T: Float> Attention<'a, T> {
             top_left: self.top_left,
             blocks: self.blocks.cloned(),
         };
-        let mut operands = vec![q.operand(), k.operand(), v.operand()];
+        // Cooperative matrices are loaded from whole quads of words. Other kernels would compute other bits, so views that
+        // begin elsewhere are copied.
+        let matrices = T::DTYPE == DType::F16 && q.device.matrices() == Some(Matrices::Sixteen);
+        let copies = [q, k, v].map(|of| (matrices && !of.begins_at(8)).then(|| of.copy()));
+        let mut operands = Vec::new();
+        let copies = copies.map(Option::transpose);
+        for (of, copy) in [q, k, v].into_iter().zip(&copies) {
+            operands.push(
+                copy.as_ref()
+                    .map_err(Clone::clone)?
+                    .as_ref()
+                    .unwrap_or(of)
+                    .operand(),
+            );
+        }
         if let Some(bias) = self.bias {
             q.check_device(OP, bias)?;
             operands.push(bias.operand());
@@ -287,6 +303,7 @@ impl<'a, T: Float> Attention<'a, T> {
         }
         let op = Op::Attention(attention::Attention {
             dtype: T::DTYPE,
+            matrices,
             heads: self.heads,
             key_heads: self.key_heads.unwrap_or(self.heads),
             mask,

@@ -152,8 +152,9 @@ fn loops_write_their_lines_once_for_each_value() {
 }
 
 /// What readers find in `shaders/expanded`: a variant of each generator.
-const EXPANDED: [&str; 15] = [
+const EXPANDED: [&str; 16] = [
     "ambient.f16.less.mask",
+    "attention_matrix.f16.matrix.r64.d64.plain",
     "broadcast.f32.sub",
     "bsr_matmul.f32.h16",
     "bsr_matrix.f32.matrix.h16.s16",

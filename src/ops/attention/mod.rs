@@ -8,6 +8,7 @@
 //! Cost: d + dv multiply-adds for each score, except in stages of keys that masks exclude as a whole; keys and values
 //! read once for each tile of rows; queries read and results written once.
 
+mod matrix;
 mod merge;
 mod plan;
 mod scores;
@@ -18,12 +19,13 @@ mod twin_slopes;
 
 use std::borrow::Cow;
 
+pub(crate) use self::matrix::KERNEL as MATRIX;
 pub(crate) use self::merge::KERNEL as MERGE;
 use self::plan::{PIECE, Plan};
 pub(crate) use self::shapes::{Heads, Shapes};
 use crate::Result;
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Matrices, Output, OutputLayout, Param,
     PlanBuffer, Slot, check_size, constants, cost_of, params, place_of, slots,
 };
 use crate::ragged::{DType, Layout, Topology};
@@ -65,6 +67,29 @@ pub(super) struct Tile {
     chunks: u32,
     /// Whether keys are cut into pieces, whose results are merged.
     pieces: bool,
+}
+
+/// What computes a class of tiles.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Build {
+    Portable(Tile),
+    Matrix(matrix::Build),
+}
+
+impl Build {
+    /// Rows of a tile, and keys that are staged at a time.
+    fn sides(self) -> [usize; 2] {
+        let sides = match self {
+            Build::Portable(tile) => [tile.rows, tile.keys],
+            Build::Matrix(build) => [build.rows, matrix::KEYS],
+        };
+        sides.map(|side| side as usize)
+    }
+
+    /// Whether keys are cut into pieces, whose results are merged.
+    fn pieces(self) -> bool {
+        matches!(self, Build::Portable(tile) if tile.pieces)
+    }
 }
 
 impl Tile {
@@ -174,6 +199,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Attention {
     pub dtype: DType,
+    /// Whether the device has cooperative matrices of 16 × 16, and q, k and v begin at whole quads of words.
+    pub matrices: bool,
     /// Heads of operands of rank 2. Those of rank 3 have an axis of heads.
     pub heads: usize,
     pub key_heads: usize,
@@ -263,7 +290,13 @@ impl Attention {
         })
     }
 
-    fn dispatches(&self, plan: Plan<Tile>, shapes: &Shapes) -> (Vec<Dispatch>, Vec<u64>) {
+    /// Whether scores are products alone.
+    fn is_plain(&self) -> bool {
+        // A cap is a scalar of the call, so `capped` says whether there is one.
+        !(self.capped || self.bias || self.alibi || self.mask.blocks.is_some())
+    }
+
+    fn dispatches(&self, plan: Plan<Build>, shapes: &Shapes) -> (Vec<Dispatch>, Vec<u64>) {
         let Heads {
             heads,
             key_heads,
@@ -280,17 +313,16 @@ impl Attention {
             false => 0,
         };
         let blocks = plan.blocks.as_ref();
-        // A cap is a scalar of the call, so `capped` says whether there is one.
-        let plain = !(self.capped || self.bias || self.alibi || blocks.is_some());
+        let plain = self.is_plain();
         let mut scratch = Vec::new();
         let mut dispatches = Vec::new();
         for class in plan.classes.iter().filter(|class| class.tiles > 0) {
             let tile = class.tile;
             let units = class.tiles * key_heads;
-            let (o, lse) = match tile.pieces {
+            let (o, lse) = match tile.pieces() {
                 false => (Slot::Output(0), Slot::Output(1)),
                 true => {
-                    let rows = units as u64 * u64::from(tile.rows);
+                    let rows = units as u64 * class.sides[0] as u64;
                     scratch = vec![rows * dv as u64, rows];
                     (Slot::Scratch(0), Slot::Scratch(1))
                 }
@@ -317,7 +349,7 @@ impl Attention {
                 bias_heads: number(if self.bias { shapes.bias_heads } else { 0 }),
                 alibi: flag(self.alibi),
                 // The pieces of a row are merged first.
-                sinks: flag(self.sinks && !tile.pieces),
+                sinks: flag(self.sinks && !tile.pieces()),
                 blocks: flag(blocks.is_some()),
                 block_rows: number(block_rows),
                 block_keys: number(block_keys),
@@ -337,14 +369,22 @@ impl Attention {
                 bias: Slot::Input(bias),
                 per_head: Slot::Input(per_head),
             };
-            let groups = units.div_ceil(tile.tiles as usize) as u32;
-            dispatches.push(Dispatch::new(
-                (&KERNEL, place_of(&TILES, &tile)),
-                slots,
-                params,
-                groups,
-                class.cost,
-            ));
+            dispatches.push(match tile {
+                Build::Portable(tile) => Dispatch::new(
+                    (&KERNEL, place_of(&TILES, &tile)),
+                    slots,
+                    params,
+                    units.div_ceil(tile.tiles as usize) as u32,
+                    class.cost,
+                ),
+                Build::Matrix(build) => Dispatch::new(
+                    (&matrix::KERNEL, build.variant()),
+                    matrix::Slots::from(slots),
+                    params,
+                    units as u32,
+                    class.cost / Matrices::Sixteen.rate(),
+                ),
+            });
         }
         if let Some(merges) = plan.merges {
             let sinks = (per_head, if self.alibi { heads } else { 0 });

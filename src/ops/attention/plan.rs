@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Attention, Heads, OF_BOTH, Shapes, Tile};
+use super::{Attention, Build, Heads, OF_BOTH, Shapes, matrix};
 use crate::ops::worklist::ByCost;
 use crate::ragged::{DType, Layout, Topology};
 use crate::{Result, host};
@@ -30,7 +30,7 @@ pub(super) struct Plan<T> {
 pub(super) struct Class<T> {
     pub tile: T,
     /// Rows of a tile, and columns that are staged at a time.
-    sides: [usize; 2],
+    pub sides: [usize; 2],
     pub begin: usize,
     /// The number of tiles of one key head.
     pub tiles: usize,
@@ -66,19 +66,19 @@ struct Piece {
     cost: u64,
 }
 
-impl Plan<Tile> {
-    pub(super) fn new(of: &Attention, shapes: &Shapes, inputs: &[&Layout]) -> Result<Plan<Tile>> {
+impl Plan<Build> {
+    pub(super) fn new(of: &Attention, shapes: &Shapes, inputs: &[&Layout]) -> Result<Plan<Build>> {
         let op = super::OP;
         let heads = shapes.heads;
         let group = heads.group();
         let (mut items, elements) = elements(of, heads, inputs)?;
-        let tiles = kinds(of.dtype, heads.dv);
+        let builds = kinds(of, heads);
         let mut all: [Vec<Piece>; 5] = std::array::from_fn(|_| Vec::new());
         for (element, [queries, keys]) in elements.into_iter().enumerate() {
             let rows = queries * group;
-            let kind = kind(rows, keys, &tiles);
-            let Some(tile) = &tiles[kind] else { continue };
-            let high = tile.rows as usize;
+            let kind = kind(rows, keys, &builds);
+            let Some(build) = builds[kind] else { continue };
+            let high = build.sides()[0];
             for row in (0..rows).step_by(high) {
                 let last = (row + high).min(rows) - 1;
                 let range = of.mask.range((row / group, last / group), queries, keys);
@@ -92,7 +92,7 @@ impl Plan<Tile> {
                     };
                     host::push(op, &mut all[kind], piece)
                 };
-                match tile.pieces {
+                match build.pieces() {
                     true => (0..keys.div_ceil(PIECE)).try_for_each(|piece| push(piece, PIECE))?,
                     false => push(0, range.len())?,
                 }
@@ -104,18 +104,17 @@ impl Plan<Tile> {
             blocks: None,
             merges: None,
         };
-        for (tile, pieces) in tiles.into_iter().zip(all) {
-            let Some(tile) = tile else { continue };
+        for (build, pieces) in builds.into_iter().zip(all) {
+            let Some(build) = build else { continue };
             // The pieces of a row stay together.
-            let order = ordered(&pieces, !tile.pieces)?;
-            let sides = [tile.rows, tile.keys].map(|side| side as usize);
+            let order = ordered(&pieces, !build.pieces())?;
             let class = Class::new(
-                (tile, sides),
+                (build, build.sides()),
                 (&pieces, &order),
                 heads.key_heads,
                 &mut items,
             )?;
-            if tile.pieces && !pieces.is_empty() {
+            if build.pieces() && !pieces.is_empty() {
                 plan.merges = Some(merged(&pieces, &items, shapes)?);
             }
             plan.classes.push(class);
@@ -323,9 +322,9 @@ fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes) -> Result<Vec<u32>> 
 /// Rows of a tile whose keys are cut.
 const ROWS: usize = 16;
 
-/// The tile of each kind for results of `dv` values a row; `None` if they are too many for it.
-fn kinds(dtype: DType, dv: usize) -> [Option<Tile>; 5] {
-    let all = OF_BOTH[usize::from(dtype == DType::F16)];
+/// The build of each kind; `None` if no element needs it, or if heads have too many values for it.
+fn kinds(of: &Attention, heads: Heads) -> [Option<Build>; 5] {
+    let all = OF_BOTH[usize::from(of.dtype == DType::F16)];
     let kinds = [
         ("SHORT", false),
         ("FEW", false),
@@ -333,15 +332,24 @@ fn kinds(dtype: DType, dv: usize) -> [Option<Tile>; 5] {
         ("MEDIUM", false),
         ("TALL", false),
     ];
-    kinds.map(|(name, pieces)| {
-        all.into_iter().find(|tile| {
-            tile.name == name && tile.pieces == pieces && dv <= (tile.keys * tile.chunks) as usize
-        })
-    })
+    let mut builds = kinds.map(|(name, pieces)| {
+        let tile = all.into_iter().find(|tile| {
+            let most = (tile.keys * tile.chunks) as usize;
+            tile.name == name && tile.pieces == pieces && heads.dv <= most
+        });
+        tile.map(Build::Portable)
+    });
+    if of.matrices
+        && let Some(of_matrices) = matrix::Build::of(heads, of.is_plain())
+    {
+        let [medium, tall] = of_matrices.map(|build| Some(Build::Matrix(build)));
+        builds = [None, builds[1], builds[2], medium, tall];
+    }
+    builds
 }
 
 /// The kind of the tiles of an element.
-fn kind(rows: usize, keys: usize, kinds: &[Option<Tile>; 5]) -> usize {
+fn kind(rows: usize, keys: usize, builds: &[Option<Build>; 5]) -> usize {
     let of = match (rows, keys) {
         (_, 1..=16) => 0,
         (0..=16, CUT..) => 2,
@@ -349,9 +357,12 @@ fn kind(rows: usize, keys: usize, kinds: &[Option<Tile>; 5]) -> usize {
         (0..=32, _) => 3,
         _ => 4,
     };
+    if let (Some(Build::Matrix(low)), 1.., 0 | 1 | 3 | 4) = (builds[3], keys, of) {
+        return 3 + usize::from(rows > low.rows as usize);
+    }
     match (of, rows) {
-        (0 | 4, 0..=16) if kinds[of].is_none() => 1,
-        (0 | 4, _) if kinds[of].is_none() => 3,
+        (0 | 4, 0..=16) if builds[of].is_none() => 1,
+        (0 | 4, _) if builds[of].is_none() => 3,
         _ => of,
     }
 }
