@@ -1,4 +1,4 @@
-// attention_matrix.f16.matrix.r64.d64
+// attention_matrix.f16.matrix.r64.d64.plain
 enable f16;
 enable wgpu_cooperative_matrix;
 alias E = u32;
@@ -10,6 +10,8 @@ const D = 64u;
 const GROUPS = 2u;
 const COLUMNS = 2u;
 const SLOTS = 2u;
+const ROUNDS = 1u;
+const Q_SLOTS = 4u;
 const PITCH = 18u;
 const P_PITCH = 10u;
 const STRIP = 36u;
@@ -85,8 +87,9 @@ var<workgroup> sh_s: array<f32, 2304>;
 var<workgroup> sh_p: array<vec4<f16>, 640>;
 // For each half and row, its largest score rounded up, times two, plus one if its weights sum to more than LIMIT.
 var<workgroup> sh_most: array<i32, 128>;
-// Whether any row's weights do, in stages of even and of odd numbers.
-var<workgroup> sh_over: array<u32, 2>;
+// Whether any row's weights do, in stages of even and of odd numbers. Padded, because drivers align a variable by its
+// element, but load matrices only from multiples of 16 bytes.
+var<workgroup> sh_over: array<u32, 4>;
 
 const LOG2_E = 1.44269504;
 const LN_2 = 0.693147181;
@@ -284,26 +287,20 @@ fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
-// The first stage from `begin` on that the list admits, and the place in the list behind it.
+// The first stage from `begin` on that the mask admits, and the place in the list of stages behind it.
 fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> {
     var at = vec2(begin, listed);
-    if p.blocks != 0u {
-        at.x = END;
-        while at.y < listed_end && at.x == END {
-            let next = items[at.y] * 32u;
-            at.x = select(END, next, next >= begin);
-            at.y += 1u;
-        }
-    }
     if i32(at.x) >= high {
         at.x = END;
     }
     return at;
 }
 
-// Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it.
+// Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it, and units
+// beyond the last one repeat that: a condition here would make the invocation wait for its loads.
 
-// Values of keys beyond the last one count with weights of zero, so they must be finite.
+// Values of keys beyond the last one count with weights of zero, so they must be finite. Columns beyond the last one
+// are not stored.
 
 // The scores of 32 rows and of one half of the staged keys.
 
@@ -357,130 +354,102 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     let unit1 = (lid + 128u) % 8u;
     var k0_1 = vec4<u32>();
     var v0_1 = vec4<u32>();
-    // The queries, in the memory of keys and values. Rows beyond the last one repeat it.
+    // The current stage's first key, the next one's, and the one's after that.
+    var listed = 0u;
+    var listed_end = 0u;
+    let stage0 = stage_from(u32(low) / 32u * 32u, listed, listed_end, high);
+    let stage1 = stage_from(min(stage0.x, END - 32u) + 32u, stage0.y, listed_end, high);
+    var begin = stage0.x;
+    var next = stage1.x;
+    listed = stage1.y;
+    k0_0 = k[
+        k_from + min(begin + row0, keys - 1u) * p.key_heads * d_units + min(unit0, d_units - 1u)];
+    k0_1 = k[
+        k_from + min(begin + row1, keys - 1u) * p.key_heads * d_units + min(unit1, d_units - 1u)];
+    v0_0 = v[
+        v_from + min(begin + row0, keys - 1u) * p.key_heads * v_units + min(unit0, v_units - 1u)];
+    v0_1 = v[
+        v_from + min(begin + row1, keys - 1u) * p.key_heads * v_units + min(unit1, v_units - 1u)];
+    // The queries, 64 rows at a time in the memory of keys and values. Rows beyond the last one repeat it.
+    var m_q0_0 = MA();
+    var m_q0_1 = MA();
+    var m_q1_0 = MA();
+    var m_q1_1 = MA();
+    var m_q2_0 = MA();
+    var m_q2_1 = MA();
+    var m_q3_0 = MA();
+    var m_q3_1 = MA();
     {
         let r = (lid + 0u) / 8u;
         let unit = (lid + 0u) % 8u;
-        let near = min(top + r, rows - 1u);
+        let near = min(top + 0u + r, rows - 1u);
         let place = (e.q_row + near / shared_by) * p.heads + key_head * shared_by + near % shared_by;
-        var words = vec4<u32>();
-        if unit < d_units {
-            words = q[p.q_base / 8u + place * d_units + unit];
-        }
+        var words = q[p.q_base / 8u + place * d_units + min(unit, d_units - 1u)];
+        words = select(vec4<u32>(), words, unit < d_units);
         sh_kv[r * 18u + 2u * unit] = halves(words.xy);
         sh_kv[r * 18u + 2u * unit + 1u] = halves(words.zw);
     }
     {
         let r = (lid + 128u) / 8u;
         let unit = (lid + 128u) % 8u;
-        let near = min(top + r, rows - 1u);
+        let near = min(top + 0u + r, rows - 1u);
         let place = (e.q_row + near / shared_by) * p.heads + key_head * shared_by + near % shared_by;
-        var words = vec4<u32>();
-        if unit < d_units {
-            words = q[p.q_base / 8u + place * d_units + unit];
-        }
+        var words = q[p.q_base / 8u + place * d_units + min(unit, d_units - 1u)];
+        words = select(vec4<u32>(), words, unit < d_units);
         sh_kv[r * 18u + 2u * unit] = halves(words.xy);
         sh_kv[r * 18u + 2u * unit + 1u] = halves(words.zw);
     }
     {
         let r = (lid + 256u) / 8u;
         let unit = (lid + 256u) % 8u;
-        let near = min(top + r, rows - 1u);
+        let near = min(top + 0u + r, rows - 1u);
         let place = (e.q_row + near / shared_by) * p.heads + key_head * shared_by + near % shared_by;
-        var words = vec4<u32>();
-        if unit < d_units {
-            words = q[p.q_base / 8u + place * d_units + unit];
-        }
+        var words = q[p.q_base / 8u + place * d_units + min(unit, d_units - 1u)];
+        words = select(vec4<u32>(), words, unit < d_units);
         sh_kv[r * 18u + 2u * unit] = halves(words.xy);
         sh_kv[r * 18u + 2u * unit + 1u] = halves(words.zw);
     }
     {
         let r = (lid + 384u) / 8u;
         let unit = (lid + 384u) % 8u;
-        let near = min(top + r, rows - 1u);
+        let near = min(top + 0u + r, rows - 1u);
         let place = (e.q_row + near / shared_by) * p.heads + key_head * shared_by + near % shared_by;
-        var words = vec4<u32>();
-        if unit < d_units {
-            words = q[p.q_base / 8u + place * d_units + unit];
-        }
+        var words = q[p.q_base / 8u + place * d_units + min(unit, d_units - 1u)];
+        words = select(vec4<u32>(), words, unit < d_units);
         sh_kv[r * 18u + 2u * unit] = halves(words.xy);
         sh_kv[r * 18u + 2u * unit + 1u] = halves(words.zw);
     }
-    // The current stage's first key, the next one's, and the one's after that.
-    var listed = 0u;
-    var listed_end = 0u;
-    if p.blocks != 0u {
-        listed = items[p.lists + top / 64u];
-        listed_end = items[p.lists + top / 64u + 1u];
-    }
-    let stage0 = stage_from(u32(low) / 32u * 32u, listed, listed_end, high);
-    let stage1 = stage_from(min(stage0.x, END - 32u) + 32u, stage0.y, listed_end, high);
-    var begin = stage0.x;
-    var next = stage1.x;
-    listed = stage1.y;
-    if begin != END {
-        {
-            let key = min(begin + row0, keys - 1u);
-            k0_0 = vec4<u32>();
-            if unit0 < d_units {
-                k0_0 = k[k_from + (key * p.key_heads) * d_units + unit0];
-            }
-        }
-        {
-            let key = min(begin + row1, keys - 1u);
-            k0_1 = vec4<u32>();
-            if unit1 < d_units {
-                k0_1 = k[k_from + (key * p.key_heads) * d_units + unit1];
-            }
-        }
-        {
-            let key = min(begin + row0, keys - 1u);
-            v0_0 = vec4<u32>();
-            if unit0 < v_units {
-                v0_0 = v[v_from + (key * p.key_heads) * v_units + unit0];
-            }
-        }
-        {
-            let key = min(begin + row1, keys - 1u);
-            v0_1 = vec4<u32>();
-            if unit1 < v_units {
-                v0_1 = v[v_from + (key * p.key_heads) * v_units + unit1];
-            }
-        }
-    }
     workgroupBarrier();
-    let m_q0_0 = coopLoadT<MA>(&sh_kv[(row_in + 0u) * 18u + 0u], 18u);
-    let m_q0_1 = coopLoadT<MA>(&sh_kv[(row_in + 16u) * 18u + 0u], 18u);
-    let m_q1_0 = coopLoadT<MA>(&sh_kv[(row_in + 0u) * 18u + 4u], 18u);
-    let m_q1_1 = coopLoadT<MA>(&sh_kv[(row_in + 16u) * 18u + 4u], 18u);
-    let m_q2_0 = coopLoadT<MA>(&sh_kv[(row_in + 0u) * 18u + 8u], 18u);
-    let m_q2_1 = coopLoadT<MA>(&sh_kv[(row_in + 16u) * 18u + 8u], 18u);
-    let m_q3_0 = coopLoadT<MA>(&sh_kv[(row_in + 0u) * 18u + 12u], 18u);
-    let m_q3_1 = coopLoadT<MA>(&sh_kv[(row_in + 16u) * 18u + 12u], 18u);
+    m_q0_0 = coopLoadT<MA>(
+        &sh_kv[(row_in + 0u - 0u) * 18u + 0u], 18u);
+    m_q0_1 = coopLoadT<MA>(
+        &sh_kv[(row_in + 16u - 0u) * 18u + 0u], 18u);
+    m_q1_0 = coopLoadT<MA>(
+        &sh_kv[(row_in + 0u - 0u) * 18u + 4u], 18u);
+    m_q1_1 = coopLoadT<MA>(
+        &sh_kv[(row_in + 16u - 0u) * 18u + 4u], 18u);
+    m_q2_0 = coopLoadT<MA>(
+        &sh_kv[(row_in + 0u - 0u) * 18u + 8u], 18u);
+    m_q2_1 = coopLoadT<MA>(
+        &sh_kv[(row_in + 16u - 0u) * 18u + 8u], 18u);
+    m_q3_0 = coopLoadT<MA>(
+        &sh_kv[(row_in + 0u - 0u) * 18u + 12u], 18u);
+    m_q3_1 = coopLoadT<MA>(
+        &sh_kv[(row_in + 16u - 0u) * 18u + 12u], 18u);
     workgroupBarrier();
+    k0_0 = select(vec4<u32>(), k0_0, unit0 < d_units);
     sh_kv[0u + row0 * 18u + 2u * unit0] = halves(k0_0.xy);
     sh_kv[0u + row0 * 18u + 2u * unit0 + 1u] = halves(k0_0.zw);
+    k0_1 = select(vec4<u32>(), k0_1, unit1 < d_units);
     sh_kv[0u + row1 * 18u + 2u * unit1] = halves(k0_1.xy);
     sh_kv[0u + row1 * 18u + 2u * unit1 + 1u] = halves(k0_1.zw);
     if lid < 2u {
         sh_over[lid] = 0u;
     }
-    if next != END {
-        {
-            let key = min(next + row0, keys - 1u);
-            k0_0 = vec4<u32>();
-            if unit0 < d_units {
-                k0_0 = k[k_from + (key * p.key_heads) * d_units + unit0];
-            }
-        }
-        {
-            let key = min(next + row1, keys - 1u);
-            k0_1 = vec4<u32>();
-            if unit1 < d_units {
-                k0_1 = k[k_from + (key * p.key_heads) * d_units + unit1];
-            }
-        }
-    }
+    k0_0 = k[
+        k_from + min(next + row0, keys - 1u) * p.key_heads * d_units + min(unit0, d_units - 1u)];
+    k0_1 = k[
+        k_from + min(next + row1, keys - 1u) * p.key_heads * d_units + min(unit1, d_units - 1u)];
     workgroupBarrier();
     var o0_0 = MC();
     var o0_1 = MC();
@@ -510,8 +479,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     var divisor = 0.0;
     var unset = true;
     var turn = 0u;
-    // Scores that pass through `score` are in units of ln 2 afterwards.
-    let factor = select(1.0, p.scale * LOG2_E, p.plain != 0u);
+    let factor = p.scale * LOG2_E;
     loop {
         if begin == END { break; }
         workgroupBarrier();
@@ -519,17 +487,6 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         let first = before - i32(begin + key_in);
         let end = min(after, i32(keys)) - i32(begin + key_in);
         var whole = i32(begin) >= all_low && i32(begin) + 32 <= all_high;
-        if p.plain == 0u {
-            var slope = 0.0;
-            if p.alibi != 0u {
-                slope = per_head[p.per_head_base + head];
-            }
-            for (var i = 0u; i < 16u; i += 1u) {
-                let product = sh_s[mine + i * 36u];
-                let s = score(product, query, begin + key_in + i, head, slope, e).x;
-                sh_s[mine + i * 36u] = select(s * LOG2_E, LOWEST, s <= LOWEST);
-            }
-        }
         var part: f32;
         var kept: f32;
         part = 0.0;
@@ -609,54 +566,20 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         if !(part <= LIMIT) || unset && first < 16 && end > 0 {
             sh_over[turn] = 1u;
         }
-        if begin + row0 >= keys {
-            v0_0 = vec4<u32>();
-        }
-        if begin + row1 >= keys {
-            v0_1 = vec4<u32>();
-        }
+        v0_0 = select(vec4<u32>(), v0_0, begin + row0 < keys);
         sh_kv[576u + row0 * 18u + 2u * unit0] = halves(v0_0.xy);
         sh_kv[576u + row0 * 18u + 2u * unit0 + 1u] = halves(v0_0.zw);
+        v0_1 = select(vec4<u32>(), v0_1, begin + row1 < keys);
         sh_kv[576u + row1 * 18u + 2u * unit1] = halves(v0_1.xy);
         sh_kv[576u + row1 * 18u + 2u * unit1 + 1u] = halves(v0_1.zw);
+        k0_0 = select(vec4<u32>(), k0_0, unit0 < d_units);
         sh_kv[0u + row0 * 18u + 2u * unit0] = halves(k0_0.xy);
         sh_kv[0u + row0 * 18u + 2u * unit0 + 1u] = halves(k0_0.zw);
+        k0_1 = select(vec4<u32>(), k0_1, unit1 < d_units);
         sh_kv[0u + row1 * 18u + 2u * unit1] = halves(k0_1.xy);
         sh_kv[0u + row1 * 18u + 2u * unit1 + 1u] = halves(k0_1.zw);
         let following = stage_from(min(next, END - 32u) + 32u, listed, listed_end, high);
         listed = following.y;
-        if next != END {
-            {
-                let key = min(next + row0, keys - 1u);
-                v0_0 = vec4<u32>();
-                if unit0 < v_units {
-                    v0_0 = v[v_from + (key * p.key_heads) * v_units + unit0];
-                }
-            }
-            {
-                let key = min(next + row1, keys - 1u);
-                v0_1 = vec4<u32>();
-                if unit1 < v_units {
-                    v0_1 = v[v_from + (key * p.key_heads) * v_units + unit1];
-                }
-            }
-        }
-        if following.x != END {
-            {
-                let key = min(following.x + row0, keys - 1u);
-                k0_0 = vec4<u32>();
-                if unit0 < d_units {
-                    k0_0 = k[k_from + (key * p.key_heads) * d_units + unit0];
-                }
-            }
-            {
-                let key = min(following.x + row1, keys - 1u);
-                k0_1 = vec4<u32>();
-                if unit1 < d_units {
-                    k0_1 = k[k_from + (key * p.key_heads) * d_units + unit1];
-                }
-            }
-        }
         workgroupBarrier();
         loop {
             if !(sh_over[turn] != 0u) { break; }
@@ -779,6 +702,15 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         if lid == 0u {
             sh_over[turn] = 0u;
         }
+        // After the barrier, so that they need no registers during the exponentials.
+        v0_0 = v[
+            v_from + min(next + row0, keys - 1u) * p.key_heads * v_units + min(unit0, v_units - 1u)];
+        v0_1 = v[
+            v_from + min(next + row1, keys - 1u) * p.key_heads * v_units + min(unit1, v_units - 1u)];
+        k0_0 = k[
+            k_from + min(following.x + row0, keys - 1u) * p.key_heads * d_units + min(unit0, d_units - 1u)];
+        k0_1 = k[
+            k_from + min(following.x + row1, keys - 1u) * p.key_heads * d_units + min(unit1, d_units - 1u)];
         sum += part;
         divisor += kept;
         let m_p0_0 = coopLoadT<MA>(&sh_p[(row_in + 0u) * 10u + 0u], 10u);
