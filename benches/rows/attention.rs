@@ -2,7 +2,7 @@
 
 use vsla::{Layout, Ragged, Result, Shape, f16, scalar::Float};
 
-use crate::harness::{Bench, Check, Outcome, Spec};
+use crate::harness::{Bench, Check, Outcome, Spec, micros};
 
 /// A batch of sequences.
 struct Job {
@@ -15,6 +15,8 @@ struct Job {
     /// Values of a head.
     width: usize,
     causal: bool,
+    /// At most so many µs on the device, of f32 and of f16; 0 for no target.
+    targets: [f64; 2],
 }
 
 const SET: [usize; 5] = [32, 64, 128, 256, 512];
@@ -27,6 +29,7 @@ const JOBS: &[Job] = &[
         heads: 8,
         width: 64,
         causal: false,
+        targets: [0.0, 8.0],
     },
     Job {
         names: ["attention/set-causal", "attention/set-causal-f16"],
@@ -35,6 +38,7 @@ const JOBS: &[Job] = &[
         heads: 8,
         width: 64,
         causal: true,
+        targets: [0.0, 0.0],
     },
     Job {
         names: ["attention/sets", "attention/sets-f16"],
@@ -43,6 +47,7 @@ const JOBS: &[Job] = &[
         heads: 8,
         width: 64,
         causal: false,
+        targets: [0.0, 50.0],
     },
     Job {
         names: ["attention/sentences", "attention/sentences-f16"],
@@ -54,6 +59,7 @@ const JOBS: &[Job] = &[
         heads: 12,
         width: 32,
         causal: false,
+        targets: [0.0, 250.0],
     },
     Job {
         names: ["attention/one-long", "attention/one-long-f16"],
@@ -62,6 +68,7 @@ const JOBS: &[Job] = &[
         heads: 8,
         width: 64,
         causal: false,
+        targets: [0.0, 700.0],
     },
     Job {
         names: ["attention/512", "attention/512-f16"],
@@ -70,6 +77,7 @@ const JOBS: &[Job] = &[
         heads: 8,
         width: 64,
         causal: false,
+        targets: [0.0, 4.7],
     },
     Job {
         names: ["attention/2048", "attention/2048-f16"],
@@ -78,6 +86,7 @@ const JOBS: &[Job] = &[
         heads: 16,
         width: 64,
         causal: false,
+        targets: [2100.0, 344.0],
     },
     Job {
         names: ["attention/2048-causal", "attention/2048-causal-f16"],
@@ -86,6 +95,7 @@ const JOBS: &[Job] = &[
         heads: 16,
         width: 64,
         causal: true,
+        targets: [0.0, 200.0],
     },
     Job {
         names: ["attention/8192-causal", "attention/8192-causal-f16"],
@@ -94,6 +104,7 @@ const JOBS: &[Job] = &[
         heads: 16,
         width: 128,
         causal: true,
+        targets: [0.0, 2200.0],
     },
     Job {
         names: ["attention/decode-64", "attention/decode-64-f16"],
@@ -102,6 +113,7 @@ const JOBS: &[Job] = &[
         heads: 16,
         width: 128,
         causal: false,
+        targets: [0.0, 398.0],
     },
     Job {
         names: ["attention/decode-1", "attention/decode-1-f16"],
@@ -110,6 +122,7 @@ const JOBS: &[Job] = &[
         heads: 16,
         width: 128,
         causal: false,
+        targets: [0.0, 58.0],
     },
 ];
 
@@ -191,7 +204,12 @@ fn row<T: Float>(
         check,
     };
     drop(o);
-    let row = bench.measure(spec, run)?;
+    let mut row = bench.measure(spec, run)?;
+    let target = job.targets[usize::from(T::DTYPE.size() == 2)];
+    if target > 0.0 && !bench.size.quick && row.times.device.is_some() {
+        let took = micros(row.times.best_known());
+        row = row.at_most("µs device", target, took);
+    }
     bench.push(row);
     Ok(())
 }
