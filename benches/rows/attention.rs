@@ -2,7 +2,7 @@
 
 use vsla::{Layout, Ragged, Result, Shape, f16, scalar::Float};
 
-use crate::harness::{Bench, Check, Outcome, Spec, micros};
+use crate::harness::{Bench, Check, Outcome, Spec};
 
 /// A batch of sequences.
 struct Job {
@@ -207,7 +207,7 @@ fn row<T: Float>(
     let mut row = bench.measure(spec, run)?;
     let target = job.targets[usize::from(T::DTYPE.size() == 2)];
     if target > 0.0 && !bench.size.quick && row.times.device.is_some() {
-        let took = micros(row.times.best_known());
+        let took = row.times.best_known().as_secs_f64() * 1e6;
         row = row.at_most("µs device", target, took);
     }
     bench.push(row);
