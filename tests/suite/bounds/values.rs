@@ -386,6 +386,7 @@ pub fn embedded<T: Value + Float>(
     let program = Program::new(d.device, |r| {
         let (table, ids): (Tensor<T>, Tensor<u32>) = (r.input()?, r.input()?);
         let rows = table.embedding(&ids)?;
+        r.output(&rows)?;
         let [slopes] = r.gradients(&rows.to::<f32>()?, [&table])?;
         r.output(&slopes)
     });
