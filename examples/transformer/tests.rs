@@ -168,7 +168,12 @@ fn wrong_arguments_are_refused_in_words() {
     );
     assert!(refused(&["--steps", "0"]).contains("invalid value '0' for '--steps <N>'"));
     assert!(refused(&["--length", "20000"]).contains("20000 is not in 0..=10000"));
-    assert!(refused(&["--device", "tpu"]).contains("possible values: auto, cpu, gpu"));
+    let device = Args::try_parse_from(["transformer", "--device", "tpu"]);
+    let device = device.err().unwrap().to_string();
+    assert!(
+        device.contains("possible values: auto, cpu, gpu"),
+        "{device}"
+    );
     let folder = refused(&["--plot", "no/such/folder/loss.svg"]);
     assert_eq!(
         folder,

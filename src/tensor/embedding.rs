@@ -20,9 +20,9 @@ impl<T: Float> Tensor<T> {
     /// [`gather_paired`](Self::gather_paired) takes rows of any type. Does not respect equivalence: the id 0 has a row.
     ///
     /// The gradient of the table adds up, for each row, the cotangents of its ids, in the order of the ids and in f32:
-    /// in eights, then the sums of eights, in groups of 64 and what lies before and after them. It is the same for every
-    /// run, because nothing is added atomically. |error| ≤ γ_h Σ|g| with h ≤ 23 + ⌈n/512⌉ for an id that occurs n
-    /// times, and half a unit in the last place for f16. Ids outside the vocabulary add nothing.
+    /// in eights, then the sums of eights, in groups of 64 and what lies before and after them. It is the same for
+    /// every run, because nothing is added atomically. |error| ≤ γ_h Σ|g| with h ≤ 23 + ⌈n/512⌉ for an id that occurs
+    /// n times, and half a unit in the last place for f16. Ids outside the vocabulary add nothing.
     ///
     /// Cost: ids and the rows that they name read once, the result written once, in one dispatch. Of the gradient: that
     /// of [`argsort`](Tensor::argsort) of all ids as one line; then cotangents read once and the table written once, in
