@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 #[allow(dead_code, unused_imports, reason = "the example uses all of it")]
-#[path = "../../examples/vowels/adam.rs"]
+#[path = "../../examples/common/adam.rs"]
 mod adam;
 #[allow(dead_code, unused_imports, reason = "the example uses all of it")]
 #[path = "../../examples/vowels/net.rs"]

@@ -222,6 +222,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "[stride, ..]: keep every s-th result along each axis; default: 1, or the window for pooling",
     ),
     ("depth", "a whole number: the length of a row"),
+    ("ids", "[[id, ..], ..]: the rows of a table, from 0"),
     (
         "targets",
         "[[index, ..], ..]: the index of the right score of each row",

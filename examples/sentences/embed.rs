@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use vsla::scalar::Float;
-use vsla::{Device, Indices, Ragged};
+use vsla::{Device, Ragged};
 
 use crate::encoder::Encoder;
 use crate::published::Failure;
@@ -22,7 +22,7 @@ pub struct Embedded {
     pub time: Duration,
     /// The part of `time` that recording and planning took.
     pub planning: Duration,
-    /// The largest arena: the values between the tokens' rows and the vectors.
+    /// The largest arena: the values between the tokens and the vectors.
     pub arena_bytes: u64,
     /// What the batch of that arena would need if it were padded: every value belongs to a token.
     pub padded_bytes: u64,
@@ -48,12 +48,11 @@ pub fn embed<T: Float>(
     };
     let begun = Instant::now();
     for batch in batches(tokens) {
-        let rows = encoder.embed(&Indices::new(Ragged::from_rows(batch)?)?)?;
-        let positions = &encoder.positions;
+        let tokens = device.upload(&Ragged::from_rows(batch)?)?;
         let before = Instant::now();
-        let plan = program.plan(&[rows.layout(), positions.layout()])?;
+        let plan = program.plan(&[tokens.layout()])?;
         all.planning += before.elapsed();
-        let vectors = plan.run(&[&rows, positions])?.get::<f32>(0)?;
+        let vectors = plan.run(&[&tokens])?.get::<f32>(0)?;
         all.vectors.extend(vectors.download_blocking()?.to_vecs()?);
 
         let real: usize = batch.iter().map(Vec::len).sum();

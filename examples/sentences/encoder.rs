@@ -1,4 +1,4 @@
-//! The encoder: BERT's layers on ragged batches, from the rows of tokens to one vector for each sentence.
+//! The encoder: BERT's layers on ragged batches, from tokens to one vector for each sentence.
 //!
 //! Layers that treat each token alone see the tokens of all sentences as the rows of one matrix. Attention and the mean
 //! see the sentences. Both are views of the same values, and there is no row that is not a token.
@@ -92,20 +92,19 @@ impl<T: Float> Layer<T> {
 }
 
 impl<T: Float> Encoder<T> {
-    /// The rows of tokens: the input of [`program`](Self::program).
-    pub fn embed(&self, tokens: &Indices) -> Result<Tensor<T>> {
-        self.words.gather_paired(tokens, Pairing::OneToAll)
-    }
-
-    /// From the rows of tokens, n × c for each sentence, to a vector of length 1 for each.
+    /// From the tokens of each sentence to a vector of length 1 for each.
     ///
-    /// It is recorded once for each batch, since every batch has other lengths. Inputs: the rows, the positions' rows.
+    /// It is recorded once for each batch, since every batch has other lengths. Input: the tokens.
     pub fn program(&self, device: &Device) -> Program {
         let encoder = self.clone();
         Program::new(device, move |r| {
-            let (rows, positions) = (r.input::<T>()?, r.input::<T>()?);
+            let tokens = r.input::<u32>()?;
+            let rows = encoder.words.embedding(&tokens)?;
             let sentences = rows.layout().clone();
-            let places = positions.gather_paired(&places(&sentences)?, Pairing::OneToAll)?;
+            let places = places(&sentences)?;
+            let places = encoder
+                .positions
+                .gather_paired(&places, Pairing::OneToAll)?;
             let mut x = encoder.norm.of(&rows.add(&places)?.packed()?)?;
             for layer in &encoder.layers {
                 x = layer.of(&x, &sentences, encoder.heads)?;

@@ -20,6 +20,8 @@ use report::{Found, Report};
 use tokens::Tokens;
 use write::Form;
 
+#[path = "../common/alice.rs"]
+mod alice;
 #[path = "../common/device.rs"]
 mod device;
 mod embed;
@@ -96,7 +98,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     }
     let (files, random) = model(args)?;
     let lines = match args.files.as_slice() {
-        [] => tokens::bundled(),
+        [] => alice::lines(),
         files => tokens::read(files)?,
     };
     let config = Config::of(&files)?;

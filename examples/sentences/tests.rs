@@ -93,7 +93,7 @@ fn bundled_text_needs_no_model() {
         (&result["random"], &result["width"]),
         (&true.into(), &64.into())
     );
-    let lines = tokens::bundled();
+    let lines = alice::lines();
     assert!(lines.len() >= 200 && result["lines"] == lines.len());
     let count = |key: &str| result[key].as_u64().unwrap();
     let counts: Vec<u64> = serde_json::from_value(result["token_counts"].clone()).unwrap();
@@ -136,7 +136,7 @@ fn plain_loops_give_the_same() {
 #[test]
 fn a_line_does_not_see_others() {
     let folder = Temporary::new("alone");
-    let lines = tokens::bundled();
+    let lines = alice::lines();
     let some: Vec<&str> = lines[..40].iter().map(String::as_str).collect();
     let together = folder.file("together", some.join("\n"));
     for device in devices() {

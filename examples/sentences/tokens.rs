@@ -6,9 +6,6 @@ use tokenizers::{Tokenizer, TruncationParams};
 
 use crate::published::{Config, Failure, Files};
 
-/// The bundled text, whose first lines begin with # and say what it is.
-const BUNDLED: &str = include_str!("../data/alice.txt");
-
 /// The lines of all files, in order.
 pub fn read(files: &[PathBuf]) -> Result<Vec<String>, Failure> {
     let mut all = Vec::new();
@@ -17,12 +14,6 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<String>, Failure> {
         all.extend(lines(path, &bytes)?);
     }
     Ok(all)
-}
-
-/// The lines of the bundled text.
-pub fn bundled() -> Vec<String> {
-    let lines = BUNDLED.lines().filter(|line| !line.starts_with('#'));
-    lines.map(str::to_owned).collect()
 }
 
 fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<String>, Failure> {

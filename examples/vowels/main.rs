@@ -20,6 +20,7 @@ use report::Report;
 use train::Trained;
 use ts::Dataset;
 
+#[path = "../common/adam.rs"]
 mod adam;
 #[path = "../common/classify.rs"]
 mod classify;

@@ -13,6 +13,7 @@ pub(crate) mod convert;
 mod coop_tile;
 pub(crate) mod correlate_max;
 pub(crate) mod cross_entropy;
+pub(crate) mod embedding;
 pub(crate) mod eval;
 pub(crate) mod fft;
 pub(crate) mod frames;
@@ -106,6 +107,9 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &map::FILL,
     &sequence::KERNEL,
     &one_hot::KERNEL,
+    &embedding::KERNEL,
+    &embedding::slopes::STARTS,
+    &embedding::slopes::KERNEL,
     &rotary::KERNEL,
     &random::UNIFORM,
     &random::NORMAL,

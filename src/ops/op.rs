@@ -2,9 +2,9 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy, eval, fft,
-    frames, gather, histogram, kron, lines, map, maps, matmul, one_hot, pooling, random, reduce,
-    rotary, scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    ambient, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy, embedding,
+    eval, fft, frames, gather, histogram, kron, lines, map, maps, matmul, one_hot, pooling, random,
+    reduce, rotary, scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -52,6 +52,8 @@ pub(crate) enum Op {
     Frames(frames::Frames),
     Pool(pooling::Pool),
     OneHot(one_hot::OneHot),
+    Embedding(embedding::Embedding),
+    EmbeddingSlopes(embedding::slopes::Slopes),
     CrossEntropy(cross_entropy::CrossEntropy),
     Gather(gather::Gather),
     ScatterAdd(scatter::Add),
@@ -163,6 +165,8 @@ impl Op {
             Op::Planes(planes) => planes.view(inputs)?,
             Op::Frames(frames) => frames.launch(inputs)?.into(),
             Op::OneHot(one_hot) => one_hot.launch(inputs[0])?.into(),
+            Op::Embedding(embedding) => embedding.launch(inputs[0], inputs[1])?.into(),
+            Op::EmbeddingSlopes(slopes) => slopes.launch(inputs)?.into(),
             Op::CrossEntropy(entropy) => entropy.launch(inputs).into(),
             Op::Pool(pool) => pool.launch(inputs[0])?.into(),
             Op::Gather(gather) => gather.launch(inputs[0], request.pairs())?.into(),

@@ -13,6 +13,7 @@ mod cumulations;
 mod device;
 mod display;
 mod elements;
+mod embedding;
 mod frames;
 mod functions;
 mod histograms;

@@ -150,6 +150,12 @@ fn m<const N: usize, const R: usize>(shapes: [[usize; R]; N]) -> Layout {
     Layout::from_shapes(R, shapes.map(|shape| Shape::new(&shape).unwrap())).unwrap()
 }
 
+/// Ids of a table of four rows, on the device of the operands; one row has none.
+fn ids(x: &[Tensor<f32>]) -> Result<Tensor<u32>> {
+    let ids = Ragged::from_rows([vec![2u32, 0, 2], vec![], vec![3, 2]])?;
+    x[0].device().upload(&ids)
+}
+
 /// Records a function, and the cotangents of its operands given that of its result, as the last input.
 fn recorded(device: &Device, run: &Run, operands: usize) -> Program {
     let run = run.clone();

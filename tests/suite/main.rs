@@ -32,6 +32,7 @@ mod cumulate;
 mod device;
 mod diff;
 mod elements;
+mod embedding;
 mod eval;
 mod fft;
 mod fft2;
@@ -115,6 +116,7 @@ const MODULES: &[Module] = &[
     ("device", device::tests),
     ("diff", diff::tests),
     ("elements", elements::tests),
+    ("embedding", embedding::tests),
     ("eval", eval::tests),
     ("fft", fft::tests),
     ("fft2", fft2::tests),

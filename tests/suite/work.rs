@@ -248,6 +248,7 @@ counted! {
     "block_diag", X + 1605., |d| x::<f32>(d).block_diag(&y(d));
     "strided_slice", 433., |d| x::<f32>(d).strided_slice(&[(None, None, -3)]);
     "one_hot", 6500., |d| x::<u32>(d).one_hot::<f32>(5);
+    "embedding", 6500., |d| matrix::<f32>(d, [50, 5]).embedding(&x::<u32>(d));
     "cross_entropy", X, |d| x::<f32>(d).cross_entropy(&ones(d, &[1, 1, 1]));
     "slice", 800., |d| x::<f32>(d).slice(&[0], &[500]);
     "pad", X + 150., |d| x::<f32>(d).pad(&[(20, 30)]);

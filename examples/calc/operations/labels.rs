@@ -1,6 +1,6 @@
 //! Labels, under PyTorch's names.
 
-use vsla::{Ragged, f16};
+use vsla::{Ragged, Shape, f16};
 
 use super::{Grows, Operation, batch, within};
 use crate::batch::written_size;
@@ -26,6 +26,33 @@ pub const ROWS: &[Operation] = &[
                 Args::F16(_) => batch(x.one_hot::<f16>(depth)?),
                 Args::I32(_) => batch(x.one_hot::<i32>(depth)?),
                 _ => batch(x.one_hot::<u32>(depth)?),
+            }
+        },
+    },
+    Operation {
+        name: "embedding",
+        args: 1,
+        options: &["dtype", "rank", "ids"],
+        grows: Grows::No,
+        about: "rows of a table, the only element, by ids; NaN for an id that it does not have (f32 or f16)",
+        run: |call| {
+            let missing = || Failure::request("ids is missing");
+            let ids = call.options.batch::<u32>("ids", 1)?.ok_or_else(missing)?;
+            let row = call.layout(0).shapes().next().map_or(0, |table| {
+                let width = table.extents().last().map_or(0, |&n| n as usize);
+                Shape::new(&[width]).map_or(0, |row| written_size(&row))
+            });
+            let mut sizes = ids
+                .layout()
+                .lengths()
+                .map(|n| 1 + row.saturating_mul(n as u64));
+            within(call.max_values, &mut sizes)?;
+            let device = call.device()?;
+            let ids = device.upload(&ids)?;
+            match &call.args {
+                Args::F32(args) => batch(args[0].on(&device)?.embedding(&ids)?),
+                Args::F16(args) => batch(args[0].on(&device)?.embedding(&ids)?),
+                _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
             }
         },
     },

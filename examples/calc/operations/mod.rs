@@ -315,7 +315,15 @@ impl Task {
         // The JSON of an empty batch does not show its rank.
         let planes = (name.ends_with("fft2")
             || name.starts_with("matmul")
-            || ["sampled", "view_as_complex", "istft", "attention", "rotary"].contains(&name))
+            || [
+                "sampled",
+                "view_as_complex",
+                "istft",
+                "attention",
+                "rotary",
+                "embedding",
+            ]
+            .contains(&name))
         .then_some(2);
         let dtype = request.options.dtype(default)?;
         let rank = request.options.rank()?.or(planes);

@@ -10,6 +10,14 @@ pub const GOLDEN: &[Golden] = &[
         "[[[0,1]]]",
     ),
     (
+        r#"{"op": "embedding", "args": [[[[1,2],[3,4]]]], "options": {"ids": [[1,0,1],[]]}}"#,
+        "[[[3,4],[1,2],[3,4]],[]]",
+    ),
+    (
+        r#"{"op": "embedding", "args": [[[[1],[3]]]], "options": {"ids": [[1]], "dtype": "f16"}}"#,
+        "[[[3]]]",
+    ),
+    (
         r#"{"op": "cross_entropy", "args": [[[[500,0],[0,500]]]], "options": {"targets": [[0,0]]}}"#,
         "[[0,500]]",
     ),
@@ -23,6 +31,16 @@ pub const REFUSED: &[Refused] = &[
     (
         r#"{"op": "one_hot", "args": [[[1]]], "options": {"depth": 100000000}}"#,
         "limit",
+        None,
+    ),
+    (
+        r#"{"op": "embedding", "args": [[[[1]],[[2]]]], "options": {"ids": [[0]]}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "embedding", "args": [[[[1]]]]}"#,
+        "bad_request",
         None,
     ),
     (

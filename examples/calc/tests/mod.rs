@@ -432,6 +432,7 @@ fn the_table_is_whole() {
             ("p", json!(0.5)),
             ("depth", json!(3)),
             ("targets", json!([])),
+            ("ids", json!([])),
             ("ranges", json!([[null, null, -1]])),
             ("hop", json!(1)),
             ("k", json!(0)),
@@ -448,8 +449,8 @@ fn the_table_is_whole() {
         if ["unstack", "eye"].contains(&name) {
             line["options"]["rank"] = json!(2);
         }
-        // A batch is seen in one element.
-        if name == "unpacked" {
+        // A batch is seen in one element, and a table is one.
+        if ["unpacked", "embedding"].contains(&name) {
             line["args"] = json!([[[]]]);
         }
         // The ends of bins are different numbers.

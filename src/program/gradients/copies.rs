@@ -47,6 +47,22 @@ pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
             };
             (0..applied.operands()).map(&mut part).collect()
         }
+        Op::Embedding(_) => {
+            let ids = applied.operand::<u32>(1)?;
+            match g {
+                Cotangent::F32(g) => one(g.embedding_slopes(&ids, x)?),
+                Cotangent::F16(g) => one(g.embedding_slopes(&ids, x)?),
+                Cotangent::C32(_) => Err(applied.refused()),
+            }
+        }
+        Op::EmbeddingSlopes(_) => {
+            let ids = applied.operand::<u32>(1)?;
+            match g {
+                Cotangent::F32(g) => one(g.embedding_or_zeros(&ids)?),
+                Cotangent::F16(g) => one(g.embedding_or_zeros(&ids)?),
+                Cotangent::C32(_) => Err(applied.refused()),
+            }
+        }
         Op::Gather(gather) => gathered(applied, &gather.indices, g),
         Op::ScatterAdd(add) => {
             let pairing = pairs(applied)?.pairing();

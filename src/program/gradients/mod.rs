@@ -241,6 +241,8 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::SortByLength(_)
         | Op::Join(_)
         | Op::Gather(_)
+        | Op::Embedding(_)
+        | Op::EmbeddingSlopes(_)
         | Op::ScatterAdd(_)
         | Op::ScatterSet(_)
         | Op::Take(_)

@@ -179,6 +179,9 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("dropout", x.dropout(0.5, 1));
     let labels = d.tensor::<u32>(&left);
     d.ran("one_hot", labels.one_hot::<f16>(3));
+    let table = Layout::uniform(1, vsla::Shape::new(&[7, 3]).unwrap()).unwrap();
+    let ran = super::values::embedded::<f32>(d, &table, &labels);
+    d.ran("gradients of embeddings", ran);
     let targets = x.sum_axis(last).and_then(|sums| sums.to::<u32>());
     d.ran(
         "cross_entropy",

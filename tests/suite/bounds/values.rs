@@ -1,8 +1,9 @@
 //! Programs of operations that move values, element-wise functions and reductions.
 
 use vsla::batch::Permutation;
+use vsla::program::{Outputs, Program};
 use vsla::{
-    Complex32, Indices, Layout, Pairing, Ragged, Tensor,
+    Complex32, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor,
     batch::Remainder,
     f16,
     scalar::{Factor, Float, Real},
@@ -27,6 +28,9 @@ pub const KERNELS: &[&str] = &[
     "cross_entropy_slopes",
     "cumulate",
     "dropout",
+    "embedding",
+    "embedding_slopes",
+    "embedding_starts",
     "fill",
     "gather",
     "histogram",
@@ -356,6 +360,12 @@ fn labels(d: &mut Draw<'_>, x: &Tensor<f32>) {
     let depth = d.of(&[1, 2, 5, 300]);
     d.ran("one_hot", indices.one_hot::<f32>(depth));
     d.ran("one_hot of halves", indices.one_hot::<f16>(depth));
+    let (rows, width) = (d.of(&[0, 1, 7, 300]), d.of(&[0, 1, 3, 4, 33]));
+    let table = Layout::uniform(1, Shape::new(&[rows, width]).unwrap()).unwrap();
+    let ran = embedded::<f32>(d, &table, &indices);
+    d.ran("gradients of embeddings", ran);
+    let ran = embedded::<f16>(d, &table, &indices);
+    d.ran("gradients of embeddings of halves", ran);
     let sums = d.ran("sum_axis", x.sum_axis(x.layout().rank() - 1));
     if let Some(sums) = sums {
         let targets = d.tensor::<u32>(sums.layout());
@@ -364,6 +374,25 @@ fn labels(d: &mut Draw<'_>, x: &Tensor<f32>) {
             d.ran("cross_entropy of halves", half.cross_entropy(&targets));
         }
     }
+}
+
+/// The gradient of a table, of the rows that these ids name.
+pub fn embedded<T: Value + Float>(
+    d: &mut Draw<'_>,
+    table: &Layout,
+    ids: &Tensor<u32>,
+) -> Result<Outputs> {
+    let table = d.tensor::<T>(table);
+    let program = Program::new(d.device, |r| {
+        let (table, ids): (Tensor<T>, Tensor<u32>) = (r.input()?, r.input()?);
+        let rows = table.embedding(&ids)?;
+        r.output(&rows)?;
+        let [slopes] = r.gradients(&rows.to::<f32>()?, [&table])?;
+        r.output(&slopes)
+    });
+    program
+        .plan(&[table.layout(), ids.layout()])?
+        .run(&[&table, ids])
 }
 
 fn random<T: Value + Float>(d: &mut Draw<'_>, x: &Tensor<T>) {

@@ -81,8 +81,17 @@ fn labels(device: &Device, picked: &[usize]) -> Rows {
     beside([
         bytes(&scores.cross_entropy(&targets).unwrap()),
         bytes(&targets.one_hot::<f32>(5).unwrap()),
+        bytes(&table(device).embedding(&targets).unwrap()),
         bytes(&targets.one_hot::<vsla::f16>(3).unwrap()),
     ])
+}
+
+/// Rows for some of the targets.
+fn table(device: &Device) -> Tensor<f32> {
+    use vsla::{Ragged, Shape};
+    let shape = Shape::new(&[3, 5]).unwrap();
+    let table = Ragged::from_shapes((0..15).map(|i| i as f32).collect(), 2, [shape]);
+    device.upload(&table.unwrap()).unwrap()
 }
 
 fn frames(device: &Device, picked: &[usize]) -> Rows {

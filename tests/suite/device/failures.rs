@@ -3,7 +3,7 @@
 use libtest_mimic::Trial;
 use vsla::batch::Permutation;
 use vsla::program::Program;
-use vsla::{Error, Indices, Pairing, Ragged, Result, Shape, Tensor};
+use vsla::{Error, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::pressure::{MIB, fill, limited};
 use super::{EVERY_OP, drawn, lengths, numbers, own_gpu};
@@ -117,6 +117,12 @@ const MORE_OPS: &[(&str, Op)] = &[
     }),
     ("one_hot", |x, _| {
         let rows = x.to::<u32>()?.one_hot::<f32>(4)?;
+        rows.download_blocking().map(drop)
+    }),
+    ("embedding", |x, y| {
+        let rows = Layout::uniform(1, Shape::new(&[y.layout().length(0), 1])?)?;
+        let table = y.elements(0..1)?.reshape(&rows)?;
+        let rows = table.embedding(&x.to::<u32>()?)?;
         rows.download_blocking().map(drop)
     }),
     ("histogram", |x, _| {

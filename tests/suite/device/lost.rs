@@ -128,6 +128,10 @@ fn others_lost(x: &Tensor<f32>, others: &Others) {
     lost(x.clamp(0.0, 1.0), "clamp");
     lost(mask.bit_not(), "bit_not");
     lost(mask.one_hot::<f32>(3), "one_hot");
+    lost(
+        matrices.elements(0..1).unwrap().embedding(mask),
+        "embedding",
+    );
     lost(x.histogram(3, 0.0..=1.0), "histogram");
     lost(x.strided_slice(&[(None, None, 2)]), "strided_slice");
     lost(x.to::<i32>(), "to");

@@ -11,7 +11,7 @@ use vsla::{
 };
 
 use super::{
-    Case, Kind, Run, cotangents, inner, inputs, integers, m, ran, random_for, size, v, value,
+    Case, Kind, Run, cotangents, ids, inner, inputs, integers, m, ran, random_for, size, v, value,
 };
 use crate::support::operation::upload;
 
@@ -450,6 +450,10 @@ fn transforms() -> Vec<Case> {
         "ifft2" NearlyLinear, [m([[4, 3], [2, 8]])] => |x: X| x[0].complex(&x[0].scale(-2.0)?)?.ifft2()?.view_as_real();
         "irfft2" NearlyLinear, [m([[4, 2, 2], [2, 5, 2]])] => |x: X| {
             x[0].view_as_complex()?.irfft2(&m([[4, 3], [2, 8]]))
+        };
+        "embedding" Linear, [m([[4, 3]])] => |x: X| x[0].embedding(&ids(x)?);
+        "embedding of halves" Linear, [m([[4, 3]])] => |x: X| {
+            x[0].to::<vsla::f16>()?.embedding(&ids(x)?)?.to()
         };
         "rotary" NearlyLinear, [m([[3, 4], [0, 4], [5, 4]])] => |x: X| x[0].rotary().start(3).run();
         "stft" NearlyEach, [v([11, 3, 4]), v([4])] => |x: X| x[0].stft(&x[1], 2)?.view_as_real();

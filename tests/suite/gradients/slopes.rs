@@ -7,7 +7,8 @@ use vsla::program::Program;
 use vsla::{Device, Layout, Pairing, Ragged, Result, Tensor, batch::PairList};
 
 use super::{
-    Case, Kind, Run, cotangents, floats, inner, inputs, m, moved, ran, random_for, size, v, value,
+    Case, Kind, Run, cotangents, floats, ids, inner, inputs, m, moved, ran, random_for, size, v,
+    value,
 };
 use crate::support::operation::upload;
 
@@ -219,6 +220,7 @@ pub(super) fn all() -> Vec<Case> {
         "standardize" ANY, [m([[2, 3], [4, 4]])] => |x: X| x[0].standardize();
         "group_norm" ANY, [m([[4, 3], [2, 5]])] => |x: X| x[0].group_norm(2, 0.5);
         "cumprod" ABOVE, [boxes()] => |x: X| x[0].cumprod(1);
+        "embedding, squared" ANY, [m([[4, 3]])] => |x: X| x[0].embedding(&ids(x)?)?.square();
         "cross_entropy" ANY, [m([[3, 4], [1, 2], [0, 3]])] => |x: X| {
             let targets = Ragged::from_rows([vec![1u32, 0, 3], vec![1], vec![]])?;
             x[0].cross_entropy(&x[0].device().upload(&targets)?)

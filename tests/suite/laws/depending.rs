@@ -1,6 +1,6 @@
 //! Operations whose results depend on the shapes of elements, each with an example.
 
-use vsla::{Layout, Pairing, Shape, Tensor, conv::ConvMode};
+use vsla::{Layout, Pairing, Ragged, Shape, Tensor, conv::ConvMode};
 
 use super::operands::*;
 use super::{Run, floats, integers};
@@ -145,6 +145,12 @@ depending! {
         |d, a, b| integers(d, a, b, |x, _| x.strided_slice(&[(None, None, -1)]));
     "one_hot", [&[1], &[1, 0]], [&[], &[]] => [&[0., 1.], &[1., 1.]],
         |d, a, b| integers(d, a, b, |x, _| x.to::<u32>()?.one_hot::<f32>(2)?.sum_axis(0));
+    "embedding", [&[1], &[1, 0]], [&[], &[]] => [&[7.], &[7., 5.]],
+        |d, a, b| integers(d, a, b, |x, _| {
+            let table = Ragged::from_shapes(vec![5.0f32, 7.0], 2, [Shape::new(&[2, 1])?])?;
+            let rows = d.upload(&table)?.embedding(&x.to::<u32>()?)?;
+            rows.reshape(x.layout())?.to::<i32>()
+        });
     "cross_entropy", [&[0], &[0, 0]], [&[], &[]] => [&[0.], &[std::f32::consts::LN_2 as f64]],
         |d, a, b| floats(d, a, b, |x, _| x.cross_entropy(&x.argmin()?));
     "max_pool", [&[1], &[1, 0]], [&[], &[]] => [&[], &[1.]],

@@ -129,6 +129,8 @@ pub enum Unary {
     Histogram(usize, [i32; 2]),
     HistogramEdges(Vec<i32>),
     OneHot(usize, Kind),
+    /// The operand has the ids, of rows of this table.
+    Embedding(Ragged<f32>),
     /// The scores are the operand.
     CrossEntropy(Ragged<u32>),
     /// A batch with the operand's layout and type.

@@ -75,6 +75,8 @@ pub fn labels(device: &Device, n: usize) -> Result<u64> {
     sum.add(scores.cross_entropy(&targets)?)?;
     sum.add(targets.one_hot::<f32>(3)?)?;
     sum.add(targets.one_hot::<f16>(5)?)?;
+    let table = matrices(device, 1, |_| [3, 5])?;
+    sum.add(table.embedding(&targets)?)?;
     // One row for each element.
     let x = series(device, n, 0, &[300, 9000])?;
     sum.add(x.cross_entropy(&x.argmax()?)?)?;

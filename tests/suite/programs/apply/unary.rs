@@ -98,6 +98,10 @@ pub fn unary(op: &Unary, x: &Value) -> Result<Value> {
                 Kind::C32 => unreachable!("{kind:?}"),
             }
         }
+        Unary::Embedding(table) => match x {
+            Value::U32(x) => x.device().upload(table)?.embedding(x)?.into(),
+            other => unreachable!("{other:?}"),
+        },
         Unary::CrossEntropy(targets) => {
             let x = float(x);
             x.cross_entropy(&x.device().upload(targets)?)?.into()

@@ -28,6 +28,7 @@ pub fn step(
         }),
         (10, Kind::F32) => unary(cross_entropy(bytes, x)),
         (11, Kind::F32) => unary(stft(bytes, x)?),
+        (10, Kind::U32) => unary(embedding(bytes, x)?),
         (_, Kind::U32) => {
             let depth = bytes.below(12);
             let to = bytes.pick(&[Kind::F32, Kind::F16, Kind::I32, Kind::U32]);
@@ -117,6 +118,16 @@ fn edges(bytes: &mut Bytes<'_>) -> Unary {
         edge
     });
     Unary::HistogramEdges(edges.collect())
+}
+
+fn embedding(bytes: &mut Bytes<'_>, ids: &Layout) -> Option<Unary> {
+    let (rows, width) = (bytes.below(9), bytes.below(12));
+    // Ids of any rank but the largest.
+    let fits = ids.rank() < 8 && width * ids.total() <= 4 * MOST;
+    let shape = Shape::new(&[rows, width]).ok().filter(|_| fits)?;
+    let table = Layout::uniform(1, shape).ok()?;
+    let table = Ragged::from_fn(&table, |_, i| i as f32 / 4.0 - 3.0).ok()?;
+    Some(Unary::Embedding(table))
 }
 
 fn cross_entropy(bytes: &mut Bytes<'_>, x: &Layout) -> Unary {

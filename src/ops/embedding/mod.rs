@@ -1,0 +1,136 @@
+//! Rows of a table by ids that a device holds, and in [`slopes`] the sums of rows with the same id.
+//!
+//! Cost: the ids read once, one row of the table read for each, and the result written once, in one dispatch. No
+//! invocation needs to find its element, because rows have the order of their ids.
+
+pub(crate) mod slopes;
+
+use rayon::prelude::*;
+
+use super::{STREAM, STREAM_TILE, stream_groups, strided};
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
+};
+use crate::ragged::{DType, Layout, MAX_RANK};
+use crate::{Error, Result};
+
+const OP: &str = "embedding";
+
+slots! {
+    struct Slots { x: Read, ids: Read, c: Write }
+}
+
+params! {
+    struct Params { total, rows, width, x_base, ids_base, missing }
+}
+
+/// Of the values only the bits matter.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "embedding",
+    source: include_str!("../../../shaders/embedding.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[STREAM],
+    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
+};
+
+/// The rows of operand 0, a table, that the ids of operand 1 name. The call's scalar is a word of the values of rows
+/// that do not exist: the bits of one, or for f16 of two.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Embedding {
+    pub dtype: DType,
+}
+
+impl Embedding {
+    pub(crate) fn launch(self, table: &Layout, ids: &Layout) -> Result<Launch> {
+        let dtype = self.dtype;
+        let [rows, width] = extents(table)?;
+        let rank = ids.rank();
+        if rank == MAX_RANK {
+            return Err(Error::rank(
+                OP,
+                format!("ids of at most {}", MAX_RANK - 1),
+                rank,
+            ));
+        }
+        let c = strided::layout(OP, ids.len(), rank + 1, |element, axis| match axis < rank {
+            true => strided::extent_of(ids, element, axis),
+            false => width as u64,
+        })?;
+        let total = c.total();
+        let kernel_type = match dtype {
+            DType::F16 => DType::F16,
+            _ => DType::U32,
+        };
+        let number = |n: usize| Param::U32(n as u32);
+        Ok(Launch::new(
+            OP,
+            dtype,
+            c,
+            Dispatch::new(
+                (&KERNEL, KERNEL.variant(kernel_type, &[])),
+                Slots {
+                    x: Slot::Input(0),
+                    ids: Slot::Input(1),
+                    c: Slot::Output(0),
+                },
+                Params {
+                    total: number(total),
+                    rows: number(rows),
+                    width: number(width),
+                    x_base: Param::InputBase(0),
+                    ids_base: Param::InputBase(1),
+                    missing: Param::Scalar(0),
+                },
+                stream_groups(total),
+                total as u64,
+            ),
+            CpuKernel::new(move |args| match dtype {
+                DType::F16 => twin(args, width, |bits| bits as u16),
+                _ => twin(args, width, |bits| bits),
+            }),
+        ))
+    }
+}
+
+/// The rows of a table, and the values of each.
+fn extents(table: &Layout) -> Result<[usize; 2]> {
+    if table.len() != 1 {
+        let expected = "a table of one element";
+        return Err(Error::argument(
+            OP,
+            expected,
+            format!("{} elements", table.len()),
+        ));
+    }
+    match *table.extents() {
+        [rows, width] => Ok([rows as usize, width as usize]),
+        _ => Err(Error::rank(OP, "2 for the table", table.rank())),
+    }
+}
+
+fn twin<T: bytemuck::Pod + Send + Sync>(
+    args: &mut CpuArgs<'_>,
+    width: usize,
+    of: fn(u32) -> T,
+) -> Result<()> {
+    let (table, _) = args.input::<T>(0);
+    let (ids, _) = args.input::<u32>(1);
+    let missing = of(args.scalars[0]);
+    let (c, _) = args.output::<T>(0);
+    if c.is_empty() {
+        return Ok(());
+    }
+    let rows = (STREAM_TILE / width).max(1);
+    c.par_chunks_mut(rows * width)
+        .zip(ids.par_chunks(rows))
+        .for_each(|(c, ids)| {
+            for (c, &id) in c.chunks_exact_mut(width).zip(ids) {
+                let row = table.get((id as usize).saturating_mul(width)..);
+                match row.and_then(|row| row.get(..width)) {
+                    Some(row) => c.copy_from_slice(row),
+                    None => c.fill(missing),
+                }
+            }
+        });
+    Ok(())
+}

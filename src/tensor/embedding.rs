@@ -1,0 +1,89 @@
+//! Embeddings: rows of a table by ids that a device holds.
+
+use half::f16;
+
+use super::Tensor;
+use super::run::Call;
+use crate::Result;
+use crate::ops::Op;
+use crate::ops::embedding::{Embedding, slopes::Slopes};
+use crate::ops::strided::View;
+use crate::ragged::{DType, Float, Layout};
+
+impl<T: Float> Tensor<T> {
+    /// The rows of this table that ids name, `c[.., k] = x[id, k]`.
+    ///
+    /// The table is a batch of one element (vocabulary, width). An element of ids of shape s becomes one of shape (s,
+    /// width): n words become n rows. Ids are on the device, and are never read on the host; so an id outside the
+    /// vocabulary gives a row of NaN and no error. Bit patterns of rows are preserved, including those of NaNs; empty
+    /// elements have no rows. PyTorch calls it `embedding`. For indices that the host has,
+    /// [`gather_paired`](Self::gather_paired) takes rows of any type. Does not respect equivalence: the id 0 has a row.
+    ///
+    /// The gradient of the table adds up, for each row, the cotangents of its ids, in the order of the ids and in f32:
+    /// in eights, then the sums of eights, in groups of 64 and what lies before and after them. It is the same for
+    /// every run, because nothing is added atomically. |error| ≤ γ_h Σ|g| with h ≤ 23 + ⌈n/512⌉ for an id that occurs
+    /// n times, and half a unit in the last place for f16. Ids outside the vocabulary add nothing.
+    ///
+    /// Cost: ids and the rows that they name read once, the result written once, in one dispatch. Of the gradient: that
+    /// of [`argsort`](Tensor::argsort) of all ids as one line; then cotangents read once and the table written once, in
+    /// three dispatches, of which an id that occurs n times takes about n/64 steps one after the other.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// # let device = Device::cpu();
+    /// let table = Ragged::from_shapes(vec![0.5f32, 1.5, 2.5, 3.5], 2, [Shape::new(&[2, 2])?])?;
+    /// let ids = device.upload(&Ragged::from_rows([vec![1u32, 0], vec![], vec![7]])?)?;
+    /// let rows = device.upload(&table)?.embedding(&ids)?.download_blocking()?;
+    /// assert_eq!(rows.row(0), [2.5, 3.5, 0.5, 1.5]);
+    /// assert_eq!((rows.shape(1), rows.shape(2)), (Shape::new(&[0, 2])?, Shape::new(&[1, 2])?));
+    /// assert!(rows.row(2).iter().all(|x| x.is_nan()));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) unless the table is one element, and [`Rank`](crate::Error::Rank) unless it
+    /// is a matrix, or for ids of rank 8; [`DeviceMismatch`](crate::Error::DeviceMismatch);
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose rows do not fit;
+    /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn embedding(&self, ids: &Tensor<u32>) -> Result<Tensor<T>> {
+        let missing = match T::DTYPE {
+            DType::F16 => u32::from(f16::NAN.to_bits()) * 0x1_0001,
+            _ => f32::NAN.to_bits(),
+        };
+        self.embedding_or(missing, ids)
+    }
+
+    /// The same, with zeros for ids outside the vocabulary.
+    pub(crate) fn embedding_or_zeros(&self, ids: &Tensor<u32>) -> Result<Tensor<T>> {
+        self.embedding_or(0, ids)
+    }
+
+    fn embedding_or(&self, missing: u32, ids: &Tensor<u32>) -> Result<Tensor<T>> {
+        self.check_device("embedding", ids)?;
+        let dtype = T::DTYPE;
+        let operands = [self.operand(), ids.operand()];
+        Call {
+            scalars: &[missing],
+            ..Call::new(&self.device, Op::Embedding(Embedding { dtype }), &operands)
+        }
+        .one()
+    }
+
+    /// For each row of a table of this layout, the sum of the rows of this batch that have its id: the adjoint of
+    /// [`embedding`](Self::embedding).
+    pub(crate) fn embedding_slopes(&self, ids: &Tensor<u32>, table: &Layout) -> Result<Tensor<T>> {
+        let line = Layout::from_lengths([ids.layout.total()])?;
+        let line: Tensor<u32> = ids.run_with_layout(Op::View(View::Divided), &line)?;
+        let order = line.argsort(0)?;
+        let dtype = T::DTYPE;
+        let operands = [
+            self.operand(),
+            ids.operand(),
+            order.operand(),
+            self.shapes(table),
+        ];
+        let op = Op::EmbeddingSlopes(Slopes { dtype });
+        Call::new(&self.device, op, &operands).one()
+    }
+}
