@@ -2,9 +2,9 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy, eval, fft,
-    frames, gather, histogram, kron, lines, map, maps, matmul, one_hot, pooling, random, reduce,
-    rotary, scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    ambient, append, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy,
+    eval, fft, frames, gather, histogram, kron, lines, map, maps, matmul, one_hot, pooling, random,
+    reduce, rotary, scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -67,6 +67,7 @@ pub(crate) enum Op {
     Take(take::Take),
     Attention(attention::Attention),
     Rotary(rotary::Rotary),
+    Append(append::Append),
     AttentionStats(attention::Stats),
     AttentionSlopes(attention::slopes::Slopes),
 }
@@ -183,6 +184,7 @@ impl Op {
             Op::Take(take) => take.launch(inputs)?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
             Op::Rotary(rotary) => rotary.launch(inputs[0])?.into(),
+            Op::Append(append) => append.launch(inputs)?.into(),
             Op::AttentionStats(stats) => stats.launch(inputs)?.into(),
             Op::AttentionSlopes(slopes) => slopes.launch(inputs)?.into(),
         })

@@ -1,7 +1,7 @@
 //! Attention: its builder, and the merge of partial results.
 
-use super::Tensor;
 use super::run::Call;
+use super::{Cache, Tensor};
 use crate::ops::Op;
 use crate::ops::attention::slopes::Slopes;
 use crate::ops::attention::{self, LOWEST, Mask, OP, Side, Stats, UNBOUNDED};
@@ -80,6 +80,7 @@ pub struct Attention<'a, T: Float> {
     top_left: bool,
     blocks: Option<&'a Topology>,
     bias: Option<&'a Tensor<T>>,
+    lengths: Option<&'a Tensor<u32>>,
     alibi: Option<&'a Tensor<f32>>,
     sinks: Option<&'a Tensor<f32>>,
 }
@@ -113,8 +114,23 @@ impl<T: Float> Tensor<T> {
             top_left: false,
             blocks: None,
             bias: None,
+            lengths: None,
             alibi: None,
             sinks: None,
+        }
+    }
+}
+
+impl<T: Float> Tensor<T> {
+    /// Attention of these queries over the rows that a cache holds: [`attention`](Self::attention) over tensors of
+    /// these rows alone, without copying them. Query i of n is at position i + length − n. See [`Cache`] for an example
+    /// and the cost.
+    ///
+    /// All options compose with a cache, except [`bias`](Attention::bias). There are no gradients.
+    pub fn attention_over<'a>(&'a self, cache: &'a Cache<T>) -> Attention<'a, T> {
+        Attention {
+            lengths: Some(&cache.lengths),
+            ..self.attention(&cache.keys, &cache.values)
         }
     }
 }
@@ -259,6 +275,12 @@ impl<'a, T: Float> Attention<'a, T> {
             blocks: self.blocks.cloned(),
         };
         let mut operands = vec![q.operand(), k.operand(), v.operand()];
+        if let Some(lengths) = self.lengths {
+            if self.bias.is_some() {
+                return Err(Error::unsupported(OP, "a bias of scores over a cache"));
+            }
+            operands.push(lengths.operand());
+        }
         if let Some(bias) = self.bias {
             q.check_device(OP, bias)?;
             operands.push(bias.operand());
@@ -286,13 +308,15 @@ impl<'a, T: Float> Attention<'a, T> {
         }
         let op = Op::Attention(attention::Attention {
             dtype: T::DTYPE,
-            matrices: T::DTYPE == DType::F16
+            matrices: self.lengths.is_none()
+                && T::DTYPE == DType::F16
                 && q.device.matrices() == Some(Matrices::Sixteen)
                 && [q, k, v].iter().all(|operand| operand.begins_at(8)),
             heads: self.heads,
             key_heads: self.key_heads.unwrap_or(self.heads),
             mask,
             capped: cap > 0.0,
+            cached: self.lengths.is_some(),
             bias: self.bias.is_some(),
             alibi: self.alibi.is_some(),
             sinks: self.sinks.is_some(),

@@ -340,6 +340,7 @@ fn kinds(of: &Attention, heads: Heads) -> [Option<Build>; 5] {
         tile.map(Build::Portable)
     });
     if of.matrices
+        && !of.cached
         && let [Some(medium), Some(tall)] = [32, 64].map(|rows| matrix::Build::of(rows, heads))
     {
         let [medium, tall] = [medium, tall].map(|build| Some(Build::Matrix(build)));

@@ -160,7 +160,7 @@ impl Shapes {
             }
         }
         if of.alibi || of.sinks {
-            let per_head = inputs[3 + usize::from(of.bias)];
+            let per_head = inputs[of.per_head()];
             let both = usize::from(of.alibi) + usize::from(of.sinks);
             if per_head.total() != both * self.heads.heads {
                 let expected = format!("{} values, one for each head", self.heads.heads);

@@ -3,8 +3,8 @@
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Device, Layout, PairList, Pairing, Result, Shape, ShapeMatrix, Topology, f16,
-    product::Activation,
+    Bsr, Device, Layout, PairList, Pairing, Result, Shape, ShapeMatrix, Topology, attention::Cache,
+    f16, product::Activation,
 };
 
 use super::values::*;
@@ -169,6 +169,15 @@ pub fn attention(device: &Device, n: usize) -> Result<u64> {
             .blocks(&blocks)
             .run()?,
     )?;
+    let key_room = matrix_layout(n, |i| [keys(i) + 2, 8])?;
+    let value_room = matrix_layout(n, |i| [keys(i) + 2, 24])?;
+    let mut cache = Cache::new(device, &key_room, &value_room)?;
+    cache.append(&k, &v)?;
+    let before = cache.clone();
+    cache.append(&of(|i| [i % 2, 8])?, &of(|i| [i % 2, 24])?)?;
+    for cache in [before, cache] {
+        sum.add(q.attention_over(&cache).heads(4).key_heads(2).run()?)?;
+    }
     let (q, k, v) = (q.to::<f16>()?, k.to::<f16>()?, v.to::<f16>()?);
     let attention = q.attention(&k, &v).heads(4).key_heads(2);
     sum.add(attention.alibi(&slopes).run()?)?;
