@@ -331,7 +331,7 @@ counted! {
         let (k, v) = (matrix(d, [50, 32]), matrix(d, [50, 24]));
         matrix::<f32>(d, [40, 32]).attention_over(&Cache::with_lengths(k, v, &[50])?).run()
     };
-    "Cache::append", 50. * 32. + 50. * 24., |d| {
+    "append", 50. * 32. + 50. * 24., |d| {
         let (k, v) = (matrix::<f32>(d, [50, 32]), matrix(d, [50, 24]));
         Cache::with_lengths(matrix(d, [60, 32]), matrix(d, [60, 24]), &[10])?.append(&k, &v)
     };
@@ -457,6 +457,7 @@ fn called(name: &'static str) -> &'static str {
         Some("BsrTensor::matmul") => "matmul",
         Some("matrix_add") => "add",
         Some("matrix_transpose") => "transpose",
+        Some("attention_over") => "attention",
         Some(word) => word,
         None => name,
     }

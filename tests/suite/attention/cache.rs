@@ -7,6 +7,8 @@ use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, f16};
 
 use super::OPTIONS;
 use super::case::{Case, Operands, Value};
+#[cfg(feature = "gpu")]
+use crate::support::bench::opened_for_one;
 use crate::support::operation::upload;
 
 /// Rows of each element: those that count, and those that are reserved.
@@ -296,6 +298,12 @@ pub fn is_changed_alone(device: &Device) {
 
 /// Appending allocates no memory for rows.
 pub fn allocates_lengths(device: &Device) {
+    // Nothing else uses its memory.
+    let device = &match device.is_gpu() {
+        #[cfg(feature = "gpu")]
+        true => opened_for_one(|_| ()),
+        _ => Device::cpu(),
+    };
     let room = Layout::uniform(2, Shape::new(&[1 << 14, 64]).unwrap()).unwrap();
     let layout = Layout::uniform(2, Shape::new(&[1, 64]).unwrap()).unwrap();
     let one = upload(device, &Ragged::<f32>::zeros(&layout).unwrap());
