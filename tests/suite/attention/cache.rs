@@ -591,8 +591,7 @@ pub fn refusals(device: &Device) {
         Cache::with_lengths(of(&[&[4, 6], &[3, 6]]), of(&[&[4, 6], &[3, 6]]), &[0, 0]).unwrap();
     let error = plan.run_with(&[&fits], &mut [&mut other]).unwrap_err();
     assert_eq!((error.kind(), error.element()), ("layout", Some(1)));
-    let halves = Layout::from_shapes(2, keys.shapes().map(|s| s.clone())).unwrap();
-    let mut halves = Cache::<f16>::new(device, &halves, &halves).unwrap();
+    let mut halves = Cache::<f16>::new(device, &keys, &values).unwrap();
     refused(plan.run_with(&[&fits], &mut [&mut halves]), "layout", "f16");
     plan.run_with(&[&fits], &mut [&mut cache]).unwrap();
     assert_eq!(cache.counts(), [2, 2]);
