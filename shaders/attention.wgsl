@@ -11,16 +11,18 @@
 //
 // PIECES: the keys of a piece alone. Results are f32 and go to a place for each tile, row and piece.
 //
-// items: for each element (row of q, queries, row of k, keys, first value of bias); tiles (element, first row, piece);
-// the blocks of the mask as bits; for each tile of rows, the stages with a block.
+// items: for each element (row of q, queries, row of k, keys or reserved rows, first value of bias); tiles (element,
+// first row, piece); the blocks of the mask as bits; for each tile of rows, the stages with a block.
 
 #params scale: f32
-#for x at in q 1, k 2, v 3, bias 7
+#for x at in q 1, k 2, v 3
 @group(0) @binding($(at)) var<storage, read> $(x): array<E>;
 #endfor
 @group(0) @binding(4) var<storage, read_write> o: array<u32>;
 @group(0) @binding(5) var<storage, read_write> lse: array<u32>;
 @group(0) @binding(6) var<storage, read> items: array<u32>;
+// The bias; of a cache, the number of each element's keys that count.
+@group(0) @binding(7) var<storage, read> bias: array<u32>;
 @group(0) @binding(8) var<storage, read> per_head: array<f32>;
 
 // Columns of q, then weights: a row of this has the value of each row of the tile.
@@ -40,7 +42,7 @@ var<workgroup> sh_place: array<u32, $(TILES * ROWS)>;
 #include "half_bits"
 #endif
 
-#for x in q, k, v, bias
+#for x in q, k, v
 fn $(x)_at(i: u32) -> f32 {
 #if F16
     return half_of($(x)[i / 2u], i);
@@ -50,7 +52,26 @@ fn $(x)_at(i: u32) -> f32 {
 }
 #endfor
 
+fn bias_at(i: u32) -> f32 {
+#if F16
+    return half_of(bias[i / 2u], i);
+#else
+    return bitcast<f32>(bias[i]);
+#endif
+}
+
 #include "scores"
+
+// An element, whose keys may be the first ones of a cache.
+fn attended(i: u32) -> Element {
+    let e = element_at(i);
+    var keys = e.keys;
+    if p.cached != 0u {
+        keys = min(keys, bias[p.bias_base + i]);
+    }
+    let offset = select(i32(keys) - i32(e.queries), 0, p.top_left != 0u);
+    return Element(e.q_row, e.queries, e.k_row, keys, e.bias, offset);
+}
 
 fn slope_of(head: u32) -> f32 {
     var slope = 0.0;
@@ -82,9 +103,11 @@ if stored && column + $(d)u < p.dv {
 #endif
     let entry = p.tiles + 3u * (unit / p.key_heads);
     let key_head = unit % p.key_heads;
-    let e = element_at(items[entry]);
+    let e = attended(items[entry]);
     let top = items[entry + 1u];
     let keys = e.keys;
+    // Of an empty cache, memory that is reserved.
+    let last_key = max(keys, 1u) - 1u;
     let shared_by = p.heads / p.key_heads;
     let rows = e.queries * shared_by;
     // The keys that any row of the tile attends to.
@@ -162,7 +185,7 @@ if stored && column + $(d)u < p.dv {
             for (var i = t; i < $(KEYS * KEYS)u; i += $(THREADS)u) {
                 let j = i / $(KEYS)u;
                 let x = i % $(KEYS)u;
-                let row = (e.k_row + min(begin + j, keys - 1u)) * p.key_heads + key_head;
+                let row = (e.k_row + min(begin + j, last_key)) * p.key_heads + key_head;
                 let value = k_at(p.k_base + row * p.d + min(column + x, p.d - 1u));
                 sh_b[b_begin + x * B_PITCH + j / 4u][j % 4u] = select(0.0, value, column + x < p.d);
             }
@@ -249,7 +272,7 @@ if stored && column + $(d)u < p.dv {
             for (var i = t; i < $(KEYS * KEYS)u; i += $(THREADS)u) {
                 let j = i / $(KEYS)u;
                 let x = i % $(KEYS)u;
-                let row = (e.k_row + min(begin + j, keys - 1u)) * p.key_heads + key_head;
+                let row = (e.k_row + min(begin + j, last_key)) * p.key_heads + key_head;
                 let value = v_at(p.v_base + row * p.dv + min($(c * KEYS)u + x, p.dv - 1u));
                 sh_b[b_begin + j * B_PITCH + x / 4u][x % 4u] = select(0.0, value, begin + j < keys);
             }

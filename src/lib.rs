@@ -111,9 +111,9 @@ pub use num_complex::Complex32;
 pub use ragged::{Bsr, Indices, Layout, Pairing, Ragged, Shape, Topology};
 pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
 
-/// Attention over ragged batches, and rotary positions.
+/// Attention over ragged batches, the cache of decoding, and rotary positions.
 pub mod attention {
-    pub use crate::tensor::{Attention, Rotary, merge};
+    pub use crate::tensor::{Attention, Cache, Rotary, merge};
 }
 
 /// Parts of batches, and what operations say of their operands.

@@ -291,6 +291,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "true: the first query is at the first key instead, for all masks and slopes",
     ),
     (
+        "cached",
+        "[n, ..] for each element: keys and values are a cache, of which the first n rows count; not with a bias",
+    ),
+    (
         "softcap",
         "a number above 0: scores s become cap tanh(s / cap)",
     ),

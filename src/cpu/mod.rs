@@ -61,16 +61,18 @@ impl Cpu {
         Ok(Arc::new(words))
     }
 
-    /// Runs the launch's CPU kernel.
+    /// Runs the launch's CPU kernel. `changed` are the operands that it changes in place, in order. Returns the other
+    /// results.
     pub(crate) fn run(
         &self,
         launch: &Launch,
         inputs: &[Operand<'_>],
+        changed: &mut [&mut CpuBuffer],
         scalars: &[u32],
     ) -> Result<Vec<(Arc<CpuBuffer>, Layout)>> {
         let mut layouts = Vec::with_capacity(launch.outputs.len());
         let mut results = Vec::with_capacity(launch.outputs.len());
-        for output in &launch.outputs {
+        for output in launch.outputs.iter().filter(|output| output.over.is_none()) {
             let (layout, words) = output.sized(|i| inputs[i].layout);
             layouts.push(layout);
             results.push(self.pool.allocate(launch.op, words as usize)?);
@@ -80,14 +82,17 @@ impl Cpu {
             layout: input.layout,
         });
         let twin_inputs = host::exact(launch.op, twin_inputs)?;
-        let mut outputs: Vec<CpuOutput<'_>> = results
-            .iter_mut()
-            .zip(&layouts)
-            .map(|(buffer, layout)| CpuOutput {
-                words: buffer.words_mut(),
-                layout,
-            })
-            .collect();
+        let mut outputs = Vec::with_capacity(launch.outputs.len());
+        let (mut own, mut others) = (results.iter_mut(), changed.iter_mut());
+        for output in &launch.outputs {
+            let (layout, words) = output.sized(|i| inputs[i].layout);
+            let buffer = match output.over {
+                None => own.next(),
+                Some(_) => others.next().map(|buffer| &mut **buffer),
+            };
+            let words = buffer.map(|buffer| &mut buffer.words_mut()[..words as usize]);
+            outputs.extend(words.map(|words| CpuOutput { words, layout }));
+        }
         let done = launch.twin.run(&mut CpuArgs {
             inputs: &twin_inputs,
             outputs: &mut outputs,

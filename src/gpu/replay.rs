@@ -379,7 +379,11 @@ impl Gpu {
         slabs: &[Arc<GpuBuffer>],
         externals: &[GpuExternal],
     ) -> Result<()> {
-        for memory in step.results.iter().chain(&step.scratch) {
+        // What a step changes in place is not its own.
+        let outputs = step.launch().map_or(&[][..], |launch| &launch.outputs);
+        let all = step.results.iter().zip(outputs);
+        let results = all.filter(|(_, output)| output.over.is_none());
+        for memory in results.map(|(memory, _)| memory).chain(&step.scratch) {
             match *memory {
                 Memory::Slab {
                     slab,

@@ -16,7 +16,7 @@ use super::pipelines::PARAM_WORDS;
 use super::pipelines::Pipeline;
 use super::pool::GpuBuffer;
 use crate::plan::{
-    Dispatch, Kernel, Launch, Listed, Param, PlanBuffer, Prepared, Slot, Table, check_size,
+    Dispatch, Kernel, Launch, Listed, Output, Param, PlanBuffer, Prepared, Slot, Table, check_size,
 };
 use crate::ragged::{DType, Identity, Layout};
 use crate::{Error, Result, host};
@@ -65,7 +65,8 @@ pub(super) enum Bound {
 }
 
 impl Gpu {
-    /// Allocates the results of `launch` and records its dispatches.
+    /// Allocates the results of `launch` and records its dispatches. Returns the results that are not operands changed
+    /// in place.
     pub(crate) fn run(
         &self,
         launch: &Launch,
@@ -82,14 +83,20 @@ impl Gpu {
         for output in &launch.outputs {
             let (layout, words) = output.sized(|i| inputs[i].layout);
             layouts.push(layout.clone());
-            outputs.push(self.allocate(op, words)?);
+            outputs.push(match output.over {
+                Some(i) => inputs[i].buffer.clone(),
+                None => self.allocate(op, words)?,
+            });
         }
+        let is_new = |output: &Output| output.over.is_none();
         let mut scratch = host::room(op, launch.scratch.len())?;
         for &words in &launch.scratch {
             scratch.push(self.allocate(op, words)?);
         }
         if self.poison {
-            for buffer in outputs.iter().chain(&scratch) {
+            let all = outputs.iter().zip(&launch.outputs);
+            let new = all.filter(|(_, output)| is_new(output));
+            for buffer in new.map(|(buffer, _)| buffer).chain(&scratch) {
                 self.poison_buffer(op, buffer)?;
             }
         }
@@ -117,7 +124,9 @@ impl Gpu {
                 Param::Scalar(i) => scalars[i],
             })?;
         }
-        Ok(outputs.into_iter().zip(layouts).collect())
+        let all = outputs.into_iter().zip(layouts).zip(&launch.outputs);
+        let new = all.filter(|(_, output)| is_new(output));
+        Ok(new.map(|(result, _)| result).collect())
     }
 
     /// The device resources of a launch's dispatches: found once, and cached with the plan.

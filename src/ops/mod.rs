@@ -3,6 +3,7 @@
 //! A module turns layouts into a [`Launch`] and does not depend on tensors or devices.
 
 pub(crate) mod ambient;
+pub(crate) mod append;
 pub(crate) mod attention;
 pub(crate) mod bsr;
 mod butterfly;
@@ -65,6 +66,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::BOXES,
     &ambient::BROADCAST,
     &ambient::BROADCAST_THREE,
+    &append::KERNEL,
     &attention::KERNEL,
     &attention::MATRIX,
     &attention::MERGE,

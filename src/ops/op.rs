@@ -2,9 +2,10 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy, embedding,
-    eval, fft, frames, gather, histogram, kron, lines, map, maps, matmul, one_hot, pooling, random,
-    reduce, rotary, scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    ambient, append, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy,
+    embedding, eval, fft, frames, gather, histogram, kron, lines, map, maps, matmul, one_hot,
+    pooling, random, reduce, rotary, scatter, select, sequence, shape_matmul, sort, strided, take,
+    written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -69,6 +70,7 @@ pub(crate) enum Op {
     Take(take::Take),
     Attention(attention::Attention),
     Rotary(rotary::Rotary),
+    Append(append::Append),
     AttentionStats(attention::Stats),
     AttentionSlopes(attention::slopes::Slopes),
 }
@@ -187,6 +189,7 @@ impl Op {
             Op::Take(take) => take.launch(inputs)?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
             Op::Rotary(rotary) => rotary.launch(inputs[0])?.into(),
+            Op::Append(append) => append.launch(inputs)?.into(),
             Op::AttentionStats(stats) => stats.launch(inputs)?.into(),
             Op::AttentionSlopes(slopes) => slopes.launch(inputs)?.into(),
         })

@@ -159,11 +159,26 @@ impl OutputLayout {
 pub(crate) struct Output {
     pub layout: OutputLayout,
     pub dtype: DType,
+    /// The operand in whose memory it lies. Kernels see that operand as this result only, and keep the values that they
+    /// do not write.
+    pub over: Option<usize>,
 }
 
 impl Output {
     pub(crate) fn new(dtype: DType, layout: OutputLayout) -> Output {
-        Output { layout, dtype }
+        Output {
+            layout,
+            dtype,
+            over: None,
+        }
+    }
+
+    /// The result of this layout that changes operand `i` in place.
+    pub(crate) fn over(dtype: DType, i: usize) -> Output {
+        Output {
+            over: Some(i),
+            ..Output::new(dtype, OutputLayout::Input(i))
+        }
     }
 
     /// The layout and the number of words of its values.

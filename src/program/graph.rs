@@ -138,7 +138,9 @@ impl Lowered {
                 false => Class::Activation,
             };
             for &result in &node.results {
-                if self.homes[result as usize] != Home::Nowhere {
+                // What lies outside, or changes what does.
+                let root = self.graph.values[result as usize].root;
+                if self.homes[root as usize] != Home::Nowhere {
                     continue;
                 }
                 let of = &self.graph.values[result as usize];
@@ -245,8 +247,9 @@ impl Lowered {
                 Home::Nowhere => None,
             }
         };
-        let operand = |source: &crate::tensor::Source| {
-            let Some(value) = source.value else {
+        let operand = |source: &crate::tensor::Source, changed: bool| {
+            // What a step changes in place is a result to it.
+            let Some(value) = source.value.filter(|_| !changed) else {
                 return StepOperand {
                     memory: None,
                     base: 0,
@@ -267,9 +270,12 @@ impl Lowered {
         let step = |(at, node): (usize, &u32)| {
             let node: &Node = &self.graph.nodes[*node as usize];
             let scratch = node.launch().map_or(&[][..], |launch| &launch.scratch);
+            let outputs = node.launch().map_or(&[][..], |launch| &launch.outputs);
+            let changed = |i: usize| outputs.iter().any(|output| output.over == Some(i));
+            let operands = node.operands.iter().enumerate();
             Step {
                 plan: node.plan.clone(),
-                operands: node.operands.iter().map(operand).collect(),
+                operands: operands.map(|(i, of)| operand(of, changed(i))).collect(),
                 results: node
                     .results
                     .iter()

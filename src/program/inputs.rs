@@ -1,18 +1,25 @@
 //! What a run takes and gives: tensors of any type, in order.
 
-use crate::ragged::{DType, Layout, Ragged, Scalar};
-use crate::tensor::{Device, Operand, Storage, Tensor};
+use crate::ragged::{DType, Float, Layout, Ragged, Scalar};
+use crate::tensor::{Cache, Device, Kept, Operand, Storage, Tensor};
 use crate::{Error, Result, host};
 
 mod sealed {
     use crate::Result;
-    use crate::tensor::{Device, Operand};
+    use crate::tensor::{Device, Kept, Operand};
 
     pub trait Value {
         fn operand(&self) -> Operand<'_>;
 
         /// The same values at the beginning of a buffer.
         fn copied(&self) -> Result<Box<dyn super::Value>>;
+    }
+
+    pub trait State {
+        /// Copies what others refer to.
+        fn detach(&mut self) -> Result<()>;
+
+        fn kept(&mut self) -> Kept<'_>;
     }
 
     pub trait HostValue {
@@ -34,6 +41,21 @@ impl<T: Scalar> sealed::Value for Tensor<T> {
 }
 
 impl<T: Scalar> Value for Tensor<T> {}
+
+/// What a run changes: a [`Cache`] of any type. Sealed.
+pub trait State: sealed::State {}
+
+impl<T: Float> sealed::State for Cache<T> {
+    fn detach(&mut self) -> Result<()> {
+        Cache::detach(self)
+    }
+
+    fn kept(&mut self) -> Kept<'_> {
+        Cache::kept(self)
+    }
+}
+
+impl<T: Float> State for Cache<T> {}
 
 /// An input of [`Plan::call`](super::Plan::call): a [`Ragged`] batch of any type that devices hold. Sealed.
 pub trait HostValue: sealed::HostValue + Send + Sync {}

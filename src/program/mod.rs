@@ -77,6 +77,7 @@
 
 mod frame;
 mod fuse;
+mod given;
 mod gradients;
 mod graph;
 mod inputs;
@@ -88,14 +89,14 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use inputs::{HostOutputs, HostValue, Outputs, Value};
+pub use inputs::{HostOutputs, HostValue, Outputs, State, Value};
 pub use passes::Passes;
 pub use plan::Plan;
 pub use report::{Bytes, Report, Step};
 
 use crate::error::Count;
-use crate::ragged::{Layout, Scalar};
-use crate::tensor::{Device, Tensor, Trace};
+use crate::ragged::{Float, Layout, Scalar};
+use crate::tensor::{Cache, Device, Tensor, Trace};
 use crate::{Error, Result};
 use frame::Frame;
 
@@ -281,17 +282,69 @@ impl Recording {
     /// # Errors
     /// [`Recording`](Error::Recording) when the plan was given fewer layouts.
     pub fn input<T: Scalar>(&mut self) -> Result<Tensor<T>> {
+        let layout = self.next("input")?;
+        self.trace.input(&layout)
+    }
+
+    /// The next input is a cache of keys and values, which a run changes in place: after it, the caller's cache is as
+    /// the last [`append`](Cache::append) of the recording leaves this one. It takes three of the plan's layouts, those
+    /// of [`Cache::layouts`], and [`Plan::run_with`] gets the caches apart from the other inputs.
+    ///
+    /// The rows that each step appends are known from the layouts of the recording, and their lengths are on the device.
+    /// So one plan serves all steps that append as many rows.
+    ///
+    /// ```
+    /// use vsla::attention::Cache;
+    /// use vsla::program::Program;
+    /// use vsla::{Device, Layout, Ragged, Shape, Tensor};
+    ///
+    /// let device = Device::cpu();
+    /// // A step of decoding: one row of each of two elements.
+    /// let step = Program::new(&device, |r| {
+    ///     let x: Tensor<f32> = r.input()?;
+    ///     let mut cache: Cache<f32> = r.cache()?;
+    ///     cache.append(&x, &x)?;
+    ///     r.output(&x.attention_over(&cache).run()?)
+    /// });
+    /// let rows = |n: usize| Layout::uniform(2, Shape::new(&[n, 4])?);
+    /// let mut cache = Cache::new(&device, &rows(8)?, &rows(8)?)?;
+    /// let mut x = device.upload(&Ragged::from_parts(rows(1)?, vec![1.0, 2.0, 3.0, 4.0, 4.0, 3.0, 2.0, 1.0])?)?;
+    /// let [keys, values, lengths] = cache.layouts();
+    /// let plan = step.plan(&[x.layout(), keys, values, lengths])?;
+    /// for _ in 0..8 {
+    ///     x = plan.run_with(&[&x], &mut [&mut cache])?.get(0)?;
+    /// }
+    /// assert_eq!(cache.counts(), [8, 8]);
+    /// let full = plan.run_with(&[&x], &mut [&mut cache]).unwrap_err();
+    /// assert_eq!(full.element(), Some(0));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Recording`](Error::Recording) when the plan was given fewer layouts;
+    /// [`Argument`](Error::Argument) for a layout that is not that of lengths; those of [`Cache::new`] for layouts.
+    pub fn cache<T: Float>(&mut self) -> Result<Cache<T>> {
+        let layouts = [
+            self.next("cache")?,
+            self.next("cache")?,
+            self.next("cache")?,
+        ];
+        Cache::recorded(&self.trace, layouts.each_ref())
+    }
+
+    /// The next layout.
+    fn next(&mut self, op: &'static str) -> Result<Layout> {
         let Some(layout) = self.layouts.get(self.taken) else {
             return Err(Error::recording(
-                "input",
+                op,
                 format!(
-                    "the program takes more inputs than the plan got layouts: {}",
+                    "the program takes more inputs than the plan got layouts, one for each input and three for a cache: {}",
                     self.taken
                 ),
             ));
         };
         self.taken += 1;
-        self.trace.input(layout)
+        Ok(layout.clone())
     }
 
     /// Makes a value the next output.

@@ -5,17 +5,17 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::given::{Changed, Given, Input, Inputs, Place};
 use super::graph::Lowered;
-use super::inputs::{HostOutput, HostOutputs, HostValue, Output, Outputs, Value, uploaded};
+use super::inputs::{HostOutput, HostOutputs, HostValue, Output, Outputs, State, Value, uploaded};
 use super::report::Report;
 use super::{PLAN, RUN, Shared};
 use crate::cpu::{Cpu, CpuBuffer, CpuBuffers, CpuExternal};
-use crate::error::Count;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Gpu, GpuBuffer, GpuExternal, Replay};
 use crate::plan::{Arena, Schedule};
-use crate::ragged::{DType, Layout};
-use crate::tensor::{Backend, Graph, Operand, Origin, Storage, Trace};
+use crate::ragged::Layout;
+use crate::tensor::{Backend, Graph, Origin, Storage, Tensor, Trace};
 use crate::{Error, Result, host};
 
 /// Sets of output buffers that a plan keeps. A loop that feeds results into the next run holds one set while it writes
@@ -35,7 +35,7 @@ pub struct Plan {
 struct Inner {
     program: Arc<Shared>,
     schedule: Schedule,
-    inputs: Vec<Input>,
+    taken: Inputs,
     /// The buffers of constants, and where the roots begin in them: always 0, since bases are relative to the buffer.
     constants: Vec<Storage>,
     /// The words of each result that the program allocates.
@@ -44,28 +44,11 @@ struct Inner {
     /// What the report says, which is written when it is asked for.
     planned: (Lowered, Arena),
     report: OnceLock<Report>,
-    state: Mutex<State>,
+    state: Mutex<Held>,
 }
 
-/// What an input has to be.
-struct Input {
-    dtype: DType,
-    layout: Layout,
-    /// Kernels were chosen for values that begin at a multiple of this many units.
-    align: usize,
-}
-
-/// Where an output is.
-struct Place {
-    dtype: DType,
-    /// The number of its external buffer.
-    external: usize,
-    base: usize,
-    layout: Layout,
-}
-
-/// What a run changes.
-enum State {
+/// What a plan keeps from run to run.
+enum Held {
     Cpu {
         results: Vec<Vec<Arc<CpuBuffer>>>,
     },
@@ -83,8 +66,12 @@ impl fmt::Debug for Plan {
 }
 
 impl Plan {
-    pub(super) fn new(program: &Arc<Shared>, graph: Graph) -> Result<Plan> {
+    pub(super) fn new(program: &Arc<Shared>, mut graph: Graph) -> Result<Plan> {
         let device = &program.device;
+        // What becomes of caches is needed, too.
+        let visible = graph.outputs.len();
+        let latest = graph.caches.iter().flat_map(|cache| cache.latest);
+        graph.outputs.extend(latest);
         let lowered = Lowered::new(device, graph, program.passes)?;
         let arena = {
             let (arena, grew) = program.frame().fit(device, &lowered.values)?;
@@ -95,11 +82,11 @@ impl Plan {
         };
         let schedule = lowered.schedule(&arena);
         let state = match device.backend() {
-            Backend::Cpu(_) => State::Cpu {
+            Backend::Cpu(_) => Held::Cpu {
                 results: Vec::new(),
             },
             #[cfg(feature = "gpu")]
-            Backend::Gpu(gpu) => State::Gpu {
+            Backend::Gpu(gpu) => Held::Gpu {
                 replay: gpu.prepare(PLAN, &schedule)?,
                 results: Vec::new(),
             },
@@ -116,6 +103,18 @@ impl Plan {
             })
         });
         let outputs: Option<Vec<Place>> = outputs.collect();
+        let none = || Error::recording(PLAN, "an output has no place");
+        let mut outputs = outputs.ok_or_else(none)?;
+        let mut hidden = outputs.drain(visible..);
+        let caches = graph.caches.iter().map(|cache| {
+            Ok(Changed {
+                input: cache.input,
+                appended: host::copied(PLAN, &cache.appended)?,
+                lengths: hidden.nth(2).ok_or_else(none)?,
+            })
+        });
+        let caches = caches.collect::<Result<_>>()?;
+        drop(hidden);
         let constant = |id: &u32| match &value(id).origin {
             Origin::Constant(storage) => Some(storage.clone()),
             _ => None,
@@ -129,11 +128,10 @@ impl Plan {
         let inputs = graph.inputs.iter().map(input).collect();
         let constants = lowered.constants.iter().filter_map(constant).collect();
         let results = lowered.results.iter().map(words).collect();
-        let outputs = outputs.ok_or_else(|| Error::recording(PLAN, "an output has no place"))?;
         Ok(Plan {
             inner: Arc::new(Inner {
                 program: program.clone(),
-                inputs,
+                taken: Inputs { inputs, caches },
                 constants,
                 results,
                 outputs,
@@ -155,7 +153,7 @@ impl Plan {
 
     /// The layouts of the inputs that the plan was made for.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = &Layout> {
-        self.inner.inputs.iter().map(|input| &input.layout)
+        self.inner.taken.inputs.iter().map(|input| &input.layout)
     }
 
     /// Runs the program on tensors, in the order of [`Recording::input`](super::Recording::input).
@@ -170,14 +168,34 @@ impl Plan {
     /// [`Recording`](Error::Recording) for a value of a recording, [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn run(&self, inputs: &[&dyn Value]) -> Result<Outputs> {
+        self.run_with(inputs, &mut [])
+    }
+
+    /// Runs the program on tensors and caches: the tensors in the order of
+    /// [`Recording::input`](super::Recording::input), and the caches in that of
+    /// [`Recording::cache`](super::Recording::cache).
+    ///
+    /// Each cache is left as the last append of the recording leaves it. It is changed in place, unless anybody else
+    /// refers to its memory, which is copied first then. The lengths are new tensors, as outputs are.
+    ///
+    /// # Errors
+    /// Before any work, and all caches stay as they were: those of [`run`](Self::run), where a cache counts as three
+    /// inputs, and [`Shape`](Error::Shape) with the first element of a cache that has no room for the rows that the
+    /// program appends to it.
+    pub fn run_with(
+        &self,
+        inputs: &[&dyn Value],
+        caches: &mut [&mut dyn State],
+    ) -> Result<Outputs> {
         let inner = &*self.inner;
         let mut copies: Vec<(usize, Box<dyn Value>)> = Vec::new();
         let mut operands = host::room(RUN, inputs.len())?;
         operands.extend(inputs.iter().map(|input| input.operand()));
-        inner.check(&operands)?;
         let device = &inner.program.device;
+        inner.taken.check(device, &operands)?;
+        let counts = inner.taken.check_caches(device, caches)?;
         let _paused = Trace::pause();
-        for (i, (operand, input)) in operands.iter().zip(&inner.inputs).enumerate() {
+        for (i, (operand, (_, input))) in operands.iter().zip(inner.taken.lent()).enumerate() {
             if device.is_gpu() && !operand.base.is_multiple_of(input.align) {
                 let copy = inputs[i].copied().map_err(|error| error.named(RUN))?;
                 copies.push((i, copy));
@@ -186,10 +204,18 @@ impl Plan {
         for (i, copy) in &copies {
             operands[*i] = copy.operand();
         }
-        let buffers = match device.backend() {
-            Backend::Cpu(cpu) => inner.on_cpu(cpu, &operands)?,
-            #[cfg(feature = "gpu")]
-            Backend::Gpu(gpu) => inner.on_gpu(gpu, &operands)?,
+        for cache in caches.iter_mut() {
+            cache.detach().map_err(|error| error.named(RUN))?;
+        }
+        let mut kept = host::room(RUN, caches.len())?;
+        kept.extend(caches.iter_mut().map(|cache| cache.kept()));
+        let buffers = {
+            let mut given = inner.taken.given(operands, &mut kept)?;
+            match device.backend() {
+                Backend::Cpu(cpu) => inner.on_cpu(cpu, &mut given)?,
+                #[cfg(feature = "gpu")]
+                Backend::Gpu(gpu) => inner.on_gpu(gpu, &given)?,
+            }
         };
         inner.program.count(|counters| counters.runs += 1);
         let output = |place: &Place| {
@@ -201,6 +227,16 @@ impl Plan {
                 layout: place.layout.clone(),
             }
         };
+        for ((kept, cache), counts) in kept.into_iter().zip(&inner.taken.caches).zip(counts) {
+            let Output {
+                storage,
+                base,
+                layout,
+                ..
+            } = output(&cache.lengths);
+            *kept.lengths = Tensor::new(device, storage, base, layout);
+            *kept.counts = Arc::new(counts);
+        }
         Ok(Outputs {
             device: device.clone(),
             values: inner.outputs.iter().map(output).collect(),
@@ -286,75 +322,48 @@ impl Outputs {
 }
 
 impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Held> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn check(&self, operands: &[Operand<'_>]) -> Result<()> {
-        if operands.len() != self.inputs.len() {
-            let expected = Count(self.inputs.len(), "input");
-            return Err(Error::argument(RUN, expected, operands.len()));
-        }
-        for (input, (operand, expected)) in operands.iter().zip(&self.inputs).enumerate() {
-            let Input { dtype, layout, .. } = expected;
-            if let Storage::Traced(value) = operand.storage {
-                return Err(value.without_values(RUN));
-            }
-            self.program.device.check_same(RUN, operand.device)?;
-            let differs = |element, expected: String, got: String| Error::Layout {
-                op: RUN,
-                input,
-                element,
-                expected,
-                got,
-            };
-            if operand.dtype != *dtype {
-                return Err(differs(None, dtype.to_string(), operand.dtype.to_string()));
-            }
-            if operand.layout.id() == layout.id() {
-                continue;
-            }
-            let got = operand.layout;
-            let summary =
-                |of: &Layout| format!("{} of rank {}", Count(of.len(), "element"), of.rank());
-            if (got.len(), got.rank()) != (layout.len(), layout.rank()) {
-                return Err(differs(None, summary(layout), summary(got)));
-            }
-            let mut shapes = layout.shapes().zip(got.shapes()).enumerate();
-            if let Some((element, (expected, got))) = shapes.find(|(_, (a, b))| a != b) {
-                return Err(differs(
-                    Some(element),
-                    expected.to_string(),
-                    got.to_string(),
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// Runs on the CPU. Returns the storage of every external buffer, and where it begins.
-    fn on_cpu(&self, cpu: &Cpu, operands: &[Operand<'_>]) -> Result<Vec<(Storage, usize)>> {
+    fn on_cpu(&self, cpu: &Cpu, given: &mut [Given<'_>]) -> Result<Vec<(Storage, usize)>> {
         let is_free = |set: &Vec<Arc<CpuBuffer>>| set.iter().all(|b| Arc::strong_count(b) == 1);
         let free = match &mut *self.state() {
-            State::Cpu { results } => {
+            Held::Cpu { results } => {
                 let free = results.iter().position(is_free);
                 free.map(|free| results.remove(free))
             }
             #[cfg(feature = "gpu")]
-            State::Gpu { .. } => None,
+            Held::Gpu { .. } => None,
         };
         let results = match free {
             Some(free) => free,
             None => self.fresh(|words| cpu.slab(RUN, words * 4).map(Arc::new))?,
         };
         let mut externals = host::room(RUN, self.schedule.externals)?;
-        for operand in operands {
-            if let Storage::Cpu(buffer) = operand.storage {
-                externals.push(Some(CpuExternal {
-                    buffer: buffer.clone(),
-                    begin: operand.base * operand.dtype.unit(),
-                }));
-            }
+        let mut bases = host::room(RUN, self.schedule.externals)?;
+        // In place of what the run changes, which nobody else may refer to meanwhile.
+        let nothing = match self.taken.caches.is_empty() {
+            true => None,
+            false => Some(Arc::new(cpu.slab(RUN, 0)?)),
+        };
+        let mut slabs = self.program.frame().take(cpu)?;
+        for given in given.iter_mut() {
+            let (buffer, base, unit) = match given {
+                Given::Lent(operand) => match operand.storage {
+                    Storage::Cpu(buffer) => (buffer.clone(), operand.base, operand.dtype.unit()),
+                    _ => continue,
+                },
+                Given::Kept(Storage::Cpu(buffer)) => match &nothing {
+                    Some(nothing) => (std::mem::replace(buffer, nothing.clone()), 0, 1),
+                    None => continue,
+                },
+                Given::Kept(_) => continue,
+            };
+            let begin = base * unit;
+            externals.push(Some(CpuExternal { buffer, begin }));
+            bases.push(base);
         }
         let constants = self.constants.iter().filter_map(|storage| match storage {
             Storage::Cpu(buffer) => Some(buffer.clone()),
@@ -362,25 +371,26 @@ impl Inner {
         });
         let others = constants.chain(results);
         externals.extend(others.map(|buffer| Some(CpuExternal { buffer, begin: 0 })));
-        let mut slabs = self.program.frame().take(cpu)?;
         let buffers = CpuBuffers {
             slabs: &mut slabs,
             externals: &mut externals,
         };
         let done = cpu.replay(&self.schedule, buffers);
         self.program.frame().give_back(slabs);
+        for (given, external) in given.iter_mut().zip(&externals) {
+            if let (Given::Kept(Storage::Cpu(buffer)), Some(external)) = (given, external) {
+                *buffer = external.buffer.clone();
+            }
+        }
         let own = externals.iter().skip(self.schedule.given).flatten();
         let own = own.map(|external| external.buffer.clone());
         match &mut *self.state() {
-            State::Cpu { results } => keep(results, own.collect()),
+            Held::Cpu { results } => keep(results, own.collect()),
             #[cfg(feature = "gpu")]
-            State::Gpu { .. } => (),
+            Held::Gpu { .. } => (),
         }
         done?;
-        let bases = operands
-            .iter()
-            .map(|operand| operand.base)
-            .chain(std::iter::repeat(0));
+        let bases = bases.into_iter().chain(std::iter::repeat(0));
         let storage =
             |(external, base): (CpuExternal, usize)| (Storage::Cpu(external.buffer), base);
         Ok(externals
@@ -393,11 +403,11 @@ impl Inner {
 
     /// Records the run on a GPU.
     #[cfg(feature = "gpu")]
-    fn on_gpu(&self, gpu: &Gpu, operands: &[Operand<'_>]) -> Result<Vec<(Storage, usize)>> {
+    fn on_gpu(&self, gpu: &Gpu, given: &[Given<'_>]) -> Result<Vec<(Storage, usize)>> {
         // Runs of all plans share the arena, so they take turns.
         let frame = self.program.frame();
         let mut state = self.state();
-        let State::Gpu {
+        let Held::Gpu {
             replay,
             results: sets,
         } = &mut *state
@@ -417,12 +427,14 @@ impl Inner {
             buffer.written.store(0, Ordering::Relaxed);
         }
         let mut externals = host::room(RUN, self.schedule.externals)?;
-        for operand in operands {
-            if let Storage::Gpu(buffer) = operand.storage {
-                externals.push(GpuExternal {
-                    buffer: buffer.clone(),
-                    base: operand.base as u32,
-                });
+        for given in given {
+            let (storage, base) = match given {
+                Given::Lent(operand) => (operand.storage, operand.base as u32),
+                Given::Kept(storage) => (&**storage, 0),
+            };
+            if let Storage::Gpu(buffer) = storage {
+                let buffer = buffer.clone();
+                externals.push(GpuExternal { buffer, base });
             }
         }
         let constants = self.constants.iter().filter_map(|storage| match storage {

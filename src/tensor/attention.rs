@@ -1,7 +1,7 @@
 //! Attention: its builder, and the merge of partial results.
 
-use super::Tensor;
 use super::run::Call;
+use super::{Cache, Tensor};
 use crate::ops::Op;
 use crate::ops::attention::slopes::Slopes;
 use crate::ops::attention::{self, LOWEST, Mask, OP, Side, Stats, UNBOUNDED};
@@ -82,6 +82,7 @@ pub struct Attention<'a, T: Float> {
     top_left: bool,
     blocks: Option<&'a Topology>,
     bias: Option<&'a Tensor<T>>,
+    lengths: Option<&'a Tensor<u32>>,
     alibi: Option<&'a Tensor<f32>>,
     sinks: Option<&'a Tensor<f32>>,
 }
@@ -115,8 +116,23 @@ impl<T: Float> Tensor<T> {
             top_left: false,
             blocks: None,
             bias: None,
+            lengths: None,
             alibi: None,
             sinks: None,
+        }
+    }
+}
+
+impl<T: Float> Tensor<T> {
+    /// Attention of these queries over the rows that a cache holds: [`attention`](Self::attention) over tensors of
+    /// these rows alone, without copying them. Query i of n is at position i + length − n. See [`Cache`] for an example
+    /// and the cost.
+    ///
+    /// All options compose with a cache, except [`bias`](Attention::bias). There are no gradients.
+    pub fn attention_over<'a>(&'a self, cache: &'a Cache<T>) -> Attention<'a, T> {
+        Attention {
+            lengths: Some(&cache.lengths),
+            ..self.attention(&cache.keys, &cache.values)
         }
     }
 }
@@ -262,19 +278,24 @@ impl<'a, T: Float> Attention<'a, T> {
             blocks: self.blocks.cloned(),
         };
         // Cooperative matrices are loaded from whole quads of words. Other kernels would compute other bits, so views that
-        // begin elsewhere are copied.
-        let matrices = T::DTYPE == DType::F16 && q.device.matrices() == Some(Matrices::Sixteen);
-        let copies = [q, k, v].map(|of| (matrices && !of.begins_at(8)).then(|| of.copy()));
+        // begin elsewhere are copied. Caches are not.
+        let matrices = self.lengths.is_none()
+            && T::DTYPE == DType::F16
+            && q.device.matrices() == Some(Matrices::Sixteen);
+        let copied = |of: &Tensor<T>| match matrices && !of.begins_at(8) {
+            true => of.copy().map(Some),
+            false => Ok(None),
+        };
+        let copies = [copied(q)?, copied(k)?, copied(v)?];
         let mut operands = Vec::new();
-        let copies = copies.map(Option::transpose);
         for (of, copy) in [q, k, v].into_iter().zip(&copies) {
-            operands.push(
-                copy.as_ref()
-                    .map_err(Clone::clone)?
-                    .as_ref()
-                    .unwrap_or(of)
-                    .operand(),
-            );
+            operands.push(copy.as_ref().unwrap_or(of).operand());
+        }
+        if let Some(lengths) = self.lengths {
+            if self.bias.is_some() {
+                return Err(Error::unsupported(OP, "a bias of scores over a cache"));
+            }
+            operands.push(lengths.operand());
         }
         if let Some(bias) = self.bias {
             q.check_device(OP, bias)?;
@@ -308,6 +329,7 @@ impl<'a, T: Float> Attention<'a, T> {
             key_heads: self.key_heads.unwrap_or(self.heads),
             mask,
             capped: cap > 0.0,
+            cached: self.lengths.is_some(),
             bias: self.bias.is_some(),
             alibi: self.alibi.is_some(),
             sinks: self.sinks.is_some(),

@@ -1,6 +1,7 @@
 //! Ragged batches on devices, and the operations on them.
 
 mod attention;
+mod cache;
 mod calibrate;
 mod complex;
 mod complex_products;
@@ -55,6 +56,8 @@ use std::sync::Arc;
 
 pub(crate) use attention::Attended;
 pub use attention::{Attention, merge};
+pub use cache::Cache;
+pub(crate) use cache::{Kept, grown_by};
 pub use conv_plan::ConvPlan;
 pub use convolution::Convolution;
 pub(crate) use device::Backend;

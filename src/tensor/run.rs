@@ -39,6 +39,9 @@ pub(super) struct Call<'a> {
     pub pairs: Option<&'a Pairs>,
     /// The scalar parameters of the call.
     pub scalars: &'a [u32],
+    /// The memory of the operands that the call changes in place, in their order, where it is not recorded. Nobody else
+    /// refers to it, so these operands themselves have layouts only.
+    pub changed: Option<[&'a mut Storage; 2]>,
 }
 
 impl<'a> Call<'a> {
@@ -49,6 +52,7 @@ impl<'a> Call<'a> {
             operands,
             pairs: None,
             scalars: &[],
+            changed: None,
         }
     }
 
@@ -88,7 +92,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn values(self, dtypes: &[DType]) -> Result<(Vec<Value>, Arc<Plan>)> {
+    /// Runs the call and returns its results, except for operands that were changed in place; of a recorded call, all.
+    pub(super) fn values(mut self, dtypes: &[DType]) -> Result<(Vec<Value>, Arc<Plan>)> {
+        let changed = self.changed.take();
         let Call {
             device,
             operands,
@@ -122,7 +128,7 @@ impl<'a> Call<'a> {
                     device.check_same(launch.op, operand.device)?;
                 }
                 let _paused = Trace::pause();
-                launched(device, launch, &plan.prepared, operands, scalars)?
+                launched(device, launch, &plan.prepared, operands, changed, scalars)?
             }
         };
         Ok((values, plan))
@@ -195,6 +201,7 @@ fn launched(
     launch: &Launch,
     prepared: &Prepared,
     operands: &[Operand<'_>],
+    changed: Option<[&mut Storage; 2]>,
     scalars: &[u32],
 ) -> Result<Vec<Value>> {
     check_work(launch.op, None, launch.work, device.allowed())?;
@@ -216,7 +223,14 @@ fn launched(
                     layout: operand.layout,
                 });
             }
-            let results = cpu.run(launch, &inputs, scalars)?;
+            let mut changed_words = Vec::new();
+            for storage in changed.into_iter().flatten() {
+                let Storage::Cpu(buffer) = storage else {
+                    return Err(elsewhere());
+                };
+                changed_words.extend(Arc::get_mut(buffer));
+            }
+            let results = cpu.run(launch, &inputs, &mut changed_words, scalars)?;
             let value = |(buffer, layout)| Value {
                 storage: Storage::Cpu(buffer),
                 base: 0,
@@ -238,6 +252,13 @@ fn launched(
                     base: operand.base as u32,
                     layout: operand.layout,
                 });
+            }
+            let over = launch.outputs.iter().filter_map(|output| output.over);
+            for (i, storage) in over.zip(changed.iter().flatten()) {
+                let Storage::Gpu(buffer) = &**storage else {
+                    return Err(elsewhere());
+                };
+                inputs[i].buffer = buffer;
             }
             let results = gpu.run(launch, prepared, &inputs, scalars)?;
             let value = |(buffer, layout)| Value {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::operand::Operand;
 use super::{Device, Storage, Tensor};
 use crate::ops::Op;
+use crate::ops::strided::extent_of;
 use crate::plan::{Launch, Plan, What};
 use crate::ragged::{DType, Layout, Pairs, Scalar};
 use crate::{Error, Result};
@@ -67,6 +68,18 @@ pub(crate) struct Graph {
     /// The values of the inputs, in order.
     pub inputs: Vec<ValueId>,
     pub outputs: Vec<ValueId>,
+    pub caches: Vec<Cached>,
+}
+
+/// A cache that is an operand of the program, which a run changes.
+#[derive(Clone)]
+pub(crate) struct Cached {
+    /// The first of three inputs: keys, values and lengths.
+    pub input: usize,
+    /// Keys, values and lengths after the last append.
+    pub latest: [ValueId; 3],
+    /// The rows appended to each element.
+    pub appended: Vec<u32>,
 }
 
 /// An operation with its operands.
@@ -237,6 +250,18 @@ impl Trace {
         self.tensor("input", value)
     }
 
+    /// Makes the last three inputs, which are keys, values and lengths, a cache. `appended` are zeros.
+    pub(crate) fn keep(&self, appended: Vec<u32>) {
+        let graph = &mut self.lock().graph;
+        if let [.., keys, values, lengths] = graph.inputs[..] {
+            graph.caches.push(Cached {
+                input: graph.inputs.len() - 3,
+                latest: [keys, values, lengths],
+                appended,
+            });
+        }
+    }
+
     /// Adds an output.
     pub(crate) fn output<T: Scalar>(&self, op: &'static str, tensor: &Tensor<T>) -> Result<()> {
         let value = self.value_of(op, &tensor.operand())?;
@@ -358,6 +383,7 @@ impl Trace {
                 layout: operand.layout.clone(),
             });
         }
+        let changed = state.graph.changed_by(&op, name, &sources)?;
         let (scope, backward) = (state.scope, state.backward);
         let node = Node {
             op,
@@ -372,6 +398,9 @@ impl Trace {
         };
         let graph = &mut state.graph;
         let at = graph.append(node, dtypes);
+        if let Some(cache) = changed {
+            graph.change(cache, at);
+        }
         let handle = |value: &ValueId| {
             let of = &graph.values[*value as usize];
             let storage = Storage::Traced(Traced {
@@ -460,6 +489,39 @@ impl Graph {
         value
     }
 
+    /// The cache that an operation changes in place. Each append must go on from the one before: its memory is there
+    /// only once.
+    fn changed_by(
+        &self,
+        op: &Op,
+        name: &'static str,
+        operands: &[Source],
+    ) -> Result<Option<usize>> {
+        let (Op::Append(_), [keys, ..]) = (op, operands) else {
+            return Ok(None);
+        };
+        let is_it = |cache: &Cached| Some(cache.latest[0]) == keys.value;
+        match self.caches.iter().position(is_it) {
+            Some(cache) => Ok(Some(cache)),
+            None => Err(Error::recording(
+                name,
+                "in a recording, rows are appended to a cache of `Recording::cache`, and of its clones only to one",
+            )),
+        }
+    }
+
+    /// Notes that node `at` has appended to a cache.
+    fn change(&mut self, cache: usize, at: usize) {
+        let node = &self.nodes[at];
+        let cache = &mut self.caches[cache];
+        if let ([keys, values, lengths], [.., k, _]) = (&node.results[..], &node.operands[..]) {
+            cache.latest = [*keys, *values, *lengths];
+            for (element, appended) in cache.appended.iter_mut().enumerate() {
+                *appended += extent_of(&k.layout, element, 0) as u32;
+            }
+        }
+    }
+
     /// Adds a node and its results. Returns the node's number.
     pub(crate) fn append(&mut self, mut node: Node, dtypes: &[DType]) -> usize {
         let at = self.nodes.len();
@@ -471,7 +533,14 @@ impl Graph {
             What::Launch(launch) => {
                 results.reserve_exact(launch.outputs.len());
                 for output in &launch.outputs {
-                    results.push(self.add(output.dtype, output.layout.get(input), origin()));
+                    let result = self.add(output.dtype, output.layout.get(input), origin());
+                    results.push(result);
+                    if let Some(of) = output.over.and_then(|i| operands[i].value) {
+                        let of = &self.values[of as usize];
+                        let (root, base) = (of.root, of.base);
+                        let value = &mut self.values[result as usize];
+                        (value.root, value.base) = (root, base);
+                    }
                 }
             }
             What::View { layout, skipped } => {

@@ -1,5 +1,6 @@
 //! Attention over ragged batches: against f64, and exactly where weights are exact.
 
+mod cache;
 mod case;
 mod empty;
 mod gradients;
@@ -33,6 +34,12 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("gradients_with_options", gradients::with_options),
         ("gradients_of_widths", gradients::of_widths),
         ("gradients_of_sinks", gradients::of_sinks),
+        ("cache_as_tensors", cache::as_tensors),
+        ("cache_of_pieces", cache::of_pieces),
+        ("cache_is_changed_alone", cache::is_changed_alone),
+        ("cache_allocates_lengths", cache::allocates_lengths),
+        ("cache_recorded", cache::recorded),
+        ("cache_refusals", cache::refusals),
         ("refusals", refusals::all),
     ];
     bench.all_on_each_device(tests)

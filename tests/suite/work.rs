@@ -3,6 +3,7 @@
 mod limits;
 
 use libtest_mimic::Trial;
+use vsla::attention::Cache;
 use vsla::batch::Permutation;
 use vsla::{
     Bsr, BsrTensor, Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Result, Shape,
@@ -327,6 +328,14 @@ counted! {
         let (k, v) = (matrix(d, [50, 32]), matrix(d, [50, 24]));
         matrix::<f32>(d, [40, 32]).attention(&k, &v).run()
     };
+    "attention_over", 50. * 40. * (32. + 24.), |d| {
+        let (k, v) = (matrix(d, [50, 32]), matrix(d, [50, 24]));
+        matrix::<f32>(d, [40, 32]).attention_over(&Cache::with_lengths(k, v, &[50])?).run()
+    };
+    "append", 50. * 32. + 50. * 24., |d| {
+        let (k, v) = (matrix::<f32>(d, [50, 32]), matrix(d, [50, 24]));
+        Cache::with_lengths(matrix(d, [60, 32]), matrix(d, [60, 24]), &[10])?.append(&k, &v)
+    };
     "rotary", 50. * 32., |d| matrix::<f32>(d, [50, 32]).rotary().run();
     "attention of pieces of keys", 16. * 2048. * (32. + 24.), |d| {
         let (k, v) = (matrix(d, [2000, 32]), matrix(d, [2000, 24]));
@@ -449,6 +458,7 @@ fn called(name: &'static str) -> &'static str {
         Some("BsrTensor::matmul") => "matmul",
         Some("matrix_add") => "add",
         Some("matrix_transpose") => "transpose",
+        Some("attention_over") => "attention",
         Some(word) => word,
         None => name,
     }

@@ -1,13 +1,13 @@
 //! Attention over sentences of different lengths, and the positions of their rows.
 
 use serde_json::Value;
-use vsla::{Device, Tensor, Topology, scalar::Float};
+use vsla::{Device, Tensor, Topology, attention::Cache, scalar::Float};
 
 use super::{Answer, Call, Grows, Operation, batch, within};
 use crate::batch::{Number, read};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Args, Held};
-use crate::request::{Options, unexpected};
+use crate::request::{Options, unexpected, whole_numbers};
 
 pub const ROWS: &[Operation] = &[
     ROTARY,
@@ -24,6 +24,7 @@ pub const ROWS: &[Operation] = &[
             "top_left",
             "window",
             "softcap",
+            "cached",
             "bias",
             "slopes",
             "sinks",
@@ -171,7 +172,19 @@ where
             Some(Topology::from_unsorted(shape, options.block()?, blocks)?)
         }
     };
-    let mut attention = q.attention(&k, &v);
+    let cache = match options.0.get("cached") {
+        None => None,
+        Some(value) => {
+            let lengths = whole_numbers(value);
+            let lengths =
+                lengths.ok_or_else(|| unexpected("cached", "an array of lengths", value))?;
+            Some(Cache::with_lengths(k.clone(), v.clone(), &lengths)?)
+        }
+    };
+    let mut attention = match &cache {
+        None => q.attention(&k, &v),
+        Some(cache) => q.attention_over(cache),
+    };
     if let Some(heads) = options.heads("heads")? {
         attention = attention.heads(heads);
     }

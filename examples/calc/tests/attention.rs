@@ -60,6 +60,13 @@ pub const GOLDEN: &[Golden] = &[
     ),
     (
         concat!(
+            r#"{"op": "attention", "args": [[[[1]],[[1]]], [[[3],["nan"]],[[5]]], [[[1],["nan"]],[[9]]]], "#,
+            r#""options": {"cached": [1, 0]}}"#,
+        ),
+        "[[[1]],[[0]]]",
+    ),
+    (
+        concat!(
             r#"{"op": "attention", "args": [[[[1]],[[1]]], [[[3],[4]],[[5]]], [[[1],[3]],[[9]]]], "#,
             r#""options": {"bias": [[["-inf",0]],[[2]]]}}"#,
         ),
@@ -99,6 +106,21 @@ pub const REFUSED: &[Refused] = &[
     ),
     (
         r#"{"op": "attention", "args": [[[[1]]], [[[1]]], [[[1]]]], "options": {"bias": 3}}"#,
+        "bad_request",
+        None,
+    ),
+    (
+        r#"{"op": "attention", "args": [[[[1]]], [[[1]]], [[[1]]]], "options": {"cached": [2]}}"#,
+        "shape",
+        Some(0),
+    ),
+    (
+        r#"{"op": "attention", "args": [[[[1]]], [[[1]]], [[[1]]]], "options": {"cached": [1], "bias": [[[1]]]}}"#,
+        "unsupported",
+        None,
+    ),
+    (
+        r#"{"op": "attention", "args": [[], [], []], "options": {"cached": [-1]}}"#,
         "bad_request",
         None,
     ),

@@ -48,7 +48,7 @@ params! {
     struct Params {
         q_base, k_base, v_base, bias_base, per_head_base, tiles, units, heads, key_heads, d, dv, scale, softcap,
         softcap_inverse, left, right, top_left, bias_heads, alibi, sinks, blocks, block_rows, block_keys, mask,
-        mask_row, lists, plain, ones,
+        mask_row, lists, plain, cached, ones,
     }
 }
 
@@ -192,8 +192,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &TILES,
 };
 
-/// Attention of operands q, k, v, then the bias if there is one, then the values per head if there are any: the slopes
-/// of ALiBi for all heads, then the sinks of all heads.
+/// Attention of operands q, k, v, then the bias or the lengths of a cache if there are any, then the values per head if
+/// there are any: the slopes of ALiBi for all heads, then the sinks of all heads.
 ///
 /// The call's scalars are the scale, the cap of the scores and its reciprocal; a cap of 0 is none.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -206,6 +206,9 @@ pub(crate) struct Attention {
     pub key_heads: usize,
     pub mask: Mask,
     pub capped: bool,
+    /// Whether keys and values are those of a cache: operand 3 is the number of each element's rows that count. Excludes
+    /// a bias, whose binding it takes.
+    pub cached: bool,
     pub bias: bool,
     pub alibi: bool,
     pub sinks: bool,
@@ -268,6 +271,11 @@ impl Mask {
 }
 
 impl Attention {
+    /// The operand with the values per head, if there is one.
+    pub(crate) fn per_head(&self) -> usize {
+        3 + usize::from(self.bias || self.cached)
+    }
+
     pub(crate) fn launch(&self, inputs: &[&Layout], binding: Option<u64>) -> Result<Launch> {
         let shapes = Shapes::new(self, inputs)?;
         check_size(OP, &shapes.o, self.dtype, binding)?;
@@ -307,9 +315,9 @@ impl Attention {
         let flag = |on: bool| Param::U32(on.into());
         let items = PlanBuffer::new(plan.items);
         // In place of a missing operand, q is bound and not read.
-        let bias = if self.bias { 3 } else { 0 };
+        let bias = if self.bias || self.cached { 3 } else { 0 };
         let per_head = match self.alibi || self.sinks {
-            true => 3 + usize::from(self.bias),
+            true => self.per_head(),
             false => 0,
         };
         let blocks = plan.blocks.as_ref();
@@ -357,6 +365,7 @@ impl Attention {
                 mask_row: number(blocks.map_or(0, |blocks| blocks.words)),
                 lists: number(class.lists),
                 plain: flag(plain),
+                cached: flag(self.cached),
                 ones: Param::U32(u32::MAX),
             };
             let slots = Slots {

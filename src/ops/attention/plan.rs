@@ -340,6 +340,7 @@ fn kinds(of: &Attention, heads: Heads) -> [Option<Build>; 5] {
         tile.map(Build::Portable)
     });
     if of.matrices
+        && !of.cached
         && let Some(of_matrices) = matrix::Build::of(heads, of.is_plain())
     {
         let [medium, tall] = of_matrices.map(|build| Some(Build::Matrix(build)));

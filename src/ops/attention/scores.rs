@@ -34,6 +34,8 @@ pub(super) struct Scores<'a> {
     scale: f32,
     cap: f32,
     bias: Option<(Cow<'a, [f32]>, &'a Layout)>,
+    /// The keys of each element of a cache that count.
+    lengths: Option<&'a [u32]>,
     slopes: &'a [f32],
     sinks: &'a [f32],
     layouts: [&'a Layout; 2],
@@ -55,7 +57,7 @@ impl<'a> Scores<'a> {
         args: &CpuArgs<'b>,
     ) -> Result<Scores<'a>> {
         let per_head = match of.alibi || of.sinks {
-            true => args.input::<f32>(3 + usize::from(of.bias)).0,
+            true => args.input::<f32>(of.per_head()).0,
             false => &[],
         };
         let (slopes, sinks) = per_head.split_at(if of.alibi { heads.heads } else { 0 });
@@ -72,19 +74,42 @@ impl<'a> Scores<'a> {
         args: &CpuArgs<'b>,
         bias: usize,
     ) -> Result<Scores<'a>> {
-        let bias = match of.bias {
-            true => Some(values(args, bias, of.dtype)?),
-            false => None,
+        let (bias, lengths) = match (of.bias, of.cached) {
+            (true, _) => (Some(values(args, bias, of.dtype)?), None),
+            (_, true) => (None, Some(args.input::<u32>(3).0)),
+            _ => (None, None),
         };
         Ok(Scores {
             of,
             scale: f32::from_bits(args.scalars[0]),
             cap: f32::from_bits(args.scalars[1]),
             bias,
+            lengths,
             slopes: &[],
             sinks: &[],
             layouts: [args.inputs[0].layout, args.inputs[1].layout],
         })
+    }
+
+    /// Operand `i`, keys or values, in f32; of a cache, only the rows that count.
+    pub(super) fn rows<'b>(
+        &self,
+        args: &CpuArgs<'b>,
+        i: usize,
+    ) -> Result<(Cow<'b, [f32]>, &'b Layout)> {
+        let (Some(lengths), DType::F16) = (self.lengths, self.of.dtype) else {
+            return values(args, i, self.of.dtype);
+        };
+        let (halves, layout) = args.input::<f16>(i);
+        let mut values = host::zeroed(OP, halves.len())?;
+        for (element, length) in lengths.iter().enumerate() {
+            let all = layout.offsets().range(element);
+            let room = extent_of(layout, element, 0) as usize;
+            let row = all.len().checked_div(room).unwrap_or(0);
+            let some = all.start..all.start + row * room.min(*length as usize);
+            convert::widen(&halves[some.clone()], &mut values[some]);
+        }
+        Ok((Cow::Owned(values), layout))
     }
 
     pub(super) fn sink(&self, head: usize) -> Option<f32> {
@@ -92,9 +117,11 @@ impl<'a> Scores<'a> {
     }
 
     pub(super) fn element(&'a self, element: usize) -> Element<'a> {
-        let [queries, keys] = self
+        let [queries, room] = self
             .layouts
             .map(|layout| extent_of(layout, element, 0) as usize);
+        let length = self.lengths.map(|lengths| lengths[element] as usize);
+        let keys = length.map_or(room, |length| length.min(room));
         let bias = self.bias.as_ref();
         Element {
             scores: self,

@@ -181,7 +181,7 @@ impl Shapes {
         }
         let vectors = usize::from(of.alibi) + usize::from(of.sinks);
         if vectors > 0 {
-            let per_head = inputs[3 + usize::from(of.bias)].total();
+            let per_head = inputs[of.per_head()].total();
             if per_head != vectors * self.heads.heads {
                 let expected = format!("{} values, one for each head", self.heads.heads);
                 return Err(Error::argument(OP, expected, per_head / vectors));

@@ -57,8 +57,8 @@ pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Resul
         }
     }
     let scores = Scores::new(of, heads, args)?;
-    let [q, k, v] = [0, 1, 2].map(|i| values(args, i, of.dtype));
-    let (q, k, v) = (q?, k?, v?);
+    let q = values(args, 0, of.dtype)?;
+    let (k, v) = (scores.rows(args, 1)?, scores.rows(args, 2)?);
     jobs.into_par_iter().try_for_each(|job| {
         let q = &q.0[q.1.offsets().range(job.element)];
         let k = &k.0[k.1.offsets().range(job.element)];

@@ -12,6 +12,10 @@ pub(super) fn rule(
     of: &Attention,
     results: &[Option<Cotangent>],
 ) -> Result<Cotangents> {
+    if of.cached && results.iter().any(Option::is_some) {
+        let instead = "attention_over reads a cache; attend to tensors of keys and values instead";
+        return Err(applied.refused_because(instead));
+    }
     let of_lse = match &results[1] {
         Some(Cotangent::F32(of_lse)) => Some(of_lse),
         _ => None,
@@ -35,7 +39,7 @@ where
     Tensor<T>: Into<Cotangent>,
 {
     let has_per_head = of.alibi || of.sinks;
-    let per_head = 3 + usize::from(of.bias);
+    let per_head = of.per_head();
     let wants_sinks = has_per_head && applied.wants(per_head);
     if wants_sinks && of.alibi {
         let instead = "with regard to slopes or, beside slopes, to sinks; add a bias instead";

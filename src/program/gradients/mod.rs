@@ -270,6 +270,7 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::Attention(_)
         | Op::AttentionStats(_)
         | Op::AttentionSlopes(_)
+        | Op::Append(_)
         | Op::Full(_)
         | Op::Sequence(_)
         | Op::Random(_)

@@ -159,9 +159,17 @@ impl Case {
         k: &'a Tensor<T>,
         v: &'a Tensor<T>,
         bias: Option<&'a Tensor<T>>,
+        per_head: [&'a Tensor<f32>; 2],
+    ) -> Attention<'a, T> {
+        self.options(q.attention(k, v), bias, per_head)
+    }
+
+    pub fn options<'a, T: Value>(
+        &'a self,
+        mut attention: Attention<'a, T>,
+        bias: Option<&'a Tensor<T>>,
         [slopes, sinks]: [&'a Tensor<f32>; 2],
     ) -> Attention<'a, T> {
-        let mut attention = q.attention(k, v);
         if !self.axis {
             attention = attention.heads(self.heads).key_heads(self.key_heads);
         }

@@ -1,5 +1,6 @@
 //! Programs of attention and its gradients: every kind of tile, pieces of keys, and every option.
 
+use vsla::attention::{Attention, Cache};
 use vsla::program::Program;
 use vsla::{
     Device, Layout, Shape, Tensor, Topology,
@@ -86,8 +87,18 @@ fn attend<T: Value + Float>(d: &mut Draw<'_>, kind: usize, dv: usize) {
     let [causal, top_left, windowed, biased, alibi, sunk] = std::array::from_fn(|_| yes());
     let (capped, blocked) = (d.rng.usize(..3) == 0, d.rng.usize(..3) == 0);
     let window = (d.of(&[0, 5, 40]), d.of(&[1, 20]));
-    let run = move |q: &Tensor<T>, k: &Tensor<T>, v: &Tensor<T>, bias: &Tensor<T>| {
-        let mut attention = q.attention(k, v).heads(heads).key_heads(key_heads);
+    let lengths: Vec<usize> = sizes.iter().map(|size| d.rng.usize(..=size[1])).collect();
+    let rest = |width: usize| {
+        let shapes = sizes.iter().zip(&lengths).map(|(size, length)| match axis {
+            true => Shape::new(&[size[1] - length, key_heads, width]).unwrap(),
+            false => Shape::new(&[size[1] - length, key_heads * width]).unwrap(),
+        });
+        Layout::from_shapes(if axis { 3 } else { 2 }, shapes).unwrap()
+    };
+    let (new_k, new_v) = (d.tensor::<T>(&rest(width)), d.tensor::<T>(&rest(dv)));
+    let mut cache = Cache::with_lengths(k.clone(), v.clone(), &lengths).unwrap();
+    let run = move |attention: Attention<'_, T>, bias: Option<&Tensor<T>>| {
+        let mut attention = attention.heads(heads).key_heads(key_heads);
         if causal {
             attention = attention.causal();
         }
@@ -100,7 +111,7 @@ fn attend<T: Value + Float>(d: &mut Draw<'_>, kind: usize, dv: usize) {
         if capped {
             attention = attention.softcap(2.0);
         }
-        if biased {
+        if let (true, Some(bias)) = (biased, bias) {
             attention = attention.bias(bias);
         }
         if alibi {
@@ -115,10 +126,13 @@ fn attend<T: Value + Float>(d: &mut Draw<'_>, kind: usize, dv: usize) {
         attention.run()
     };
     d.ran("rotary", q.rotary().heads(heads).run());
-    d.ran("attention", run(&q, &k, &v, &bias));
+    d.ran("attention", run(q.attention(&k, &v), Some(&bias)));
+    let appended = cache.append(&new_k, &new_v);
+    d.ran("append", appended);
+    d.ran("attention_over", run(q.attention_over(&cache), None));
     let program = Program::new(d.device, move |r| {
         let [q, k, v, bias]: [Tensor<T>; 4] = [r.input()?, r.input()?, r.input()?, r.input()?];
-        let o = run(&q, &k, &v, &bias)?.to::<f32>()?;
+        let o = run(q.attention(&k, &v), Some(&bias))?.to::<f32>()?;
         for slopes in r.gradients(&o, [&q, &k, &v])? {
             r.output(&slopes)?;
         }

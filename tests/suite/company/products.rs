@@ -1,6 +1,6 @@
 //! Matrix products, real, complex and block-sparse, and attention.
 
-use vsla::{Bsr, Complex32, Device, Tensor, Topology, f16, product::Activation};
+use vsla::{Bsr, Complex32, Device, Tensor, Topology, attention::Cache, f16, product::Activation};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
 
@@ -223,6 +223,18 @@ fn attention(device: &Device, picked: &[usize]) -> Rows {
         .sinks(&heads)
         .blocks(&blocks);
     let all = all.run_with_lse().unwrap();
+    let room = |width| {
+        boxes_of(
+            device,
+            picked,
+            move |i| [SIZES[i][1] + i, width],
+            |_, _| 0f32,
+        )
+    };
+    let mut cache = Cache::with_lengths(room(32), room(32), &vec![0; picked.len()]).unwrap();
+    cache.append(&k, &v).unwrap();
+    let over = q.attention_over(&cache).heads(4).key_heads(2).causal();
+    let over = over.run_with_lse().unwrap();
     let [q, k, v] = [q, k, v].map(|x: Tensor<f32>| x.to::<f16>().unwrap());
     let halves = q.attention(&k, &v).heads(4).key_heads(2).run().unwrap();
     beside([
@@ -231,5 +243,7 @@ fn attention(device: &Device, picked: &[usize]) -> Rows {
         bytes(&all.0),
         bytes(&all.1),
         bytes(&halves),
+        bytes(&over.0),
+        bytes(&over.1),
     ])
 }

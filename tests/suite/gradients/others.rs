@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
+use vsla::attention::Cache;
 use vsla::program::Program;
 use vsla::{Device, Error, Layout, Ragged, Result, Shape, Tensor, f16};
 
@@ -240,6 +241,12 @@ pub(super) const CONSTANT: &[(&str, Unary)] = &[
 pub(super) const REFUSED: &[(&str, Unary)] = &[
     ("map1", |x| {
         x.device().map1("x * 2.0", |x: f32| 2.0 * x)?.apply(x)
+    }),
+    ("attention_over", |x| {
+        let column = Layout::uniform(1, Shape::new(&[2, 1])?)?;
+        let of = x.reshape(&column)?;
+        let cache = Cache::with_lengths(of.clone(), of.clone(), &[2])?;
+        of.attention_over(&cache).run()?.reshape(x.layout())
     }),
     ("map2", |x| {
         x.device()

@@ -150,6 +150,10 @@ pub const PROGRAMS: &[Program] = &[
         run: products::attention,
     },
     Program {
+        name: "cache",
+        run: products::cache,
+    },
+    Program {
         name: "recorded",
         run: recorded::recorded,
     },

@@ -3,8 +3,8 @@
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Device, Layout, Pairing, Result, Shape, ShapeMatrix, Topology, batch::PairList, f16,
-    product::Activation,
+    Bsr, Device, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Topology, attention::Cache,
+    batch::PairList, f16, product::Activation,
 };
 
 use super::values::*;
@@ -172,5 +172,27 @@ pub fn attention(device: &Device, n: usize) -> Result<u64> {
     let (q, k, v) = (q.to::<f16>()?, k.to::<f16>()?, v.to::<f16>()?);
     let attention = q.attention(&k, &v).heads(4).key_heads(2);
     sum.add(attention.alibi(&slopes).run()?)?;
+    sum.value()
+}
+
+/// Caches that are appended to alone and after they were cloned, and attention over both. Made of tensors that exist,
+/// because only operands of recordings are appended to there.
+pub fn cache(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let n = n.min(1000);
+    let of = |shape: fn(usize) -> [usize; 2]| {
+        let values = |_, i| number(i) / 50.0;
+        device.upload(&Ragged::from_fn(&matrix_layout(n, shape)?, values)?)
+    };
+    let (keys, values) = (of(|i| [i % 5 + 2, 8])?, of(|i| [i % 5 + 2, 24])?);
+    let lengths: Vec<usize> = (0..n).map(|i| i % 5 / 2).collect();
+    let mut cache = Cache::with_lengths(keys, values, &lengths)?;
+    cache.append(&of(|i| [i % 2, 8])?, &of(|i| [i % 2, 24])?)?;
+    let before = cache.clone();
+    cache.append(&of(|_| [1, 8])?, &of(|_| [1, 24])?)?;
+    let q = of(|i| [i % 3, 16])?;
+    for cache in [before, cache] {
+        sum.add(q.attention_over(&cache).heads(4).key_heads(2).run()?)?;
+    }
     sum.value()
 }

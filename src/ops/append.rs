@@ -1,0 +1,193 @@
+//! Appends rows to the keys and values of a cache, behind the rows that each element has already, in place.
+//!
+//! Cost: the new rows read once and written once, in one dispatch. What the cache holds is not touched.
+
+use crate::ops::strided::extent_of;
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param,
+    PlanBuffer, Slot, Variant, params, slots,
+};
+use crate::ragged::{DType, Layout};
+use crate::{Error, Result, host};
+
+pub(crate) const OP: &str = "append";
+
+slots! {
+    struct Slots {
+        k: Read, v: Read, counts: Read, items: Read, keys: Write, values: Write, grown: Write,
+    }
+}
+
+params! {
+    struct Params { k_base, v_base, counts_base, tiles, tile, k_words, v_words, units }
+}
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "append",
+    source: include_str!("../../shaders/append.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
+    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
+};
+
+/// Words that a workgroup copies, about.
+const TILE: usize = 4096;
+
+/// Of operands keys and values, which are changed in place, the number of rows of each element, and the new rows of
+/// both. The results are keys, values, and the new numbers of rows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Append {
+    pub dtype: DType,
+}
+
+impl Append {
+    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+        let [keys, values, _, k, v] = *inputs else {
+            return Err(Error::argument(OP, "5 operands", inputs.len()));
+        };
+        let widths = widths([keys, values])?;
+        for (new, kept) in [(k, keys), (v, values)] {
+            new.check_rank_of(OP, kept, "the cache")?;
+            kept.check_len(OP, new.len())?;
+            for (element, (of, like)) in new.shapes().zip(kept.shapes()).enumerate() {
+                let (of_extents, like) = (of.extents(), like.extents());
+                if of_extents[0] > 0 && of_extents[1..] != like[1..] {
+                    let expected = format!("{}, as in the cache", rows_of(of_extents[0], like));
+                    return Err(Error::shape(OP, element, expected, of));
+                }
+            }
+        }
+        for element in 0..k.len() {
+            let [rows, others] = [k, v].map(|of| extent_of(of, element, 0));
+            if rows != others {
+                let expected = format!("({rows}, ..) of the values, as many rows as the keys have");
+                return Err(Error::shape(OP, element, expected, v.shape(element)));
+            }
+        }
+        if self.dtype == DType::F16
+            && let Some(odd) = widths.iter().find(|width| !width.is_multiple_of(2))
+        {
+            let what = format!("f16 with rows of an odd number of values ({odd})");
+            return Err(Error::unsupported(OP, what));
+        }
+        let units = if self.dtype == DType::F16 { 2 } else { 1 };
+        let words = widths.map(|width| width / units);
+        let tile = (TILE / words[0].max(words[1]).max(1)).max(1);
+        let (items, tiles) = items(keys, k, tile)?;
+        let number = |n: usize| Param::U32(n as u32);
+        let dispatch = Dispatch::new(
+            (
+                &KERNEL,
+                KERNEL.variant(if units == 2 { DType::F16 } else { DType::U32 }, &[]),
+            ),
+            Slots {
+                k: Slot::Input(3),
+                v: Slot::Input(4),
+                counts: Slot::Input(2),
+                items: Slot::PlanBuffer(PlanBuffer::new(items)),
+                keys: Slot::Output(0),
+                values: Slot::Output(1),
+                grown: Slot::Output(2),
+            },
+            Params {
+                k_base: Param::InputBase(3),
+                v_base: Param::InputBase(4),
+                counts_base: Param::InputBase(2),
+                tiles: number(4 * k.len()),
+                tile: number(tile),
+                k_words: number(words[0]),
+                v_words: number(words[1]),
+                units: number(units),
+            },
+            tiles as u32,
+            (k.total() + v.total() + tiles) as u64,
+        );
+        Ok(Launch {
+            op: OP,
+            outputs: vec![
+                Output::over(self.dtype, 0),
+                Output::over(self.dtype, 1),
+                Output::new(DType::U32, OutputLayout::Input(2)),
+            ],
+            scratch: Vec::new(),
+            work: dispatch.cost,
+            dispatches: vec![dispatch],
+            pairs: None,
+            twin: CpuKernel::new(move |args: &mut CpuArgs<'_>| twin(args, self.dtype, widths)),
+        })
+    }
+}
+
+/// The values of a row of keys and of one of values, which all elements share.
+pub(crate) fn widths(of: [&Layout; 2]) -> Result<[usize; 2]> {
+    let mut widths = [0; 2];
+    for (layout, width) in of.into_iter().zip(&mut widths) {
+        let Some(first) = (!layout.is_empty()).then(|| layout.shape(0)) else {
+            continue;
+        };
+        let row = &first.extents()[1..];
+        for (element, shape) in layout.shapes().enumerate() {
+            if shape.extents()[1..] != *row {
+                let expected = format!("{first} but for the first extent, as of element 0");
+                return Err(Error::shape(OP, element, expected, shape));
+            }
+        }
+        *width = row.iter().map(|extent| *extent as usize).product();
+    }
+    Ok(widths)
+}
+
+/// The shape of this many rows like those of `like`.
+pub(crate) fn rows_of(rows: u32, like: &[u32]) -> String {
+    let others = like[1..].iter().map(|extent| format!(", {extent}"));
+    format!("({rows}{})", others.collect::<String>())
+}
+
+/// The elements and the tiles, and the number of tiles: one or more for each element, which then has a new length.
+fn items(keys: &Layout, k: &Layout, tile: usize) -> Result<(Vec<u32>, usize)> {
+    let mut items = host::room(OP, 4 * k.len())?;
+    let (mut new, mut reserved) = (0, 0);
+    for element in 0..k.len() {
+        let [rows, room] = [k, keys].map(|of| extent_of(of, element, 0) as u32);
+        items.extend([new, rows, reserved, room]);
+        new += rows;
+        reserved += room;
+    }
+    let mut tiles = 0;
+    for element in 0..k.len() {
+        let rows = extent_of(k, element, 0) as usize;
+        for first in (0..rows.max(1)).step_by(tile) {
+            host::extend(OP, &mut items, [element as u32, first as u32])?;
+            tiles += 1;
+        }
+    }
+    Ok((items, tiles))
+}
+
+fn twin(args: &mut CpuArgs<'_>, dtype: DType, widths: [usize; 2]) -> Result<()> {
+    let (counts, _) = args.input::<u32>(2);
+    let inputs = args.inputs;
+    let [keys, values, grown] = &mut *args.outputs else {
+        return Ok(());
+    };
+    for (i, (kept, width)) in [keys, values].into_iter().zip(widths).enumerate() {
+        let new = &inputs[3 + i];
+        let row = width * dtype.size();
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(kept.words);
+        let (mut from, mut begin) = (0, 0);
+        for (element, count) in counts.iter().enumerate() {
+            let rows = extent_of(new.layout, element, 0) as usize;
+            let room = extent_of(kept.layout, element, 0) as usize;
+            let count = (*count as usize).min(room);
+            let fits = rows.min(room - count) * row;
+            let to = (begin + count) * row;
+            bytes[to..to + fits].copy_from_slice(&new.bytes[from..from + fits]);
+            from += rows * row;
+            begin += room;
+        }
+    }
+    for (element, (grown, count)) in grown.words.iter_mut().zip(counts).enumerate() {
+        *grown = count + extent_of(inputs[3].layout, element, 0) as u32;
+    }
+    Ok(())
+}

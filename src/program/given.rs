@@ -1,0 +1,158 @@
+//! What a run takes: tensors, and caches that it changes.
+
+use super::RUN;
+use super::inputs::State;
+use crate::error::Count;
+use crate::ragged::{DType, Layout};
+use crate::tensor::{Device, Kept, Operand, Storage, grown_by};
+use crate::{Error, Result, host};
+
+/// The inputs of a plan.
+pub(super) struct Inputs {
+    pub inputs: Vec<Input>,
+    /// The caches, each of three inputs.
+    pub caches: Vec<Changed>,
+}
+
+/// What an input has to be.
+pub(super) struct Input {
+    pub dtype: DType,
+    pub layout: Layout,
+    /// Kernels were chosen for values that begin at a multiple of this many units.
+    pub align: usize,
+}
+
+/// A cache that a run changes.
+pub(super) struct Changed {
+    /// The first of its inputs.
+    pub input: usize,
+    /// The rows appended to each element.
+    pub appended: Vec<u32>,
+    pub lengths: Place,
+}
+
+/// What a run gets for an input.
+pub(super) enum Given<'a> {
+    Lent(Operand<'a>),
+    /// Keys or values of a cache, which nobody else refers to.
+    Kept(&'a mut Storage),
+}
+
+/// Where an output is.
+pub(super) struct Place {
+    pub dtype: DType,
+    /// The number of its external buffer.
+    pub external: usize,
+    pub base: usize,
+    pub layout: Layout,
+}
+
+/// Checks that a tensor is on the device of the program.
+fn check_device(of_program: &Device, (storage, device): (&Storage, &Device)) -> Result<()> {
+    if let Storage::Traced(value) = storage {
+        return Err(value.without_values(RUN));
+    }
+    of_program.check_same(RUN, device)
+}
+
+impl Input {
+    /// Checks the type and layout of input `number`.
+    fn check(&self, number: usize, of_type: DType, got: &Layout) -> Result<()> {
+        let Input { dtype, layout, .. } = self;
+        let differs = |element, expected: String, got: String| Error::Layout {
+            op: RUN,
+            input: number,
+            element,
+            expected,
+            got,
+        };
+        if of_type != *dtype {
+            return Err(differs(None, dtype.to_string(), of_type.to_string()));
+        }
+        if got.id() == layout.id() {
+            return Ok(());
+        }
+        let summary = |of: &Layout| format!("{} of rank {}", Count(of.len(), "element"), of.rank());
+        if (got.len(), got.rank()) != (layout.len(), layout.rank()) {
+            return Err(differs(None, summary(layout), summary(got)));
+        }
+        let mut shapes = layout.shapes().zip(got.shapes()).enumerate();
+        match shapes.find(|(_, (a, b))| a != b) {
+            None => Ok(()),
+            Some((element, (a, b))) => Err(differs(Some(element), a.to_string(), b.to_string())),
+        }
+    }
+}
+
+impl Inputs {
+    /// The inputs that are not of caches, with their numbers.
+    pub(super) fn lent(&self) -> impl Iterator<Item = (usize, &Input)> {
+        let is_kept = |i: usize| {
+            let mut caches = self.caches.iter();
+            caches.any(|cache| (cache.input..cache.input + 3).contains(&i))
+        };
+        let all = self.inputs.iter().enumerate();
+        all.filter(move |(i, _)| !is_kept(*i))
+    }
+
+    pub(super) fn check(&self, device: &Device, operands: &[Operand<'_>]) -> Result<()> {
+        let expected = self.inputs.len() - 3 * self.caches.len();
+        if operands.len() != expected {
+            let expected = Count(expected, "input");
+            return Err(Error::argument(RUN, expected, operands.len()));
+        }
+        for ((number, input), operand) in self.lent().zip(operands) {
+            check_device(device, (operand.storage, operand.device))?;
+            input.check(number, operand.dtype, operand.layout)?;
+        }
+        Ok(())
+    }
+
+    /// The numbers of rows of each cache after the run.
+    pub(super) fn check_caches(
+        &self,
+        device: &Device,
+        caches: &mut [&mut dyn State],
+    ) -> Result<Vec<Vec<u32>>> {
+        if caches.len() != self.caches.len() {
+            let expected = Count(self.caches.len(), "cache");
+            return Err(Error::argument(RUN, expected, caches.len()));
+        }
+        let mut all = host::room(RUN, caches.len())?;
+        for (i, (cache, planned)) in caches.iter_mut().zip(&self.caches).enumerate() {
+            let kept = cache.kept();
+            let [(storage, keys), (_, values)] = &kept.rows;
+            check_device(device, (storage, &kept.device))?;
+            let lengths = (DType::U32, kept.lengths.layout());
+            let parts = [(kept.dtype, *keys), (kept.dtype, *values), lengths];
+            for (number, (dtype, layout)) in (planned.input..).zip(parts) {
+                self.inputs[number].check(number, dtype, layout)?;
+            }
+            let new = planned.appended.iter().map(|rows| u64::from(*rows));
+            let whose = format!(" in cache {i}");
+            all.push(grown_by(RUN, kept.counts, new, (keys, &whose))?);
+        }
+        Ok(all)
+    }
+
+    /// What a run gets for each input.
+    pub(super) fn given<'a>(
+        &self,
+        operands: Vec<Operand<'a>>,
+        kept: &'a mut [Kept<'_>],
+    ) -> Result<Vec<Given<'a>>> {
+        let mut given = host::room(RUN, self.inputs.len())?;
+        let mut operands = operands.into_iter();
+        let mut lend = |given: &mut Vec<Given<'a>>, until: usize| {
+            given.extend(operands.by_ref().take(until - given.len()).map(Given::Lent));
+        };
+        for (kept, cache) in kept.iter_mut().zip(&self.caches) {
+            lend(&mut given, cache.input);
+            let [(keys, _), (values, _)] = &mut kept.rows;
+            given.extend([Given::Kept(keys), Given::Kept(values)]);
+            given.push(Given::Lent(kept.lengths.operand()));
+        }
+        lend(&mut given, self.inputs.len());
+        Ok(given)
+    }
+}

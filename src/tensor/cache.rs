@@ -1,0 +1,354 @@
+//! A ragged cache of keys and values: rows are appended in place, and attention reads them as they lie.
+
+use std::sync::Arc;
+
+use super::run::Call;
+use super::trace::Trace;
+use super::{Device, Storage, Tensor};
+use crate::ops::Op;
+use crate::ops::append::{Append, OP, rows_of, widths};
+use crate::ops::strided::extent_of;
+use crate::ragged::{DType, Float, Layout, Ragged};
+use crate::{Error, Result, host};
+
+/// Keys and values of each element of a batch, which grow in reserved memory: for decoding, where each step attends from
+/// a few new queries to all keys so far.
+///
+/// Element i has room for as many rows as its layout says, and a length, the number of rows that count. [`append`]
+/// writes rows behind the length of each element, n_i of them, which may be 0, and moves nothing else.
+/// [`Tensor::attention_over`] attends to the first rows of each element, as many as its length says, exactly as
+/// attention over tensors of these rows alone would: causal masks, windows and slopes of ALiBi count from the length.
+///
+/// # Lengths
+/// Lengths are numbers on the device, so that layouts, and with them all plans, stay the same from step to step. The
+/// cache counts along on the host, and refuses rows that have no room before any work starts. Reserved rows behind the
+/// length have no meaning and no effect, whatever they hold.
+///
+/// # Memory
+/// A clone shares memory, as a clone of a tensor does. A cache whose memory nobody else refers to is changed in place;
+/// otherwise [`append`] copies it first, so that clones, and tensors from [`keys`](Self::keys) and
+/// [`values`](Self::values), never change.
+///
+/// # Programs
+/// [`Recording::cache`](crate::program::Recording::cache) makes a cache an operand of a program, and
+/// [`Plan::run_with`](crate::program::Plan::run_with) runs it on caches: each is left as the last recorded append leaves
+/// it, changed in place. One plan serves all steps that append as many rows.
+///
+/// # Cost
+/// Appending reads the new rows once and writes them once, in one dispatch, and allocates the lengths alone: 4 bytes for
+/// each element. Attention is planned for the reserved rows, which the device's work limit counts, but reads the rows
+/// that count, and stops there. It runs on the kernels for any device, not on cooperative matrices. If the reserved
+/// memory is cut into pieces, from 1,024 rows on, each piece costs a workgroup, also behind the length.
+///
+/// There are no gradients.
+///
+/// ```
+/// use vsla::attention::Cache;
+/// use vsla::{Device, Layout, Ragged, Shape};
+///
+/// let device = Device::cpu();
+/// let of = |values: Vec<f32>, rows: [usize; 2]| {
+///     let shapes = [Shape::new(&[rows[0], 1])?, Shape::new(&[rows[1], 1])?];
+///     device.upload(&Ragged::from_shapes(values, 2, shapes)?)
+/// };
+/// // Room for 4 rows of the first sentence and 2 of the second, one head of one value.
+/// let room = Layout::from_shapes(2, [Shape::new(&[4, 1])?, Shape::new(&[2, 1])?])?;
+/// let mut cache = Cache::<f32>::new(&device, &room, &room)?;
+/// cache.append(&of(vec![0.0, 0.0, 0.0], [2, 1])?, &of(vec![1.0, 3.0, 5.0], [2, 1])?)?;
+/// // Only the first sentence goes on.
+/// cache.append(&of(vec![0.0], [1, 0])?, &of(vec![8.0], [1, 0])?)?;
+/// assert_eq!(cache.counts(), [3, 1]);
+/// let y = of(vec![1.0, 1.0], [1, 1])?.attention_over(&cache).causal().run()?.download_blocking()?;
+/// assert!((y.row(0)[0] - 4.0).abs() < 1e-5 && y.row(1)[0] == 5.0);
+/// // The second sentence has room for one more.
+/// let full = cache.append(&of(vec![0.0; 2], [0, 2])?, &of(vec![0.0; 2], [0, 2])?).unwrap_err();
+/// assert_eq!((full.op(), full.element()), ("append", Some(1)));
+/// # Ok::<(), vsla::Error>(())
+/// ```
+///
+/// [`append`]: Self::append
+#[derive(Clone)]
+pub struct Cache<T: Float> {
+    pub(super) keys: Tensor<T>,
+    pub(super) values: Tensor<T>,
+    /// One vector, with the length of each element.
+    pub(super) lengths: Tensor<u32>,
+    /// The same on the host; in a recording, the rows appended there.
+    counts: Arc<Vec<u32>>,
+}
+
+/// The parts of a cache of any type that a run of a program changes.
+pub struct Kept<'a> {
+    pub(crate) device: Device,
+    pub(crate) dtype: DType,
+    /// Keys and values, which begin at the beginning of their memory.
+    pub(crate) rows: [(&'a mut Storage, &'a Layout); 2],
+    pub(crate) lengths: &'a mut Tensor<u32>,
+    pub(crate) counts: &'a mut Arc<Vec<u32>>,
+}
+
+impl<T: Float> Cache<T> {
+    /// An empty cache with room for rows of these shapes: for each element (rows, heads, d) or (rows, heads · d) of
+    /// keys, and as many rows of values. The memory is filled with zeros.
+    ///
+    /// # Errors
+    /// [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize), and [`Shape`](Error::Shape) with the first element whose
+    /// numbers of rows differ or whose rows are not like those of element 0;
+    /// [`Unsupported`](Error::Unsupported) for f16 with rows of an odd number of values; those of
+    /// [`Device::full`](crate::Device::full).
+    pub fn new(device: &Device, keys: &Layout, values: &Layout) -> Result<Cache<T>> {
+        check::<T>(keys, values)?;
+        let zeros = |layout: &Layout| device.full(layout, T::default());
+        let counts = host::zeroed(NEW, keys.len())?;
+        Cache::of(zeros(keys)?, zeros(values)?, counts)
+    }
+
+    /// A cache of tensors: of element i, the first `lengths[i]` rows count, and the others are room. The tensors are
+    /// copied when rows are appended while anybody else refers to their memory.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), [`ElementCount`](Error::ElementCount) for another number of lengths,
+    /// [`Shape`](Error::Shape) for an element with fewer rows than its length, and
+    /// [`DeviceMismatch`](Error::DeviceMismatch).
+    pub fn with_lengths(keys: Tensor<T>, values: Tensor<T>, lengths: &[usize]) -> Result<Cache<T>> {
+        keys.check_device(NEW, &values)?;
+        check::<T>(keys.layout(), values.layout())?;
+        if lengths.len() != keys.len() {
+            return Err(Error::ElementCount {
+                op: NEW,
+                expected: keys.len(),
+                got: lengths.len(),
+            });
+        }
+        for (element, &length) in lengths.iter().enumerate() {
+            if extent_of(keys.layout(), element, 0) < length as u64 {
+                let got = keys.layout().shape(element);
+                let expected = format!("({length}, ..) or more rows, the element's length");
+                return Err(Error::shape(NEW, element, expected, got));
+            }
+        }
+        let counts = lengths.iter().map(|length| *length as u32);
+        let counts = host::exact(NEW, counts)?;
+        Cache::of(keys, values, counts)
+    }
+
+    fn of(keys: Tensor<T>, values: Tensor<T>, counts: Vec<u32>) -> Result<Cache<T>> {
+        let lengths = Ragged::from_parts(
+            Layout::from_lengths([counts.len()])?,
+            host::copied(NEW, &counts)?,
+        )?;
+        Ok(Cache {
+            lengths: keys.device.upload(&lengths)?,
+            keys,
+            values,
+            counts: Arc::new(counts),
+        })
+    }
+
+    /// Three inputs of a recording, to which nothing has been appended yet.
+    pub(crate) fn recorded(
+        trace: &Arc<Trace>,
+        [keys, values, lengths]: [&Layout; 3],
+    ) -> Result<Cache<T>> {
+        check::<T>(keys, values)?;
+        if lengths != &Layout::from_lengths([keys.len()])? {
+            let expected = format!("one vector of {} lengths", keys.len());
+            return Err(Error::argument(NEW, expected, format!("{lengths:?}")));
+        }
+        let cache = Cache {
+            counts: Arc::new(host::zeroed(NEW, keys.len())?),
+            keys: trace.input(keys)?,
+            values: trace.input(values)?,
+            lengths: trace.input(lengths)?,
+        };
+        trace.keep(host::zeroed(NEW, keys.len())?);
+        Ok(cache)
+    }
+
+    /// Appends rows behind the length of each element: n_i rows of keys and of values for element i, which may be 0.
+    ///
+    /// In place, unless anybody else refers to the memory, which is copied first then. Bit patterns are preserved.
+    /// Recorded in a program, it changes the cache that the program is run on; of clones of one cache, only one can be
+    /// appended to there.
+    ///
+    /// # Errors
+    /// Before any work, and the cache stays as it was: [`Shape`](Error::Shape) with the first element that has no room
+    /// for its rows, or whose rows are not like those of the cache; [`Rank`](Error::Rank),
+    /// [`BatchSize`](Error::BatchSize), [`DeviceMismatch`](Error::DeviceMismatch),
+    /// [`Recording`](Error::Recording) for a cache that is no operand of the recording or was appended to already,
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
+    pub fn append(&mut self, keys: &Tensor<T>, values: &Tensor<T>) -> Result<()> {
+        let op = Op::Append(Append { dtype: T::DTYPE });
+        self.keys.check_device(OP, keys)?;
+        self.keys.check_device(OP, values)?;
+        self.keys.layout().check_len(OP, keys.len())?;
+        let counts = grown(OP, &self.counts, keys.layout(), (self.keys.layout(), ""))?;
+        let dtypes = [T::DTYPE, T::DTYPE, DType::U32];
+        let device = self.keys.device.clone();
+        let all = [&self.keys, &self.values, keys, values];
+        if all.iter().any(|x| matches!(x.storage, Storage::Traced(_))) {
+            let operands = [
+                self.keys.operand(),
+                self.values.operand(),
+                self.lengths.operand(),
+                keys.operand(),
+                values.operand(),
+            ];
+            let (results, _) = Call::new(&device, op, &operands).values(&dtypes)?;
+            if let Ok([keys, values, lengths]) = <[_; 3]>::try_from(results) {
+                (self.keys, self.values) = (keys.typed(&device), values.typed(&device));
+                self.lengths = lengths.typed(&device);
+            }
+        } else {
+            self.detach()?;
+            let Cache {
+                keys: all_keys,
+                values: all_values,
+                lengths,
+                ..
+            } = self;
+            let operands = [
+                lengths.shapes(&all_keys.layout),
+                lengths.shapes(&all_values.layout),
+                lengths.operand(),
+                keys.operand(),
+                values.operand(),
+            ];
+            let call = Call {
+                changed: Some([&mut all_keys.storage, &mut all_values.storage]),
+                ..Call::new(&device, op, &operands)
+            };
+            *lengths = call.one()?;
+        }
+        self.counts = Arc::new(counts);
+        Ok(())
+    }
+
+    /// The number of rows of each element that count. In a recording, where lengths are not known, the number of rows
+    /// appended there.
+    pub fn counts(&self) -> &[u32] {
+        &self.counts
+    }
+
+    /// The lengths on the device: one vector.
+    pub fn lengths(&self) -> &Tensor<u32> {
+        &self.lengths
+    }
+
+    /// All reserved rows of keys. Those behind the length of their element have no meaning.
+    pub fn keys(&self) -> &Tensor<T> {
+        &self.keys
+    }
+
+    /// All reserved rows of values. Those behind the length of their element have no meaning.
+    pub fn values(&self) -> &Tensor<T> {
+        &self.values
+    }
+
+    /// The layouts of keys, values and lengths, which [`Program::plan`](crate::program::Program::plan) needs of a cache.
+    pub fn layouts(&self) -> [&Layout; 3] {
+        [
+            self.keys.layout(),
+            self.values.layout(),
+            self.lengths.layout(),
+        ]
+    }
+
+    /// Copies what others refer to, so that it can be changed in place.
+    pub(crate) fn detach(&mut self) -> Result<()> {
+        for rows in [&mut self.keys, &mut self.values] {
+            let alone = match &rows.storage {
+                Storage::Cpu(buffer) => Arc::strong_count(buffer) == 1,
+                #[cfg(feature = "gpu")]
+                Storage::Gpu(buffer) => Arc::strong_count(buffer) == 1 && !buffer.is_shared(),
+                Storage::Traced(_) => true,
+            };
+            if rows.base != 0 || !alone {
+                *rows = rows.copy().map_err(|error| error.named(OP))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a run changes.
+    pub(crate) fn kept(&mut self) -> Kept<'_> {
+        Kept {
+            device: self.keys.device.clone(),
+            dtype: T::DTYPE,
+            rows: [&mut self.keys, &mut self.values].map(|x| (&mut x.storage, &x.layout)),
+            lengths: &mut self.lengths,
+            counts: &mut self.counts,
+        }
+    }
+}
+
+impl<T: Float> std::fmt::Debug for Cache<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cache")
+            .field("keys", &self.keys)
+            .field("values", &self.values)
+            .field("counts", &self.counts)
+            .finish()
+    }
+}
+
+/// The name of the constructors in errors.
+const NEW: &str = "cache";
+
+fn check<T: Float>(keys: &Layout, values: &Layout) -> Result<()> {
+    if !(2..=3).contains(&keys.rank()) {
+        return Err(Error::rank(NEW, "2 or 3", keys.rank()));
+    }
+    values.check_rank_of(NEW, keys, "the keys")?;
+    keys.check_len(NEW, values.len())?;
+    let widths = widths([keys, values]).map_err(|error| error.named(NEW))?;
+    for element in 0..keys.len() {
+        let rows = extent_of(keys, element, 0);
+        if extent_of(values, element, 0) != rows {
+            let expected = format!("({rows}, ..) of the values, as many rows as the keys have");
+            return Err(Error::shape(NEW, element, expected, values.shape(element)));
+        }
+    }
+    match widths.iter().find(|width| !width.is_multiple_of(2)) {
+        Some(odd) if T::DTYPE == DType::F16 => {
+            let what = format!("f16 with rows of an odd number of values ({odd})");
+            Err(Error::unsupported(NEW, what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The numbers of rows after `new` rows are appended to `counts`; an error if they have no room. `whose` names the cache.
+pub(crate) fn grown(
+    op: &'static str,
+    counts: &[u32],
+    new: &Layout,
+    room: (&Layout, &str),
+) -> Result<Vec<u32>> {
+    let rows = (0..new.len()).map(|element| extent_of(new, element, 0));
+    grown_by(op, counts, rows, room)
+}
+
+/// The same, given the numbers of new rows.
+pub(crate) fn grown_by(
+    op: &'static str,
+    counts: &[u32],
+    new: impl Iterator<Item = u64>,
+    (room, whose): (&Layout, &str),
+) -> Result<Vec<u32>> {
+    let mut all = host::room(op, counts.len())?;
+    for (element, (count, new)) in counts.iter().zip(new).enumerate() {
+        let left = extent_of(room, element, 0).saturating_sub(u64::from(*count));
+        if new > left {
+            let shape = room.shape(element);
+            let rows = |n: u64| rows_of(n as u32, shape.extents());
+            let expected = format!(
+                "{} or fewer rows, for which{whose} there is room",
+                rows(left)
+            );
+            return Err(Error::shape(op, element, expected, rows(new)));
+        }
+        all.push(count + new as u32);
+    }
+    Ok(all)
+}
