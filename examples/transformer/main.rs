@@ -42,7 +42,7 @@ mod train;
 const EXAMPLES: &str = "\
 Examples:
   cargo run --release --example transformer
-  cargo run --release --example transformer -- --steps 1000 --plot loss.svg
+  cargo run --release --example transformer -- --steps 300 --plot loss.svg
   cargo run --release --example transformer -- --prompt \"Alice \" --prompt \"The Queen \" --length 400
   cargo run --release --example transformer -- --device cpu --json > result.json
 
@@ -56,7 +56,7 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 #[command(name = "transformer", version, after_help = EXAMPLES)]
 struct Args {
     /// How many steps to train, each on 12 sentences
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     steps: u32,
     /// The seed of the first weights, of the order of the sentences and of the text
     #[arg(long, value_name = "N", default_value_t = 1)]

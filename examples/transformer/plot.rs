@@ -55,7 +55,7 @@ pub fn svg(
         for (name, loss) in counted {
             let line = [(0.0, loss), (end, loss)];
             chart.draw_series(LineSeries::new(line, FAINT.stroke_width(1)))?;
-            let place = (0.7 * end, loss + 0.02 * (high - low) + 0.03 * (high - low));
+            let place = (0.7 * end, loss + 0.05 * (high - low));
             chart.draw_series([Text::new(name, place, font(12, FAINT))])?;
         }
         for (line, color, name) in [
