@@ -307,7 +307,7 @@ impl Recording {
     ///     r.output(&x.attention_over(&cache).run()?)
     /// });
     /// let rows = |n: usize| Layout::uniform(2, Shape::new(&[n, 4])?);
-    /// let mut cache = Cache::new(&device, &rows(8)?, &rows(8)?)?;
+    /// let mut cache = Cache::<f32>::new(&device, &rows(8)?, &rows(8)?)?;
     /// let mut x = device.upload(&Ragged::from_parts(rows(1)?, vec![1.0, 2.0, 3.0, 4.0, 4.0, 3.0, 2.0, 1.0])?)?;
     /// let [keys, values, lengths] = cache.layouts();
     /// let plan = step.plan(&[x.layout(), keys, values, lengths])?;
