@@ -89,6 +89,48 @@ if stored && column + $(d)u < p.dv {
 #endfor
 #endblock
 
+## Four loads at a time, and then what becomes of them: a load that is used at once is waited for.
+#block gathered count load stage
+for (var i = t; i < $(count)u; i += $(4 * THREADS)u) {
+#for n 4
+    let high$(n) = (i + $(n * THREADS)u) / $(KEYS)u;
+    let low$(n) = (i + $(n * THREADS)u) % $(KEYS)u;
+    #use $(load)
+#endfor
+#for n 4
+    #use $(stage)
+#endfor
+}
+#endblock
+
+#block load_query
+let value$(n) = q_at(p.q_base + sh_place[place0 + high$(n)] * p.d + min(column + low$(n), p.d - 1u));
+#endblock
+
+## Values beyond the last column are zeros.
+#block stage_query
+sh_a[a_begin + low$(n) * A_PITCH + high$(n) / 4u][high$(n) % 4u] = select(0.0, value$(n), column + low$(n) < p.d);
+#endblock
+
+#block load_key
+let row$(n) = (e.k_row + min(begin + high$(n), last_key)) * p.key_heads + key_head;
+let value$(n) = k_at(p.k_base + row$(n) * p.d + min(column + low$(n), p.d - 1u));
+#endblock
+
+#block stage_key
+sh_b[b_begin + low$(n) * B_PITCH + high$(n) / 4u][high$(n) % 4u] = select(0.0, value$(n), column + low$(n) < p.d);
+#endblock
+
+#block load_value
+let row$(n) = (e.k_row + min(begin + high$(n), last_key)) * p.key_heads + key_head;
+let value$(n) = v_at(p.v_base + row$(n) * p.dv + min($(c * KEYS)u + low$(n), p.dv - 1u));
+#endblock
+
+## Values of keys beyond the last one are zeros.
+#block stage_value
+sh_b[b_begin + high$(n) * B_PITCH + low$(n) / 4u][low$(n) % 4u] = select(0.0, value$(n), begin + high$(n) < keys);
+#endblock
+
 #main {
     let slot = lid / $(THREADS)u;
     let t = lid % $(THREADS)u;
@@ -176,19 +218,8 @@ if stored && column + $(d)u < p.dv {
         for (var column = 0u; column < p.d; column += $(KEYS)u) {
             workgroupBarrier();
             // Values beyond the last column are zeros.
-            for (var i = t; i < $(ROWS * KEYS)u; i += $(THREADS)u) {
-                let r = i / $(KEYS)u;
-                let x = i % $(KEYS)u;
-                let value = q_at(p.q_base + sh_place[place0 + r] * p.d + min(column + x, p.d - 1u));
-                sh_a[a_begin + x * A_PITCH + r / 4u][r % 4u] = select(0.0, value, column + x < p.d);
-            }
-            for (var i = t; i < $(KEYS * KEYS)u; i += $(THREADS)u) {
-                let j = i / $(KEYS)u;
-                let x = i % $(KEYS)u;
-                let row = (e.k_row + min(begin + j, last_key)) * p.key_heads + key_head;
-                let value = k_at(p.k_base + row * p.d + min(column + x, p.d - 1u));
-                sh_b[b_begin + x * B_PITCH + j / 4u][j % 4u] = select(0.0, value, column + x < p.d);
-            }
+            #use gathered $(ROWS * KEYS), load_query, stage_query
+            #use gathered $(KEYS * KEYS), load_key, stage_key
             workgroupBarrier();
 #if 1 < QUADS
             for (var x = 0u; x < $(KEYS)u; x += 1u) {
@@ -269,13 +300,7 @@ if stored && column + $(d)u < p.dv {
             workgroupBarrier();
 #endif
             // Values of keys beyond the last one are zeros.
-            for (var i = t; i < $(KEYS * KEYS)u; i += $(THREADS)u) {
-                let j = i / $(KEYS)u;
-                let x = i % $(KEYS)u;
-                let row = (e.k_row + min(begin + j, last_key)) * p.key_heads + key_head;
-                let value = v_at(p.v_base + row * p.dv + min($(c * KEYS)u + x, p.dv - 1u));
-                sh_b[b_begin + j * B_PITCH + x / 4u][x % 4u] = select(0.0, value, begin + j < keys);
-            }
+            #use gathered $(KEYS * KEYS), load_value, stage_value
             workgroupBarrier();
 #if 1 < QUADS
             for (var j = 0u; j < $(KEYS)u; j += 1u) {

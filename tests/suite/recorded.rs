@@ -402,6 +402,7 @@ fn lengths(rng: &mut fastrand::Rng, count: usize) -> Vec<usize> {
 }
 
 fn fresh(device: &Device) {
+    let device = &alone(device);
     let batches = if bench::is_software(device) {
         100
     } else {
@@ -435,14 +436,18 @@ fn fresh(device: &Device) {
     );
 }
 
-fn flat(device: &Device) {
-    // A device of its own, because other trials plan on a shared one. It does not fill results with NaN, which takes
-    // memory, too.
-    let device = &match device.is_gpu() {
+/// A device of the same kind for this trial alone, because others plan on a shared one and take its memory. It does not
+/// fill results with NaN, which takes memory, too.
+fn alone(device: &Device) -> Device {
+    match device.is_gpu() {
         #[cfg(feature = "gpu")]
         true => bench::opened_for_one(|_| ()),
         _ => Device::cpu(),
-    };
+    }
+}
+
+fn flat(device: &Device) {
+    let device = &alone(device);
     let layout = Layout::from_lengths((0..200).map(|i| 1000 + 7 * i)).unwrap();
     let x = device.upload(&Ragged::random(&layout, 1).unwrap()).unwrap();
     let program = network(device, 6);

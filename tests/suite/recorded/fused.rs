@@ -65,14 +65,17 @@ fn drawn<T: Float>(
     Ok(outputs)
 }
 
-/// Whether all values have the same bits, except that a NaN may be any NaN: GPUs do not say which one they make.
-fn same<T: Float + Into<f32>>(got: &Tensor<T>, expected: &Tensor<T>) -> bool {
+/// The first value that has other bits than expected, except that a NaN may be any NaN: GPUs do not say which one they
+/// make.
+fn difference<T: Float + Into<f32>>(got: &Tensor<T>, expected: &Tensor<T>) -> Option<String> {
     let [got, expected] = [got, expected].map(|tensor| tensor.download_blocking().unwrap());
-    let alike = |(a, b): (&T, &T)| {
+    assert_eq!(got.layout(), expected.layout());
+    let mut both = got.values().iter().zip(expected.values()).enumerate();
+    both.find_map(|(i, (a, b))| {
         let (a, b): (f32, f32) = ((*a).into(), (*b).into());
-        a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
-    };
-    got.layout() == expected.layout() && got.values().iter().zip(expected.values()).all(alike)
+        let alike = a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        (!alike).then(|| format!("value {i} is {a:?}, expected {b:?}"))
+    })
 }
 
 pub fn graphs(device: &Device) {
@@ -112,11 +115,12 @@ fn graphs_of<T: Float + Into<f32>>(device: &Device, graphs: u64, of: fn(f32) -> 
             let got = plan.run(&inputs).unwrap();
             for (i, expected) in expected.iter().enumerate() {
                 let (got, expected) = (got.get::<T>(i).unwrap(), expected);
-                assert!(
-                    same(&got, expected),
-                    "output {i}, seed {seed}, fused: {fuse}\n{}",
-                    plan.report()
-                );
+                if let Some(what) = difference(&got, expected) {
+                    panic!(
+                        "output {i}, seed {seed}, fused: {fuse}: {what}\n{}",
+                        plan.report()
+                    );
+                }
             }
             plan.report().dispatches
         });
