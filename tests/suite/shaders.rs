@@ -92,9 +92,14 @@ fn one_kernel(name: &str, source: &str) {
 
 /// Kernels for devices with cooperative matrices need cooperative matrices, f16 and subgroups.
 fn on_matrices(name: &str) -> bool {
-    ["matmul_matrix.", "bsr_matrix.", "bsr_matrix_sampled."]
-        .iter()
-        .any(|stem| name.starts_with(stem))
+    [
+        "attention_matrix.",
+        "matmul_matrix.",
+        "bsr_matrix.",
+        "bsr_matrix_sampled.",
+    ]
+    .iter()
+    .any(|stem| name.starts_with(stem))
 }
 
 const MATRICES: Capabilities = Capabilities::COOPERATIVE_MATRIX
@@ -168,6 +173,8 @@ fn check_needs(name: &str, module: &Module) -> Result<(), String> {
         name if on_matrices(name) && EIGHT_SUBGROUPS.iter().any(|flag| name.contains(flag)) => {
             MATRICES_MEMORY
         }
+        // Wide heads leave room for one workgroup of a multiprocessor.
+        name if name.starts_with("attention_matrix.") => MATRICES_MEMORY,
         name if on_matrices(name) && !name.contains(EIGHT) => MATRICES_MEMORY / 2,
         _ => WORKGROUP_MEMORY,
     };

@@ -581,12 +581,8 @@ pub fn refusals(device: &Device) {
     );
 
     let plan = program(|cache, x| cache.append(x, x)).plan(&all).unwrap();
-    refused(plan.run(&[&fits]), "argument", "1 caches");
-    refused(
-        plan.run_with(&[], &mut [&mut cache]),
-        "argument",
-        "1 inputs",
-    );
+    refused(plan.run(&[&fits]), "argument", "1 cache");
+    refused(plan.run_with(&[], &mut [&mut cache]), "argument", "1 input");
     let mut other =
         Cache::with_lengths(of(&[&[4, 6], &[3, 6]]), of(&[&[4, 6], &[3, 6]]), &[0, 0]).unwrap();
     let error = plan.run_with(&[&fits], &mut [&mut other]).unwrap_err();
