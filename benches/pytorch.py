@@ -13,6 +13,8 @@ program/.. `vowels-step`: the training step of examples/vowels, padded and maske
            Python does, and as one CUDA graph. `conv-layer`: a convolution and its gradients by autograd, padded and
            bucketed; `conv-stack`: two convolutions, relu, pooling, a mean over each recording's own values, and the
            gradients of both filters. `maps-5`: five maps, called one by one.
+attention/.. `varlen`: PyTorch's kernel for packed sequences, where it has one. `padded`: scaled dot products of sequences
+           as long as the longest one, without a mask, so that padding takes part; `masked`: with one.
 map/..     Maps and functions of two operands (functions/..) of a dense tensor of as many values.
 lines/..   `dense`: functions along the last axis of a matrix, or of a flat array. Of elements of different lengths,
            `padded`: masked, as long as the longest one; `packed`: `torch.segment_reduce`, or for sorts one flat array
@@ -292,6 +294,58 @@ def programs():
     return rows
 
 
+def attention():
+    functional = torch.nn.functional
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        varlen_attn = None
+    generator = random.Random(81)
+    some = [32, 64, 128, 256, 512]
+    jobs = {
+        "set": (some, 8, 64, False),
+        "set-causal": (some, 8, 64, True),
+        "sets": (some * 13, 8, 64, False),
+        "sentences": ([generator.randint(2, 64) for _ in range(4096)], 12, 32, False),
+        "one-long": ([8192] + [32] * 255, 8, 64, False),
+        "512": ([512], 8, 64, False),
+        "2048": ([2048] * 4, 16, 64, False),
+        "2048-causal": ([2048] * 4, 16, 64, True),
+        "8192-causal": ([8192] * 2, 16, 128, True),
+    }
+    rows = {}
+    for name, (lengths, heads, width, causal) in jobs.items():
+        new = lambda *shape, dtype: torch.randn(*shape, width, device=DEVICE, dtype=dtype)
+        longest = max(lengths)
+        for dtype, suffix in ((torch.float16, "-f16"), (torch.float32, "")):
+            if dtype == torch.float32 and name != "2048":
+                continue
+            row = {}
+            q, k, v = (new(sum(lengths), heads, dtype=dtype) for _ in range(3))
+            ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
+            offsets = torch.tensor(ends, device=DEVICE, dtype=torch.int32)
+            of_varlen = dict(window_size=(-1, 0)) if causal else {}
+            varlen = lambda: varlen_attn(q, k, v, offsets, offsets, longest, longest, **of_varlen)
+            if varlen_attn and dtype == torch.float16:
+                row["varlen"] = measured(varlen)
+            a, b, c = (new(len(lengths), heads, longest, dtype=dtype) for _ in range(3))
+            row["padded"] = measured(lambda: functional.scaled_dot_product_attention(a, b, c, is_causal=causal))
+            if min(lengths) < longest and not causal:
+                inside = torch.arange(longest, device=DEVICE) < torch.tensor(lengths, device=DEVICE)[:, None]
+                mask = inside[:, None, None, :]
+                row["masked"] = measured(lambda: functional.scaled_dot_product_attention(a, b, c, attn_mask=mask))
+            rows[f"attention/{name}{suffix}"] = row
+            del q, k, v, a, b, c
+            torch.cuda.empty_cache()
+    for name, count, keys in (("decode-64", 64, 2048), ("decode-1", 1, 16_384)):
+        for dtype, suffix in ((torch.float16, "-f16"), (torch.float32, "")):
+            q = torch.randn(count, 16, 1, 128, device=DEVICE, dtype=dtype)
+            k, v = (torch.randn(count, 16, keys, 128, device=DEVICE, dtype=dtype) for _ in range(2))
+            of = lambda: functional.scaled_dot_product_attention(q, k, v)
+            rows[f"attention/{name}{suffix}"] = {"padded": measured(of)}
+    return rows
+
+
 def maps():
     n = 1 << 26
     rows = {}
@@ -386,6 +440,7 @@ def main():
         "matmul": products,
         "bsr": block_sparse,
         "program": programs,
+        "attention": attention,
         "map": maps,
         "lines": lines,
     }

@@ -171,6 +171,10 @@ fn $(x)_quad(q: u32) -> vec4<u32> {
 #endfor
                 default: {}
             }
+            // Hidden from the compiler, which may take x - x for 0 and x / x for 1, though x may be no number.
+#for q QUADS
+            other.q$(q) &= vec4(p.ones);
+#endfor
             switch step {
 #for number of a b in $(SHORT_FUNCTIONS)
                 case $(number)u: {
