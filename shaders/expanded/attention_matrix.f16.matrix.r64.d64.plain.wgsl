@@ -62,6 +62,7 @@ struct Params {
     mask_row: u32,
     lists: u32,
     plain: u32,
+    cached: u32,
     ones: u32,
 }
 
