@@ -141,7 +141,10 @@ fn run_into(
                 _ => return Err(misplaced(op)),
             };
             let words = &mut all[from..from + words as usize];
-            poison(words);
+            // What a result that lies over an operand begins with is that operand.
+            if output.over.is_none() {
+                poison(words);
+            }
             Ok(CpuOutput { words, layout })
         });
     // Most steps have one result, and almost all others two.

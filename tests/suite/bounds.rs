@@ -157,8 +157,9 @@ impl KernelsRan {
     }
 }
 
-/// Kernels for devices with cooperative matrices. The tests of products run them instrumented there.
+/// Kernels for devices with cooperative matrices. The tests of products and attention run them instrumented there.
 const ON_MATRICES: &[&str] = &[
+    "attention_matrix",
     "matmul_matrix",
     "bsr_matrix",
     "bsr_matrix_sampled",

@@ -490,10 +490,13 @@ fn flat(device: &Device) {
         (0..5).for_each(|_| drop(run()));
         device.flush().unwrap();
         run();
-        let (_, count) = allocation::ours_in(run);
-        count
+        // At least: other trials may allocate meanwhile.
+        (0..9).map(|_| allocation::ours_in(run).1).min()
     });
-    assert!(counts[0] == counts[1] && counts[1] <= 20, "{counts:?}");
+    assert!(
+        counts[0] == counts[1] && counts[1] <= Some(20),
+        "{counts:?}"
+    );
 }
 
 fn threads(device: &Device) {

@@ -9,6 +9,7 @@ use vsla::{
 use super::{Draw, Value, attention};
 
 pub const KERNELS: &[&str] = &[
+    "append",
     "attention",
     "attention_merge",
     "attention_slopes",
