@@ -41,10 +41,12 @@ pub(crate) struct Append {
 }
 
 impl Append {
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
-        let [keys, values, _, k, v] = *inputs else {
-            return Err(Error::argument(OP, "5 operands", inputs.len()));
-        };
+    /// Checks new rows of keys and values against those of the cache. Returns the values of a row of each.
+    pub(crate) fn check(
+        self,
+        [keys, values]: [&Layout; 2],
+        [k, v]: [&Layout; 2],
+    ) -> Result<[usize; 2]> {
         let widths = widths([keys, values])?;
         for (new, kept) in [(k, keys), (v, values)] {
             new.check_rank_of(OP, kept, "the cache")?;
@@ -70,6 +72,14 @@ impl Append {
             let what = format!("f16 with rows of an odd number of values ({odd})");
             return Err(Error::unsupported(OP, what));
         }
+        Ok(widths)
+    }
+
+    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+        let [keys, values, _, k, v] = *inputs else {
+            return Err(Error::argument(OP, "5 operands", inputs.len()));
+        };
+        let widths = self.check([keys, values], [k, v])?;
         let units = if self.dtype == DType::F16 { 2 } else { 1 };
         let words = widths.map(|width| width / units);
         let tile = (TILE / words[0].max(words[1]).max(1)).max(1);

@@ -290,8 +290,8 @@ impl Recording {
     /// the last [`append`](Cache::append) of the recording leaves this one. It takes three of the plan's layouts, those
     /// of [`Cache::layouts`], and [`Plan::run_with`] gets the caches apart from the other inputs.
     ///
-    /// The rows that each step appends are known from the layouts of the recording, and their lengths are on the device.
-    /// So one plan serves all steps that append as many rows.
+    /// The rows that each step appends are known from the layouts of the recording, and their lengths are on the
+    /// device. So one plan serves all steps that append as many rows.
     ///
     /// ```
     /// use vsla::attention::Cache;

@@ -277,20 +277,7 @@ impl<'a, T: Float> Attention<'a, T> {
             top_left: self.top_left,
             blocks: self.blocks.cloned(),
         };
-        // Cooperative matrices are loaded from whole quads of words. Other kernels would compute other bits, so views that
-        // begin elsewhere are copied. Caches are not.
-        let matrices = self.lengths.is_none()
-            && T::DTYPE == DType::F16
-            && q.device.matrices() == Some(Matrices::Sixteen);
-        let copied = |of: &Tensor<T>| match matrices && !of.begins_at(8) {
-            true => of.copy().map(Some),
-            false => Ok(None),
-        };
-        let copies = [copied(q)?, copied(k)?, copied(v)?];
-        let mut operands = Vec::new();
-        for (of, copy) in [q, k, v].into_iter().zip(&copies) {
-            operands.push(copy.as_ref().unwrap_or(of).operand());
-        }
+        let mut operands = vec![q.operand(), k.operand(), v.operand()];
         if let Some(lengths) = self.lengths {
             if self.bias.is_some() {
                 return Err(Error::unsupported(OP, "a bias of scores over a cache"));
@@ -322,7 +309,10 @@ impl<'a, T: Float> Attention<'a, T> {
             }
             (one, other) => operands.extend(one.or(other).map(Tensor::operand)),
         }
-        let op = Op::Attention(attention::Attention {
+        let matrices = self.lengths.is_none()
+            && T::DTYPE == DType::F16
+            && q.device.matrices() == Some(Matrices::Sixteen);
+        let of = attention::Attention {
             dtype: T::DTYPE,
             matrices,
             heads: self.heads,
@@ -333,12 +323,33 @@ impl<'a, T: Float> Attention<'a, T> {
             bias: self.bias.is_some(),
             alibi: self.alibi.is_some(),
             sinks: self.sinks.is_some(),
-        });
+        };
+        // Cooperative matrices are loaded from whole quads of words. Other kernels would compute other bits, so views
+        // that begin elsewhere are copied.
+        let views = [q, k, v].map(|x| matrices && !x.begins_at(8));
+        if views.contains(&true) {
+            let layouts: Vec<&Layout> = operands.iter().map(|operand| operand.layout).collect();
+            of.check(&layouts)?;
+        }
+        let mut copies = [None, None, None];
+        for ((copy, x), _) in copies
+            .iter_mut()
+            .zip([q, k, v])
+            .zip(views)
+            .filter(|(_, view)| *view)
+        {
+            *copy = Some(x.copy().map_err(|error| error.named(OP))?);
+        }
+        for (operand, copy) in operands.iter_mut().zip(&copies) {
+            if let Some(copy) = copy {
+                *operand = copy.operand();
+            }
+        }
         let inverse = if cap > 0.0 { 1.0 / cap } else { 0.0 };
         let scalars = [scale, cap, inverse].map(f32::to_bits);
         Call {
             scalars: &scalars,
-            ..Call::new(&q.device, op, &operands)
+            ..Call::new(&q.device, Op::Attention(of), &operands)
         }
         .two()
     }

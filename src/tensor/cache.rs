@@ -11,8 +11,8 @@ use crate::ops::strided::extent_of;
 use crate::ragged::{DType, Float, Layout, Ragged};
 use crate::{Error, Result, host};
 
-/// Keys and values of each element of a batch, which grow in reserved memory: for decoding, where each step attends from
-/// a few new queries to all keys so far.
+/// Keys and values of each element of a batch, which grow in reserved memory: for decoding, where each step attends
+/// from a few new queries to all keys so far.
 ///
 /// Element i has room for as many rows as its layout says, and a length, the number of rows that count. [`append`]
 /// writes rows behind the length of each element, n_i of them, which may be 0, and moves nothing else.
@@ -35,10 +35,10 @@ use crate::{Error, Result, host};
 /// it, changed in place. One plan serves all steps that append as many rows.
 ///
 /// # Cost
-/// Appending reads the new rows once and writes them once, in one dispatch, and allocates the lengths alone: 4 bytes for
-/// each element. Attention is planned for the reserved rows, which the device's work limit counts, but reads the rows
-/// that count, and stops there. It runs on the kernels for any device, not on cooperative matrices. If the reserved
-/// memory is cut into pieces, from 1,024 rows on, each piece costs a workgroup, also behind the length.
+/// Appending reads the new rows once and writes them once, in one dispatch, and allocates the lengths alone: 4 bytes
+/// for each element. Attention is planned for the reserved rows, which the device's work limit counts, but reads the
+/// rows that count, and stops there. It runs on the kernels for any device, not on cooperative matrices. If the
+/// reserved memory is cut into pieces, from 1,024 rows on, each piece costs a workgroup, also behind the length.
 ///
 /// There are no gradients.
 ///
@@ -178,10 +178,14 @@ impl<T: Float> Cache<T> {
     /// [`Recording`](Error::Recording) for a cache that is no operand of the recording or was appended to already,
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn append(&mut self, keys: &Tensor<T>, values: &Tensor<T>) -> Result<()> {
-        let op = Op::Append(Append { dtype: T::DTYPE });
+        let append = Append { dtype: T::DTYPE };
+        let op = Op::Append(append);
         self.keys.check_device(OP, keys)?;
         self.keys.check_device(OP, values)?;
         self.keys.layout().check_len(OP, keys.len())?;
+        // Before shared memory is copied.
+        let all = [self.keys.layout(), self.values.layout()];
+        append.check(all, [keys.layout(), values.layout()])?;
         let counts = grown(OP, &self.counts, keys.layout(), (self.keys.layout(), ""))?;
         let dtypes = [T::DTYPE, T::DTYPE, DType::U32];
         let device = self.keys.device.clone();
@@ -245,7 +249,8 @@ impl<T: Float> Cache<T> {
         &self.values
     }
 
-    /// The layouts of keys, values and lengths, which [`Program::plan`](crate::program::Program::plan) needs of a cache.
+    /// The layouts of keys, values and lengths, which [`Program::plan`](crate::program::Program::plan) needs of a
+    /// cache.
     pub fn layouts(&self) -> [&Layout; 3] {
         [
             self.keys.layout(),
@@ -318,7 +323,8 @@ fn check<T: Float>(keys: &Layout, values: &Layout) -> Result<()> {
     }
 }
 
-/// The numbers of rows after `new` rows are appended to `counts`; an error if they have no room. `whose` names the cache.
+/// The numbers of rows after `new` rows are appended to `counts`; an error if they have no room. `whose` names the
+/// cache.
 pub(crate) fn grown(
     op: &'static str,
     counts: &[u32],

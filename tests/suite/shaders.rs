@@ -174,7 +174,11 @@ fn check_needs(name: &str, module: &Module) -> Result<(), String> {
             MATRICES_MEMORY
         }
         // Wide heads leave room for one workgroup of a multiprocessor.
-        name if name.starts_with("attention_matrix.") => MATRICES_MEMORY,
+        name if name.starts_with("attention_matrix.")
+            && [".r64.d96", ".d128"].iter().any(|wide| name.contains(wide)) =>
+        {
+            MATRICES_MEMORY
+        }
         name if on_matrices(name) && !name.contains(EIGHT) => MATRICES_MEMORY / 2,
         _ => WORKGROUP_MEMORY,
     };

@@ -12,8 +12,10 @@ pub(super) const KEYS: u32 = 32;
 /// The largest number of values of a head.
 const WIDEST: u32 = 128;
 
+/// A build of the kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(in crate::ops) struct Build {
+    /// Rows of a tile.
     pub rows: u32,
     /// Values of a head, at most.
     width: u32,

@@ -199,15 +199,15 @@ pub(crate) static KERNEL: Kernel = Kernel {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Attention {
     pub dtype: DType,
-    /// Whether the device has cooperative matrices of 16 × 16, and q, k and v begin at whole quads of words.
+    /// Whether the device has cooperative matrices of 16 × 16; q, k and v begin at whole quads of words then.
     pub matrices: bool,
     /// Heads of operands of rank 2. Those of rank 3 have an axis of heads.
     pub heads: usize,
     pub key_heads: usize,
     pub mask: Mask,
     pub capped: bool,
-    /// Whether keys and values are those of a cache: operand 3 is the number of each element's rows that count. Excludes
-    /// a bias, whose binding it takes.
+    /// Whether keys and values are those of a cache: operand 3 is the number of each element's rows that count.
+    /// Excludes a bias, whose binding it takes.
     pub cached: bool,
     pub bias: bool,
     pub alibi: bool,
@@ -274,6 +274,11 @@ impl Attention {
     /// The operand with the values per head, if there is one.
     pub(crate) fn per_head(&self) -> usize {
         3 + usize::from(self.bias || self.cached)
+    }
+
+    /// Checks the operands' layouts, as planning does.
+    pub(crate) fn check(&self, inputs: &[&Layout]) -> Result<()> {
+        Shapes::new(self, inputs).map(drop)
     }
 
     pub(crate) fn launch(&self, inputs: &[&Layout], binding: Option<u64>) -> Result<Launch> {
