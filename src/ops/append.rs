@@ -1,6 +1,6 @@
-//! Appends rows to the keys and values of a cache, behind the rows that each element has already, in place.
+//! Appends rows in place to the keys and values of a cache, after the rows that each element already has.
 //!
-//! Cost: the new rows read once and written once, in one dispatch. What the cache holds is not touched.
+//! Cost: the new rows read once and written once, in one dispatch. The rows that the cache holds are not touched.
 
 use crate::ops::strided::extent_of;
 use crate::plan::{
@@ -30,18 +30,18 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
 };
 
-/// Words that a workgroup copies, about.
+/// About how many words of keys or values a workgroup copies.
 const TILE: usize = 4096;
 
-/// Of operands keys and values, which are changed in place, the number of rows of each element, and the new rows of
-/// both. The results are keys, values, and the new numbers of rows.
+/// The operands are the keys and values, which are changed in place, the number of rows of each element, and the new
+/// rows of keys and of values. The results are the keys, the values, and the new numbers of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Append {
     pub dtype: DType,
 }
 
 impl Append {
-    /// Checks new rows of keys and values against those of the cache. Returns the values of a row of each.
+    /// Checks new rows of keys and values against those of the cache. Returns the numbers of values in a row of each.
     pub(crate) fn check(
         self,
         [keys, values]: [&Layout; 2],
@@ -128,7 +128,7 @@ impl Append {
     }
 }
 
-/// The values of a row of keys and of one of values, which all elements share.
+/// The numbers of values in a row of keys and in a row of values, which are the same in all elements.
 pub(crate) fn widths(of: [&Layout; 2]) -> Result<[usize; 2]> {
     let mut widths = [0; 2];
     for (layout, width) in of.into_iter().zip(&mut widths) {
@@ -138,7 +138,7 @@ pub(crate) fn widths(of: [&Layout; 2]) -> Result<[usize; 2]> {
         let row = &first.extents()[1..];
         for (element, shape) in layout.shapes().enumerate() {
             if shape.extents()[1..] != *row {
-                let expected = format!("{first} but for the first extent, as of element 0");
+                let expected = format!("{first} except for the first extent, as in element 0");
                 return Err(Error::shape(OP, element, expected, shape));
             }
         }
@@ -147,13 +147,14 @@ pub(crate) fn widths(of: [&Layout; 2]) -> Result<[usize; 2]> {
     Ok(widths)
 }
 
-/// The shape of this many rows like those of `like`.
+/// The shape of `rows` rows like those of an element with the extents `like`, as text.
 pub(crate) fn rows_of(rows: u32, like: &[u32]) -> String {
     let others = like[1..].iter().map(|extent| format!(", {extent}"));
     format!("({rows}{})", others.collect::<String>())
 }
 
-/// The elements and the tiles, and the number of tiles: one or more for each element, which then has a new length.
+/// The list of elements, followed by the list of tiles; and the number of tiles. Each element has at least one tile,
+/// which writes its new number of rows.
 fn items(keys: &Layout, k: &Layout, tile: usize) -> Result<(Vec<u32>, usize)> {
     let mut items = host::room(OP, 4 * k.len())?;
     let (mut new, mut reserved) = (0, 0);

@@ -55,8 +55,8 @@ pub(crate) static THREE_KERNEL: Kernel = Kernel {
 
 static OF_THREE: [Build; count(THREE)] = builds(THREE, 1, &[]);
 
-/// A function of two or three operands, by name, over values of one type. A third operand of a function of two has only
-/// the shapes of the result, for operands that are both spread.
+/// A function of two or three operands, by name, over values of one type. If both operands of a function of two are
+/// spread, a third operand without values has the result's layout.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Broadcast {
     pub name: &'static str,

@@ -185,7 +185,7 @@ fn twin<T: bytemuck::Pod + Default + Send + Sync>(args: &mut CpuArgs<'_>, concat
     });
 }
 
-/// Copies the part of `values`, which begin at `begin` of a row, that falls into `out`, which begins at `from`.
+/// Copies the part of `values` that overlaps `out`. In their row, `values` begin at `begin`, and `out` at `from`.
 fn place<T: Copy>(out: &mut [T], from: usize, values: &[T], begin: usize) {
     let start = begin.max(from);
     let end = (begin + values.len()).min(from + out.len());

@@ -70,7 +70,7 @@ pub(crate) fn atan2(y: f32, x: f32) -> f32 {
     )
 }
 
-/// 1 with the sign of x where it is infinite, and 0 elsewhere.
+/// 1 if x is infinite and 0 otherwise, with the sign of x.
 #[inline(always)]
 fn direction(x: f32) -> f32 {
     let size = if x.is_infinite() { 1.0f32 } else { 0.0 };
@@ -122,7 +122,7 @@ pub(super) fn complex_quotient(x: Complex32, y: Complex32) -> Complex32 {
     near
 }
 
-/// The number of this absolute value and angle.
+/// The complex number with this absolute value and angle.
 #[inline(always)]
 pub(super) fn polar(size: f32, angle: f32) -> Complex32 {
     Complex32::new(size * any_cos(angle), size * any_sin(angle))

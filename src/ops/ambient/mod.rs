@@ -54,7 +54,7 @@ params! {
 /// All bits set, in a parameter so that compilers do not know the value: see `ends.wgsl`.
 const ONES: Param = Param::U32(u32::MAX);
 
-/// The same for pairs of elements of equal shapes, without reading layouts.
+/// For pairs of elements of equal shapes; reads no layouts.
 pub(crate) static FLAT: Kernel = Kernel {
     stem: "ambient_flat",
     source: include_str!("../../../shaders/ambient_flat.wgsl"),
@@ -150,7 +150,7 @@ const fn count(table: &[&[Row]]) -> usize {
     n
 }
 
-/// The builds of a table, if there are two `ways` also those for matrices, and then `more`.
+/// The builds of a table, followed by those for matrices if `ways` is 2, and by `more`.
 const fn builds<const N: usize>(
     table: &'static [&'static [Row]],
     ways: usize,
@@ -210,7 +210,7 @@ pub fn functions() -> impl Iterator<Item = MapInfo> {
     })
 }
 
-/// The function of this name of two floats as a part of another kernel, for entries that both operands have.
+/// The named function of two floats as a part of another kernel, for entries that both operands have.
 pub(crate) fn part(name: &str) -> Option<Part<Run<f32, f32>>> {
     let (row, _) = table::row(TWO, name, DType::F32)?;
     match row.function {
@@ -240,7 +240,7 @@ pub(crate) const fn is_bound(name: &str, ulps: u32) -> bool {
     false
 }
 
-/// Where the values of an input of this type begin, counted as kernels count them.
+/// The index at which an input's values begin, in the units in which kernels for this type index them.
 fn base(dtype: DType, input: usize) -> Param {
     match dtype {
         DType::C32 => Param::InputPairBase(input),

@@ -29,8 +29,8 @@ struct Source<'a, T> {
 }
 
 impl<T: Pod> Source<'_, T> {
-    /// The operand's values for an element, which begins at `start`, from its value `at` on: a slice of the operand, or
-    /// spread into `room`.
+    /// The operand's values for as many values of an element as `room` has, from value `at` on: a slice of the operand,
+    /// or spread into `room`. The element begins at value `start` of the result.
     fn chunk<'r>(
         &'r self,
         (element, start): (usize, usize),
@@ -74,8 +74,8 @@ impl<T: Pod> Source<'_, T> {
 
 /// Calls `run` for corresponding chunks of the operands and the result.
 ///
-/// The second and third operand have the same type; the third slice is empty if that operand is not there, or has only
-/// shapes.
+/// The second and third operand have the same type; the third slice is empty if that operand is absent, or has only a
+/// layout.
 pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send + Sync>(
     args: &mut CpuArgs<'_>,
     modes: &[Mode; 3],

@@ -18,15 +18,15 @@ const fn within(ulps: f32) -> Bound {
     }
 }
 
-/// How an entry of the ambient shape counts that one of two operands does not have. Where both are missing, the result
-/// is that of two zeros for `Zero`, and otherwise 0.
+/// How a function treats an entry of the ambient shape that one of its two operands lacks. Where both operands lack it,
+/// the result is that of two zeros for `Zero`, and 0 otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Missing {
     /// It counts as zero.
     Zero,
     /// The result is 0, whatever the other operand's value.
     Overlap,
-    /// The same, and so is the function of two zeros: kernels compute it, and select nothing.
+    /// As `Overlap`. The function of two zeros is also 0, so kernels compute it instead of selecting.
     Product,
     /// The result is the other operand's value.
     Alone,

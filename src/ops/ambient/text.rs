@@ -1,9 +1,9 @@
-//! What the table's rows are in WGSL: the texts of `shaders/lib/combine.wgsl` and `shaders/lib/loads.wgsl`.
+//! The table's rows in WGSL: the texts that `shaders/lib/combine.wgsl` and `shaders/lib/loads.wgsl` insert.
 
 use super::table::Row;
 use crate::ragged::DType;
 
-/// The texts of a variant of the kernel for one layout that is no row: its value is an expression of x and y.
+/// The texts of a variant of the kernel for one layout whose function, an expression in x and y, is not in the table.
 pub(crate) fn own(dtype: DType, value: &str) -> Vec<(String, String)> {
     let half = dtype == DType::F16;
     let stored = if half { "halves V V" } else { "words E V" };
@@ -23,7 +23,7 @@ pub(crate) fn own(dtype: DType, value: &str) -> Vec<(String, String)> {
         .to_vec()
 }
 
-/// The texts of a kernel of a row, or of copies.
+/// The texts of a row's kernel, or of the kernel that copies.
 pub(super) fn of(row: Option<&Row>, dtype: DType) -> Vec<(String, String)> {
     let half = dtype == DType::F16;
     let bits = row.is_none_or(Row::is_choice);

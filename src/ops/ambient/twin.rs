@@ -235,7 +235,7 @@ pub(super) fn row_of<'a, T>(
     values.get(at..at + width).unwrap_or(&[])
 }
 
-/// Computes a row of the table for operands of which some are spread.
+/// Computes a row of the table for operands some of which are spread.
 pub(super) fn combine_spread(
     args: &mut CpuArgs<'_>,
     (row, kernel_type): (&Row, DType),

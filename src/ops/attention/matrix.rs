@@ -6,10 +6,10 @@ use super::Heads;
 use crate::plan::{Interface, Kernel, Listed, named, place_of, slots};
 use crate::ragged::DType;
 
-/// Keys of a stage.
+/// Keys that are staged at a time.
 pub(super) const KEYS: u32 = 32;
 
-/// The largest number of values of a head.
+/// The largest number of values in a head that this kernel supports.
 const WIDEST: u32 = 128;
 
 /// A build of the kernel.
@@ -17,14 +17,14 @@ const WIDEST: u32 = 128;
 pub(in crate::ops) struct Build {
     /// Rows of a tile.
     pub rows: u32,
-    /// Values of a head, at most.
+    /// The largest number of values in a head.
     width: u32,
     /// Whether scores are products alone: no cap, bias, slopes or blocks of a mask.
     plain: bool,
 }
 
-/// Rows of tiles, and values of a head: the widest heads leave memory for one workgroup of a multiprocessor only, which
-/// is then a large one.
+/// Rows of a tile, and values in a head. With the widest heads, a multiprocessor has memory for only one workgroup, so
+/// those workgroups are larger.
 const SIZES: [[u32; 2]; 8] = [
     [32, 32],
     [64, 32],
@@ -56,7 +56,8 @@ static BUILDS: [Build; 16] = {
 };
 
 impl Build {
-    /// The builds for low tiles and for high ones; `None` if heads have too many values, or not whole quads of words.
+    /// The builds for low and for high tiles; `None` if a head has too many values, or not a whole number of quads of
+    /// words.
     pub fn of(heads: Heads, plain: bool) -> Option<[Build; 2]> {
         let width = heads.d.max(heads.dv) as u32;
         let fits = width <= WIDEST && [heads.d, heads.dv].iter().all(|n| n.is_multiple_of(8));
@@ -95,13 +96,13 @@ impl Listed for Build {
             ("KEYS", KEYS),
             ("SIDE", 16),
             ("D", self.width),
-            // Pairs of subgroups, each of which has 32 rows.
+            // Pairs of subgroups; each pair shares 32 rows.
             ("GROUPS", self.rows / 32),
             // Matrices in half of the columns.
             ("COLUMNS", self.width / 32),
             // Units of a stage's keys that each invocation stages.
             ("SLOTS", units * KEYS / (2 * self.rows)),
-            // The same of queries, of which 64 rows are staged at a time.
+            // The same for queries, 64 rows of which are staged at a time.
             ("ROUNDS", self.rows.div_ceil(64)),
             ("Q_SLOTS", units * self.rows.min(64) / (2 * self.rows)),
             // An odd number of units from row to row, so that neighbouring rows are in different banks.
@@ -136,7 +137,7 @@ impl From<super::Slots> for Slots {
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "attention_matrix",
     source: include_str!("../../../shaders/attention_matrix.wgsl"),
-    // Operands are bound read-write, as in `matmul_matrix`; and in place of a missing one, q is.
+    // Operands are bound read-write, as in `matmul_matrix`. q is bound in place of a missing operand.
     interface: Interface::of::<Slots, super::Params>(),
     constants: &[],
     variants: &BUILDS,

@@ -1,4 +1,4 @@
-//! Merges the results of pieces of the keys: a weighted mean, by the exponentials of their log-sum-exps.
+//! Merges the results for the pieces of a row's keys: their mean, weighted by the exponentials of their log-sum-exps.
 
 use super::Heads;
 use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
@@ -12,7 +12,7 @@ params! {
     struct Params { units, heads, dv, sinks, sinks_base, ones }
 }
 
-/// A row of the results for each workgroup.
+/// Each workgroup merges one row of the results.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "attention_merge",
     source: include_str!("../../../shaders/attention_merge.wgsl"),
@@ -21,7 +21,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
 };
 
-/// Merges the rows that `items` lists. `sinks` is the operand with the sinks, and their place in it.
+/// Merges the rows that `items` lists. `sinks` is the operand that holds the sinks, and their index in it.
 pub(super) fn dispatch(
     dtype: DType,
     items: Vec<u32>,
@@ -31,7 +31,7 @@ pub(super) fn dispatch(
     let units = items.len() / 4;
     let number = |n: usize| Param::U32(n as u32);
     let (operand, place) = sinks.unwrap_or_default();
-    // The kernel adds the place: a base is no more than that of the operand.
+    // The kernel adds the index, because a base parameter is always that of the whole operand. 0 means no sinks.
     let sinks = match sinks {
         None => 0,
         Some(_) => 1 + place,

@@ -2,11 +2,11 @@
 //!
 //! Scores are never stored: a workgroup walks over the keys of a tile of rows, and keeps the running maximum, the sum
 //! of exponentials and the weighted sum of values of each row in registers (Milakov and Gimelshein, 2018; Dao et al.,
-//! 2022). A row is a query with one of its heads; the rows of all heads that share a key head are tiled together, so
-//! that each key is read once for them.
+//! 2022). A row is a query in one of its heads; the rows of all heads that share a key head are tiled together, so
+//! that they share each load of a key.
 //!
-//! Cost: d + dv multiply-adds for each score, except in stages of keys that masks exclude as a whole; keys and values
-//! read once for each tile of rows; queries read and results written once.
+//! Cost: d + dv multiply-adds for each score, except in stages whose keys are all masked; keys and values read once for
+//! each tile of rows; queries read and results written once.
 
 mod matrix;
 mod merge;
@@ -32,10 +32,10 @@ use crate::ragged::{DType, Layout, Topology};
 
 pub(crate) const OP: &str = "attention";
 
-/// The largest number of values of a head.
+/// The largest number of values in a head.
 pub(crate) const WIDEST: usize = 256;
 
-/// Smaller than every score that counts: the score of a masked key.
+/// The score of a masked key, smaller than every score that counts.
 pub(crate) const LOWEST: f32 = -3.0e38;
 
 slots! {
@@ -59,7 +59,7 @@ pub(super) struct Tile {
     name: &'static str,
     rows: u32,
     keys: u32,
-    /// Quads of rows of an invocation.
+    /// Quads of rows that an invocation computes.
     quads: u32,
     /// Tiles of a workgroup. If there are several, all keys of each fit in one stage.
     tiles: u32,
@@ -69,7 +69,7 @@ pub(super) struct Tile {
     pieces: bool,
 }
 
-/// What computes a class of tiles.
+/// The kernel variant that computes a class of tiles.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Build {
     Portable(Tile),
@@ -122,7 +122,8 @@ impl Listed for Tile {
             ("TILES", self.tiles),
             ("CHUNKS", self.chunks),
             ("ACROSS", self.across()),
-            // Quads in a row of workgroup memory: one more keeps columns in different banks.
+            // Quads from row to row in workgroup memory; the additional one puts the values of a column in different
+            // banks.
             ("A_PITCH", self.rows / 4 + 1),
             ("B_PITCH", self.across() + 1),
             ("DOWN", self.rows / 4 / self.quads),
@@ -132,13 +133,15 @@ impl Listed for Tile {
     }
 }
 
-/// Rows of (name, rows, keys, quads, tiles, chunks, pieces) in both types.
+/// Tiles, given as (name, rows, keys, quads, tiles, chunks, pieces), for both types.
 macro_rules! tiles {
     ($($name:ident $rows:literal $keys:literal $quads:literal $tiles:literal $chunks:literal $pieces:literal;)+) => {
         [tiles!(@of F32 $($name $rows $keys $quads $tiles $chunks $pieces)+),
         tiles!(@of F16 $($name $rows $keys $quads $tiles $chunks $pieces)+)]
     };
-    (@of $dtype:ident $($name:ident $rows:literal $keys:literal $quads:literal $tiles:literal $chunks:literal $pieces:literal)+) => {
+    (@of $dtype:ident $(
+        $name:ident $rows:literal $keys:literal $quads:literal $tiles:literal $chunks:literal $pieces:literal
+    )+) => {
         [$(Tile {
             dtype: DType::$dtype,
             name: stringify!($name),
@@ -192,16 +195,16 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &TILES,
 };
 
-/// Attention of operands q, k, v, then the bias or the lengths of a cache if there are any, then the values per head if
-/// there are any: the slopes of ALiBi for all heads, then the sinks of all heads.
+/// Attention. The operands are q, k, v, then the bias or the lengths of a cache if there are any, then the values per
+/// head if there are any: the slopes of ALiBi for all heads, followed by the sinks of all heads.
 ///
-/// The call's scalars are the scale, the cap of the scores and its reciprocal; a cap of 0 is none.
+/// The call's scalars are the scale, the cap of the scores and its reciprocal; a cap of 0 means no cap.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Attention {
     pub dtype: DType,
-    /// Whether the device has cooperative matrices of 16 × 16; q, k and v begin at whole quads of words then.
+    /// Whether the device has cooperative matrices of 16 × 16, and q, k and v begin at whole quads of words.
     pub matrices: bool,
-    /// Heads of operands of rank 2. Those of rank 3 have an axis of heads.
+    /// The number of heads of operands of rank 2. Operands of rank 3 have an axis of heads.
     pub heads: usize,
     pub key_heads: usize,
     pub mask: Mask,
@@ -214,17 +217,18 @@ pub(crate) struct Attention {
     pub sinks: bool,
 }
 
-/// The keys that each query attends to. Query i is at position `i + n_k − n_q` among the keys, or at i.
+/// The keys that each query attends to. Query i is at position i among the keys if `top_left` is set, and otherwise at
+/// `i + n_k − n_q`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Mask {
-    /// Keys before and after a query's position that it attends to, besides the one there.
+    /// How many keys before and after its position a query attends to, besides the key at the position.
     pub before: u32,
     pub after: u32,
     pub top_left: bool,
     pub blocks: Option<Topology>,
 }
 
-/// The operand that a gradient is with regard to.
+/// The operand with respect to which a gradient is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Side {
     Query,
@@ -234,8 +238,8 @@ pub(crate) enum Side {
     Bias,
 }
 
-/// For each query and head its log-sum-exp, delta and slope of ALiBi, (n, heads, 3): of operands g, o, lse, then the
-/// cotangent of lse if there is one, and the slopes if there are any.
+/// The log-sum-exp, delta and ALiBi slope of each query and head, as (n, heads, 3). The operands are g, o, lse, then
+/// the cotangent of lse if there is one, and the slopes if there are any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Stats {
     pub dtype: DType,
@@ -271,7 +275,7 @@ impl Mask {
 }
 
 impl Attention {
-    /// The operand with the values per head, if there is one.
+    /// The index of the operand with the values per head, if there is one.
     pub(crate) fn per_head(&self) -> usize {
         3 + usize::from(self.bias || self.cached)
     }
@@ -303,7 +307,7 @@ impl Attention {
         })
     }
 
-    /// Whether scores are products alone.
+    /// Whether scores are only scaled products: no cap, bias, slopes or blocks of a mask.
     fn is_plain(&self) -> bool {
         // A cap is a scalar of the call, so `capped` says whether there is one.
         !(self.capped || self.bias || self.alibi || self.mask.blocks.is_some())
@@ -361,7 +365,7 @@ impl Attention {
                 top_left: flag(self.mask.top_left),
                 bias_heads: number(if self.bias { shapes.bias_heads } else { 0 }),
                 alibi: flag(self.alibi),
-                // The pieces of a row are merged first.
+                // If there are pieces, the merge adds the sinks.
                 sinks: flag(self.sinks && !tile.pieces()),
                 blocks: flag(blocks.is_some()),
                 block_rows: number(block_rows),

@@ -1,7 +1,7 @@
 //! The tiles of attention.
 //!
-//! Which tiles an element is cut into depends on its own numbers of queries and keys and on the mask, so its results do
-//! not depend on its neighbours.
+//! How an element is cut into tiles depends only on its own numbers of queries and keys and on the mask, so its results
+//! do not depend on the other elements.
 
 use std::ops::Range;
 
@@ -10,16 +10,18 @@ use crate::ops::worklist::ByCost;
 use crate::ragged::{DType, Layout, Topology};
 use crate::{Result, host};
 
-/// Keys of a piece, where keys are cut into pieces; and the number of keys from which on they are.
+/// Keys of a piece, if keys are cut into pieces; and the smallest number of keys for which they are.
 pub(super) const PIECE: usize = 512;
 const CUT: usize = 1024;
 
-/// Words of an element: the first row of q and the number of queries, the same of keys, the first value of the bias.
+/// Words of an element: its first row of q and its number of queries, the same for keys, and its first value of the
+/// bias.
 const WORDS: usize = 5;
 
-/// What workgroups compute.
+/// The work lists of the kernels.
 pub(super) struct Plan<T> {
-    /// The elements, then the tiles of all classes (element, first row, piece), then the blocks of the mask.
+    /// The elements, then the tiles of all classes (element, first row, piece), then the blocks of the mask and the
+    /// lists of stages.
     pub items: Vec<u32>,
     pub classes: Vec<Class<T>>,
     pub blocks: Option<Blocks>,
@@ -32,25 +34,26 @@ pub(super) struct Class<T> {
     /// Rows of a tile, and columns that are staged at a time.
     pub sides: [usize; 2],
     pub begin: usize,
-    /// The number of tiles of one key head.
+    /// The number of tiles per key head.
     pub tiles: usize,
-    /// Where the lists of stages begin, if the mask has blocks: for each tile of rows, the place of its first entry.
+    /// Where the index of the lists of stages begins, if the mask has blocks: for each tile of rows, the place of its
+    /// first stage.
     pub lists: usize,
     pub cost: u64,
 }
 
-/// What rows and columns of tiles are.
+/// What the rows and columns of tiles are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
     /// Queries of all heads that share a key head, and keys.
     Queries,
-    /// The reverse.
+    /// Keys, and queries of all heads that share a key head.
     Keys,
-    /// Queries of one head and keys, where each tile has the columns of one stage.
+    /// Queries of one head, and keys; each tile has the columns of one stage only.
     Both,
 }
 
-/// The blocks of the mask as bits, a row of words for each row of blocks.
+/// The blocks of the mask as a bitmap, with a row of words for each row of blocks.
 pub(super) struct Blocks {
     pub block: [usize; 2],
     pub begin: usize,
@@ -58,7 +61,7 @@ pub(super) struct Blocks {
     bits: Vec<u32>,
 }
 
-/// A tile before its place is known.
+/// A tile before the tiles are ordered.
 struct Piece {
     element: u32,
     row: u32,
@@ -106,7 +109,7 @@ impl Plan<Build> {
         };
         for (build, pieces) in builds.into_iter().zip(all) {
             let Some(build) = build else { continue };
-            // The pieces of a row stay together.
+            // `merged` requires that the pieces of a row stay together.
             let order = ordered(&pieces, !build.pieces())?;
             let class = Class::new(
                 (build, build.sides()),
@@ -128,7 +131,7 @@ impl Plan<Build> {
 }
 
 impl Plan<(u32, u32)> {
-    /// The tiles of a gradient, (rows, tiles of a workgroup), whose rows have `width` results.
+    /// The tiles of a gradient, as (rows, tiles of a workgroup). Their rows have `width` results.
     pub(super) fn of_slopes(
         of: &Attention,
         shapes: &Shapes,
@@ -186,7 +189,7 @@ impl Plan<(u32, u32)> {
     }
 }
 
-/// The words of all elements, and the queries and keys of each.
+/// The words of all elements, and the numbers of queries and keys of each.
 fn elements(
     of: &Attention,
     heads: Heads,
@@ -213,7 +216,7 @@ fn elements(
     Ok((items, sizes))
 }
 
-/// The order of tiles, by cost or as they are.
+/// The order of tiles: by cost, or unchanged.
 fn ordered(pieces: &[Piece], by_cost: bool) -> Result<Vec<u32>> {
     if !by_cost {
         return host::exact(super::OP, 0..pieces.len() as u32);
@@ -253,7 +256,7 @@ impl<T> Class<T> {
 }
 
 impl<T> Plan<T> {
-    /// Appends the bits of the mask and, for each class, the stages of each tile of rows that have a block.
+    /// Appends the bitmap of the mask and, for each class and each tile of rows, the stages that contain a block.
     fn add_blocks(&mut self, topology: &Topology, group: usize, sides: Rows) -> Result<()> {
         let op = super::OP;
         let blocks = Blocks::new(topology, self.items.len())?;
@@ -293,8 +296,8 @@ impl<T> Plan<T> {
     }
 }
 
-/// For each row whose keys are cut: its place among the rows of the results, its place among the rows of the first
-/// piece, the distance to the next piece, and the number of pieces.
+/// For each row whose keys are cut: the index of the row in the result, the index of its first piece among the rows of
+/// all pieces, the distance to the next piece, and the number of pieces.
 fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes) -> Result<Vec<u32>> {
     let op = super::OP;
     let heads = shapes.heads;
@@ -322,7 +325,7 @@ fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes) -> Result<Vec<u32>> 
 /// Rows of a tile whose keys are cut.
 const ROWS: usize = 16;
 
-/// The build of each kind; `None` if no element needs it, or if heads have too many values for it.
+/// The build of each kind; `None` if other kinds replace it, or if heads have too many values for it.
 fn kinds(of: &Attention, heads: Heads) -> [Option<Build>; 5] {
     let all = OF_BOTH[usize::from(of.dtype == DType::F16)];
     let kinds = [

@@ -28,20 +28,20 @@ pub(super) fn values<'a>(
     Ok((Cow::Owned(values), layout))
 }
 
-/// What turns products into scores.
+/// Turns products into scores.
 pub(super) struct Scores<'a> {
     of: &'a Attention,
     scale: f32,
     cap: f32,
     bias: Option<(Cow<'a, [f32]>, &'a Layout)>,
-    /// The keys of each element of a cache that count.
+    /// The number of keys of each element that count, for a cache.
     lengths: Option<&'a [u32]>,
     slopes: &'a [f32],
     sinks: &'a [f32],
     layouts: [&'a Layout; 2],
 }
 
-/// Those of one element.
+/// Turns the products of one element into scores.
 pub(super) struct Element<'a> {
     scores: &'a Scores<'a>,
     queries: usize,
@@ -50,7 +50,7 @@ pub(super) struct Element<'a> {
 }
 
 impl<'a> Scores<'a> {
-    /// Those of attention.
+    /// The scores of attention.
     pub(super) fn new<'b: 'a>(
         of: &'a Attention,
         heads: Heads,
@@ -68,7 +68,8 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// Those of its gradients, which have the bias as this operand and take slopes from elsewhere.
+    /// The scores of its gradients, whose operand `bias` is the bias, and whose slopes are passed to
+    /// [`row_with`](Element::row_with).
     pub(super) fn with_bias<'b: 'a>(
         of: &'a Attention,
         args: &CpuArgs<'b>,
@@ -91,7 +92,7 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// Operand `i`, keys or values, in f32; of a cache, only the rows that count.
+    /// Operand `i`, the keys or the values, in f32. Of a cache in f16, only the rows that count are converted.
     pub(super) fn rows<'b>(
         &self,
         args: &CpuArgs<'b>,
@@ -141,12 +142,12 @@ impl Element<'_> {
         self.keys
     }
 
-    /// The keys that queries `first..=last` attend to, blocks of the mask aside.
+    /// The keys that the queries from the first to the last of `ends`, inclusive, attend to, blocks of the mask aside.
     pub(super) fn range(&self, ends: (usize, usize)) -> std::ops::Range<usize> {
         self.scores.of.mask.range(ends, self.queries, self.keys)
     }
 
-    /// Where a head's bias of a query begins; `None` without bias.
+    /// Where the bias of a query in a head begins; `None` without a bias.
     pub(super) fn bias_of(&self, head: usize, query: usize) -> Option<usize> {
         let bias = self.bias?;
         let matrix = match bias.len() > self.queries * self.keys {
@@ -162,7 +163,7 @@ impl Element<'_> {
         self.row_with(slope.unwrap_or(0.0), (head, query), first, s);
     }
 
-    /// The derivatives of scores with regard to products.
+    /// The derivatives of the scores with respect to the products.
     pub(super) fn derivatives(&self, products: &[f32], derivatives: &mut [f32]) {
         let Scores { scale, cap, .. } = *self.scores;
         derivatives.fill(scale);
@@ -174,7 +175,7 @@ impl Element<'_> {
         }
     }
 
-    /// [`row`](Self::row) with this slope of ALiBi.
+    /// [`row`](Self::row) with this ALiBi slope.
     pub(super) fn row_with(
         &self,
         slope: f32,
@@ -218,13 +219,13 @@ impl Element<'_> {
     }
 }
 
-/// Replaces scores by their weights relative to `most`; returns the sum.
+/// Replaces scores by their weights relative to the score `most`; returns the sum of the weights.
 pub(super) fn weigh(scores: &mut [f32], most: f32) -> f32 {
     for s in scores.iter_mut() {
         let weight = exp(*s - most);
         *s = if *s <= LOWEST { 0.0 } else { weight };
     }
-    // Sums of eight, so that the compiler adds them side by side.
+    // Eight partial sums, so that the compiler vectorizes the loop.
     let mut sums = [0.0f32; 8];
     let chunks = scores.chunks_exact(8);
     let rest: f32 = chunks.remainder().iter().sum();

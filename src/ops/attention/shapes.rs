@@ -6,14 +6,14 @@ use crate::plan::Offset;
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
 
-/// Heads, and the values of each.
+/// The numbers of heads, and of values in each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Heads {
     pub heads: usize,
     pub key_heads: usize,
-    /// Values of a query or key.
+    /// Values in a query or key, per head.
     pub d: usize,
-    /// Values of a value vector, and of a result.
+    /// Values in a value vector or a result, per head.
     pub dv: usize,
 }
 
@@ -49,7 +49,7 @@ impl Shapes {
         if q.is_empty() {
             return Shapes::of_none(of, q);
         }
-        // An operand without rows has the heads and widths that fit the others.
+        // If no element of an operand has rows, its heads and widths are those that fit the other operands.
         let stated = |heads: usize| (q.rank() == 2).then_some((heads.max(1), 1));
         let vectors = usize::from(of.alibi) + usize::from(of.sinks);
         let per_head = (vectors > 0).then(|| inputs[3 + usize::from(of.bias)].total() / vectors);
@@ -66,7 +66,7 @@ impl Shapes {
             .unwrap_or((1, 1));
         let (_, d) = of_q.or(of_k).unwrap_or((1, 1));
         let (_, of_keys) = of_k.unwrap_or((key_heads, d));
-        // The width of results is not known if there are queries and no row of values.
+        // If there are queries but no values, the width of the results is unknown.
         let unknown = if q.total() == 0 { d } else { 0 };
         let (value_heads, dv) = of_v.unwrap_or((key_heads, unknown));
         let wide = |what: &str, width: usize| match (1..=WIDEST).contains(&width) {
@@ -79,11 +79,11 @@ impl Shapes {
         wide("queries", d)?;
         wide("values", dv)?;
         if of_keys != d {
-            let expected = format!("{d} values in a head of the keys, as in one of the queries");
+            let expected = format!("{d} values in a head of the keys, as in a head of the queries");
             return Err(Error::argument(OP, expected, of_keys));
         }
         if value_heads != key_heads {
-            let expected = format!("{key_heads} heads of the values, as of the keys");
+            let expected = format!("{key_heads} heads of the values, as many as of the keys");
             return Err(Error::argument(OP, expected, value_heads));
         }
         if !heads.is_multiple_of(key_heads) {
@@ -133,7 +133,7 @@ impl Shapes {
         shapes.with_others(of, inputs)
     }
 
-    /// The results of no elements.
+    /// The results of empty batches.
     fn of_none(of: &Attention, q: &Layout) -> Result<Shapes> {
         Ok(Shapes {
             heads: Heads {
@@ -207,8 +207,8 @@ impl Shapes {
     }
 }
 
-/// The heads of an operand, and the values of each; of rank 2, as many heads as the call says. Elements without rows
-/// may have any other extents; `None` if none of the elements says.
+/// The number of heads of an operand and of values in each. For rank 2, the call gives the number of heads. Elements
+/// without rows may have any other extents; `None` if no element determines the numbers.
 fn split(x: &Layout, heads: usize, what: &str) -> Result<Option<(usize, usize)>> {
     let with_rows = || {
         let all = x.shapes().enumerate();
@@ -236,11 +236,11 @@ fn split(x: &Layout, heads: usize, what: &str) -> Result<Option<(usize, usize)>>
         _ => return Err(Error::rank(OP, "2 or 3", x.rank())),
     };
     if found.0 == 0 {
-        return Err(Error::argument(OP, format!("1 {what} head or more"), 0));
+        return Err(Error::argument(OP, format!("at least 1 {what} head"), 0));
     }
     for (element, shape) in with_rows() {
         if shape.extents()[1..] != of_first.extents()[1..] {
-            let expected = format!("{of_first} but for the first extent, as of element {first}");
+            let expected = format!("{of_first} except for the first extent, as in element {first}");
             return Err(Error::shape(OP, element, expected, shape));
         }
     }

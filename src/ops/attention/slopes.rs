@@ -1,8 +1,8 @@
-//! Gradients of attention, from weights that are computed again: with P = exp(S − lse), dS = P ∘ (g vᵀ − delta).
+//! Gradients of attention, from weights that are recomputed: with P = exp(S − lse), dS = P ∘ (g vᵀ − delta).
 //!
-//! Each operand has a dispatch of its own, whose tiles are rows of that operand, so that nothing is added by atomics
-//! and results do not depend on the order of workgroups. Cost: three products for each of q, k and a bias, two for v,
-//! of each score whose stage is not masked as a whole.
+//! Each operand has its own dispatches, whose tiles are rows of that operand. So no atomics are needed, and results do
+//! not depend on the order of workgroups. Cost: three products for each of q and k, and two for v, of each score whose
+//! stage is not entirely masked; two for a bias, of every score.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ params! {
     }
 }
 
-/// A tile of `rows` rows, and as many columns at a time.
+/// A tile of `rows` rows, which stages as many columns at a time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Tile {
     dtype: DType,
@@ -198,8 +198,8 @@ impl Stats {
     }
 }
 
-/// The gradient of attention with regard to one operand. Operands: q, k, v, the cotangent of the result, [`Stats`],
-/// then the bias if there is one. Scalars are those of the attention.
+/// The gradient of attention with respect to one operand. The operands are q, k, v, the cotangent of the result, the
+/// result of [`Stats`], then the bias if there is one. The scalars are those of the attention.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Slopes {
     pub of: Attention,

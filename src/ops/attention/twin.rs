@@ -1,4 +1,4 @@
-//! Attention on the CPU: products by the gemm crate, of blocks of queries and blocks of keys.
+//! Attention on the CPU: the gemm crate multiplies blocks of queries by blocks of keys.
 
 use bytemuck::cast_slice_mut;
 use rayon::prelude::*;
@@ -16,7 +16,7 @@ use crate::{Result, host};
 pub(super) const QUERIES: usize = 64;
 pub(super) const KEYS: usize = 256;
 
-/// Rows of the results of one element.
+/// Consecutive rows of the results of one element.
 struct Job<'a> {
     element: usize,
     first: usize,

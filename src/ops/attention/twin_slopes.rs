@@ -13,7 +13,7 @@ use crate::plan::CpuArgs;
 use crate::ragged::DType;
 use crate::{Result, host};
 
-/// The log-sum-exp, delta and slope of each query and head.
+/// The log-sum-exp, delta and ALiBi slope of each query and head.
 pub(super) fn stats(
     of: Stats,
     [heads, dv]: [usize; 2],
@@ -40,7 +40,7 @@ pub(super) fn stats(
     Ok(())
 }
 
-/// What all jobs read.
+/// The operands and scores, which all jobs read.
 struct Operands<'a> {
     heads: Heads,
     side: Side,
@@ -52,7 +52,7 @@ struct Operands<'a> {
     stats: &'a [f32],
 }
 
-/// Rows of the result of one element.
+/// Consecutive rows of the result of one element.
 struct Job<'a> {
     element: usize,
     first: usize,
@@ -101,7 +101,7 @@ pub(super) fn run(of: &Attention, side: Side, heads: Heads, args: &mut CpuArgs<'
             Side::Query => heads.heads * heads.d,
             Side::Key => heads.key_heads * heads.d,
             Side::Value => heads.key_heads * heads.dv,
-            // All heads of a bias at once.
+            // A bias is one job, with all its heads.
             Side::Bias => (out.len() / of_element.queries().max(1)).max(1),
         };
         let rows = if side == Side::Bias {
@@ -213,7 +213,7 @@ impl Operands<'_> {
         Ok(())
     }
 
-    /// The weights of a block of queries and keys, P or dS ∘ S′ (dS alone for a bias).
+    /// The weights of a block of queries and keys: P for values, dS for a bias, and dS ∘ S′ for queries and keys.
     fn weigh(
         &self,
         element: &Element<'_>,

@@ -6,7 +6,7 @@ use crate::plan::{
 use crate::ragged::{DType, Topology};
 use crate::{Error, Result, host};
 
-/// Quads of a workgroup, one for each invocation.
+/// Quads that a workgroup copies, one per invocation.
 const WG: u32 = 256;
 
 slots! {
@@ -84,7 +84,7 @@ impl Copies {
         Ok(to)
     }
 
-    /// Aligns dense matrices, given as (begin, rows and columns as stored, rows and columns as required).
+    /// Aligns dense matrices, given as (begin, stored rows and columns, required rows and columns).
     pub fn dense(
         &mut self,
         op: &'static str,

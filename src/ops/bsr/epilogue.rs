@@ -1,5 +1,5 @@
-//! The epilogue of block-sparse products, in a dispatch of its own, which also rounds, because heavy rows are summed by
-//! several kernels.
+//! The epilogue of block-sparse products. It is a separate dispatch, which also rounds, because several dispatches add
+//! to the sums of heavy rows.
 
 use super::{Form, OP, Request};
 use crate::ops::matmul::{Bias, Epilogue, check_bias};
@@ -39,7 +39,7 @@ pub(super) fn check(form: Form, bias: Option<&Layout>, result: &Layout) -> Resul
     }
 }
 
-/// The dispatch over the f32 sums in that slot, which is the result itself unless the result is f16.
+/// The dispatch over the f32 sums in the slot `sums`, which is the result itself unless the result is f16.
 pub(super) fn dispatch(request: &Request<'_>, sums: Slot) -> Result<Dispatch> {
     let (epilogue, result) = (request.form.epilogue, request.result);
     let mut words = host::room(OP, 4 * result.len())?;

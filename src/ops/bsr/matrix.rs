@@ -1,7 +1,7 @@
 //! f16 block-sparse products on cooperative matrices: kernels and dispatches.
 //!
-//! Every tile sums as many products at a time as the matrices are deep, in block order, so a product's bits depend
-//! neither on its tile nor on whether operands had to be copied to begin at whole quads of words.
+//! Every tile adds products in block order, as many at a time as the matrices are deep, so the bits of a result depend
+//! neither on the tile nor on whether operands were copied to align them to quads of words.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use crate::{Result, host};
 pub(super) struct Build {
     pub matrices: Matrices,
     pub tile: SparseTile,
-    /// Inner products of a stage that lie in one block; where results are sampled, all.
+    /// How much of a stage's depth lies in one block; all of it for sampled results.
     pub segment: u32,
-    /// How a and b are stored.
+    /// Whether a, and b, are stored transposed.
     pub across: bool,
     pub transposed: bool,
     pub sampled: bool,
@@ -130,9 +130,9 @@ impl Build {
         }
     }
 
-    /// How the slots that invocations load lie in segments of a stage: whether their segments are fixed numbers, how
-    /// many slots share one, how many there are, and the number of the first one. Fixed ones of a and of b are the
-    /// same.
+    /// How the slots that an invocation loads map to the segments of a stage: whether the segments' numbers are
+    /// constants, how many slots share a segment, how many segments there are, and the index of the first one. Constant
+    /// segments are the same for a and for b.
     fn segments(&self, tile: &Tile) -> [(&'static str, u32); 8] {
         let [a, b] = tile.parts().map(|part| {
             let rows = part.invocations / part.units;
@@ -195,8 +195,8 @@ pub(crate) static SAMPLED: Kernel = Kernel {
     variants: &SAMPLED_BUILDS,
 };
 
-/// Chunks in one piece of a row, of up to 8,192 inner products. Cutting a row sends sums through memory, and matrices
-/// are fast enough to process such a piece while other workgroups do the rest.
+/// Chunks in one piece of a row: a depth of up to 8,192. Pieces are long because cutting a row sends sums through
+/// memory, and because matrices are fast enough to process such a piece while other workgroups do the rest.
 const CHUNKS: u32 = 16;
 
 /// Twice the number of subgroups that a large GPU runs at a time.
@@ -217,7 +217,7 @@ fn columns(columns: u32, layer: bool) -> u32 {
     if layer { columns.min(WIDE) } else { columns }
 }
 
-/// Number of workgroups from which large GPUs have work for every core.
+/// The smallest number of workgroups that keeps every core of a large GPU busy.
 const CORES: u64 = 128;
 
 pub(super) fn dispatches(

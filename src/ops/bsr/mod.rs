@@ -1,8 +1,8 @@
 //! Products of block-sparse matrices with dense ones, and selected blocks of products of dense matrices.
 //!
-//! A product works on f, which is the block-sparse matrix or its transpose: `f b`; `b f` is computed as the transpose
-//! of `fᵀ bᵀ`. Nothing is copied for this: blocks are traversed in row or in column order, and strides do the rest. How
-//! a row of blocks is cut depends on its own number of blocks alone.
+//! A product is `f b`, where f is the block-sparse matrix or its transpose; `b f` is computed as the transpose of
+//! `fᵀ bᵀ`. Nothing is transposed in memory: blocks are traversed in row or column order, and dense matrices are read
+//! and written with strides. How a row of blocks is cut into pieces depends only on its own number of blocks.
 
 mod align;
 mod baseline;
@@ -45,10 +45,10 @@ pub(crate) static FINISH: Kernel = Kernel {
     variants: &[Variant::of(DType::F32, &[])],
 };
 
-/// Rows that a workgroup of `bsr_finish` takes.
+/// Rows that a workgroup of `bsr_finish` processes.
 const STRIP: u32 = 8;
 
-/// Columns for each workgroup of `bsr_finish`.
+/// Columns that a workgroup of `bsr_finish` processes.
 const FINISH_COLUMNS: usize = 128;
 
 /// The dispatch that adds the sums that later pieces of rows left in scratch.
@@ -214,8 +214,8 @@ pub(crate) struct BsrMatmul {
 }
 
 impl BsrMatmul {
-    /// The launch of `f b` for each of the dense matrices. The inputs are the block values, in one set or one for each
-    /// matrix, and the matrices; then the bias if there is one, and last the residual.
+    /// The launch of `f b` for each of the dense matrices. The inputs are the sets of block values, one in all or one
+    /// for each matrix; the matrices; and then the bias and the residual, if there are any.
     pub(crate) fn launch(&self, inputs: &[&Layout], device: Traits<'_>) -> Result<Launch> {
         let BsrMatmul {
             form,
@@ -281,13 +281,13 @@ impl BsrMatmul {
     }
 }
 
-/// The number of workgroups, if it fits.
+/// The number of workgroups, if it fits 32 bits.
 fn groups(op: &'static str, tiles: usize, pieces: u32, strips: u32) -> Result<u32> {
     let all = tiles as u128 * u128::from(pieces) * u128::from(strips);
     u32::try_from(all).map_err(|_| Error::size_overflow(op, format!("{all} tiles")))
 }
 
-/// A product of dense matrices of which some blocks are computed.
+/// A product of dense matrices, some blocks of which are computed.
 pub(super) struct Sample {
     /// Where a, b and c begin.
     pub begins: [u32; 3],

@@ -1,4 +1,4 @@
-//! How the rows of blocks of a topology are cut; computed once for each topology.
+//! Cuts the rows of blocks of a topology into pieces, once for each topology.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use crate::plan::PlanBuffer;
 use crate::ragged::Topology;
 use crate::{Result, host};
 
-/// The most inner products that are summed at a time.
+/// The largest depth that is summed at a time.
 pub(super) const BLOCK: u32 = 512;
 
-/// Blocks that are summed at a time: 480 to 512 inner products.
+/// Blocks that are summed at a time: a depth of 480 to 512.
 pub(super) fn chunk(block_wide: u32) -> u32 {
     BLOCK / block_wide
 }
@@ -94,7 +94,8 @@ pub(super) struct SampledRows {
     pub pieces: [(u32, u32); 2],
 }
 
-/// Cuts rows into as many adjacent blocks as fit a tile of `columns` columns; a row that fits a narrow tile takes one.
+/// Cuts rows into pieces of as many adjacent blocks as fit a tile of `columns` columns. Rows of at most `narrow_wide`
+/// columns are listed for narrow tiles.
 pub(super) fn sampled_rows(
     topology: &Topology,
     columns: u32,

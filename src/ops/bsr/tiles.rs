@@ -17,17 +17,18 @@ pub(crate) struct SparseTile {
     pub depth: u32,
     /// Sets of invocations that split a tile's inner sums, as in a dense tile.
     pub sets: u32,
-    /// Block heights that it supports; and, below, the number of columns from which a product takes it.
+    /// Block heights that it supports.
     blocks: &'static [u32],
+    /// The smallest number of columns for which a product takes it.
     pub from: u32,
     /// Whether only devices of the native tier take it.
     pub native: bool,
-    /// Number of columns up to which a product takes it.
+    /// The largest number of columns for which a product takes it.
     to: u32,
-    /// Subgroups that take turns at the memory that results pass through if the dense factor is stored transposed,
+    /// How many subgroups take turns at the memory that results pass through if the dense factor is stored transposed,
     /// because its stages then take more of the remaining memory.
     turns: u32,
-    /// Most adjacent tiles that one workgroup computes, if there are many.
+    /// The largest number of adjacent tiles that one workgroup computes.
     pub together: u32,
     /// On cooperative matrices: segment widths that may divide the block width, best first; each has its own variants.
     pub segments: &'static [u32],
@@ -67,7 +68,7 @@ const fn wide(flag: &'static str, rows: u32, part: [u32; 2], blocks: &'static [u
     }
 }
 
-/// Tiles for every device: as high as the blocks or a whole part of them, and one for few columns.
+/// Tiles for every device: one for few columns, and others whose height divides that of the blocks.
 pub(crate) const SPARSE: [SparseTile; 6] = [
     sparse(
         "NARROW",
@@ -82,7 +83,7 @@ pub(crate) const SPARSE: [SparseTile; 6] = [
     wide("H64", 64, [8, 8], &[64, 128]),
 ];
 
-/// Native-tier tiles for few columns: up to `to`, with blocks of these heights.
+/// Tiles of the native tier, for few columns.
 pub(crate) const SPARSE_NATIVE: [SparseTile; 2] = [
     SparseTile {
         sets: 32,
@@ -168,7 +169,8 @@ const fn eight(
     }
 }
 
-/// Tiles on 8 × 8 matrices, as high as the blocks, in 16 KiB. Not measured on a GPU that has such matrices.
+/// Tiles on 8 × 8 matrices, as high as the blocks, that fit 16 KiB of workgroup memory. They have not been measured on
+/// a GPU that has such matrices.
 pub(crate) const SPARSE_EIGHT: [SparseTile; 7] = [
     eight("H8", 8, [8, 32], &[8]),
     eight("H16", 16, [16, 32], &[16]),
@@ -208,7 +210,7 @@ impl SparseTile {
         tiles.iter().rposition(fits).unwrap_or(0)
     }
 
-    /// Subgroups that take turns at the memory that results pass through.
+    /// How many subgroups take turns at the memory that results pass through.
     pub(crate) fn turns(&self, transposed: bool) -> u32 {
         if transposed { self.turns } else { 1 }
     }
@@ -219,7 +221,7 @@ impl SparseTile {
         (self.rows / self.part[0]).max(1) * (self.columns / self.part[1])
     }
 
-    /// The segment width for this block width: the inner products of a stage that lie in one block.
+    /// The segment width for this block width: how much of a stage's depth lies in one block.
     pub(crate) fn segment(&self, block_wide: u32) -> u32 {
         let fits = |segment: &u32| block_wide.is_multiple_of(*segment);
         // All widths are multiples of 8.
@@ -241,7 +243,7 @@ impl Matrices {
 mod tests {
     use super::*;
 
-    /// Every block side has a tile in every case, as high as a block or a whole part of it.
+    /// Every block height has a tile in every case, whose height divides it unless the tile is narrow.
     #[test]
     fn a_sparse_tile_fits_its_blocks() {
         for high in [8, 16, 32, 48, 64, 96, 128] {

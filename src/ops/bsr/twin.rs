@@ -12,7 +12,7 @@ use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
-/// Columns of b that are gathered at a time, so that the values paired with them stay in the cache.
+/// Columns of b that are gathered at a time, so that gathered values stay in the cache.
 const COLUMNS: usize = 256;
 
 /// The work of one worker: rows of c, as stored, of one product.

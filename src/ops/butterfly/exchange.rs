@@ -94,7 +94,7 @@ impl Padding {
     fn new(transform: &Transform<'_>, done: u32, radix: u32) -> Padding {
         const LANES: u32 = 5;
         let (from, to) = match transform.log_threads() {
-            // Several transforms per warp: some bank conflicts remain, but it is fast.
+            // Several transforms share a warp. Some bank conflicts remain, but this is fast.
             threads if threads < LANES => (4, 0),
             // Writes are contiguous.
             _ if done >= LANES => return Padding::NONE,

@@ -69,7 +69,8 @@ pub(crate) struct Transform<'a> {
     pub radices: &'a [u32],
     /// log2 of E, the values per invocation; no radix is larger.
     pub held: u32,
-    /// Whether complex values are exchanged whole, through an array of `vec2<f32>`, instead of part after part.
+    /// Whether complex values are exchanged whole, through an array of `vec2<f32>`, instead of real parts before
+    /// imaginary ones.
     pub whole: bool,
     /// Whether the function takes a second array, `h`, and transforms the product v h. Only for inverse transforms.
     pub product: bool,
@@ -159,7 +160,8 @@ impl Generator {
 
     /// The twiddles of every function written so far: (re, im) as bits.
     ///
-    /// A table fits functions if the generators of both have written the same transforms in the same order.
+    /// The table also serves another generator's functions if both generators wrote the same transforms in the same
+    /// order.
     pub(crate) fn into_table(self) -> Vec<u32> {
         let words = self.table.as_flattened().iter();
         words.map(|value| value.to_bits()).collect()

@@ -50,7 +50,7 @@ impl Stage<'_> {
         let weighted = self.last && transform.kind == Kind::InverseRightAngle;
         debug_assert!(
             !transform.twiddled || transform.radices[0] == transform.held,
-            "{}: one butterfly an invocation in the first stage",
+            "{}: the first stage must have one butterfly per invocation",
             transform.name
         );
         let twiddles = self.twiddles(table);
@@ -197,7 +197,7 @@ enum Weight {
     None,
     /// A factor of every input value.
     Input,
-    /// The right-angle factor of the results, as far as all results of a butterfly share it.
+    /// The part of the results' right-angle factor that all results of a butterfly share.
     Result,
 }
 

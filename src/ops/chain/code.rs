@@ -1,5 +1,5 @@
-//! The functions that a chain can compute, by number. They are rows of the tables of maps and of functions of two
-//! operands, of which the kernel has the same expressions and the CPU runs the same functions.
+//! The functions that a chain can compute, and their numbers. Nearly all are rows of the tables of maps and of
+//! functions of two operands: the kernel contains the same expressions, and the CPU runs the same functions.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use crate::ops::ambient;
 use crate::ops::map::Kind;
 use crate::ops::maps::{self, Cheap, Part, Run, Scale};
 
-/// Number by number, first functions of one operand, from [`FIRST_OF_TWO`] on functions of two.
+/// In the order of their numbers: functions of one operand, then, from [`FIRST_OF_TWO`] on, functions of two.
 const NAMES: [&str; 53] = [
     "copy",
     "neg",
@@ -65,11 +65,11 @@ const NAMES: [&str; 53] = [
     "minimum",
 ];
 pub(super) const FIRST_OF_TWO: u32 = 47;
-/// Added to the number of a function of two operands that are exchanged.
+/// Added to the number of a function of two operands if its operands are exchanged.
 pub(super) const EXCHANGED: u32 = NAMES.len() as u32 - FIRST_OF_TWO;
-/// The number behind all these.
+/// One more than the largest number.
 pub(super) const FUNCTIONS: u32 = NAMES.len() as u32 + EXCHANGED;
-/// Those whose results are bits of their operand. No map of the table has such a row.
+/// The functions that copy the bits of their operand, or all but the sign. The table of maps has no rows for them.
 pub(super) const COPY: u32 = 0;
 pub(super) const NEG: u32 = 1;
 
@@ -77,7 +77,7 @@ pub(super) const NEG: u32 = 1;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Code(u8);
 
-/// What the CPU does to values in f32.
+/// What the CPU computes, in f32.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Copy,
@@ -92,7 +92,7 @@ impl Code {
         (0..NAMES.len() as u8).map(Code)
     }
 
-    /// The map or function of two operands with this name, if chains have it.
+    /// The map or function of two operands with this name, if chains support it.
     pub(crate) fn of(name: &str) -> Option<Code> {
         Code::all().find(|code| code.name() == name)
     }
@@ -117,12 +117,13 @@ impl Code {
         if self.number() < FIRST_OF_TWO { 1 } else { 2 }
     }
 
-    /// How many scalars it reads: the first ones of the call of the operation alone.
+    /// The number of scalars that it reads. If the operation is called outside a chain, these are the first scalars of
+    /// the call.
     pub(crate) fn scalars(self) -> usize {
         self.row().scalars
     }
 
-    /// The row that it is, of one operand or two.
+    /// The function's row.
     fn row(self) -> &'static Row {
         // Planning asks for rows often, and the tables have no index by name.
         static ROWS: LazyLock<Vec<Row>> =

@@ -1,9 +1,9 @@
 //! Chains: several maps and functions of two operands, value by value over batches of one layout, in one kernel.
 //!
 //! A chain is a short list of instructions that the kernel interprets, so that values are read once and written once.
-//! Each instruction rounds its result as the operation alone does, and its expression ends with it, so that no compiler
-//! contracts a product of one and a sum of another. A chain therefore gives the bits of the operations one after
-//! another; of a NaN, a GPU keeps only that it is one.
+//! Each instruction rounds its result as the separate operation does. No expression spans two instructions, so no
+//! compiler contracts the product of one and the sum of another. A chain's results therefore have the bits of the
+//! separate operations' results, except that a GPU does not preserve the bits of a NaN.
 //!
 //! Cost: the operands read once and the results written once, in one dispatch.
 
@@ -25,7 +25,7 @@ use crate::{Error, Result};
 
 const OP: &str = "chain";
 
-/// The most operands and instructions of a chain, and the most operands and scalars of instructions together.
+/// The largest numbers of operands and of instructions of a chain, and of its operands and scalars together.
 pub(crate) const INPUTS: usize = 5;
 pub(crate) const INSTRUCTIONS: usize = 16;
 pub(crate) const WORDS: usize = 16;
@@ -53,7 +53,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &ONE_RESULT,
 };
 
-/// The same with two results.
+/// For chains with two results.
 pub(crate) static TWO: Kernel = Kernel {
     stem: "chain_two",
     source: KERNEL.source,
@@ -72,7 +72,7 @@ struct Build {
     quads: u32,
 }
 
-/// A chain takes the first one of its type that has enough registers.
+/// A chain uses the first build of its type that has enough registers.
 static ONE_RESULT: [Build; 6] = [
     Build::of(DType::F32, "UNARY", 0, 2),
     Build::of(DType::F32, "FEW", 2, 2),
@@ -97,7 +97,7 @@ impl Build {
         }
     }
 
-    /// Workgroups that make this many words of a result.
+    /// Workgroups that compute this many words of a result.
     fn groups(&self, words: usize) -> u32 {
         words.div_ceil((4 * self.quads * WG) as usize) as u32
     }
@@ -147,8 +147,8 @@ impl Listed for Build {
     }
 }
 
-/// A function of values, which operands and the results of earlier instructions are, and of scalars of the call. A
-/// value is the number of an operand, or the number of operands plus that of an instruction.
+/// A function of values, which are operands or results of earlier instructions, and of scalars of the call. A value is
+/// the index of an operand, or the index of an instruction plus the number of operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Instruction {
     code: Code,
@@ -157,7 +157,7 @@ pub(crate) struct Instruction {
 }
 
 impl Instruction {
-    /// As many values and scalars as the function has ([`Code::operands`], [`Code::scalars`]).
+    /// Takes as many values and scalars as the function has ([`Code::operands`], [`Code::scalars`]).
     pub(crate) fn new(code: Code, values: &[usize], scalars: &[usize]) -> Instruction {
         let two = |all: &[usize]| [0, 1].map(|i| all.get(i).map_or(0, |&at| at as u8));
         debug_assert!(values.len() == code.operands() && scalars.len() == code.scalars());
@@ -183,7 +183,7 @@ impl Instruction {
     }
 }
 
-/// Instructions over operands of one layout and type, f32 or f16. Results are values of instructions.
+/// Instructions over operands of one layout and type, f32 or f16. The outputs are values of instructions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Chain {
     dtype: DType,
@@ -208,7 +208,7 @@ impl Chain {
         })
     }
 
-    /// The number of operands and results of instructions.
+    /// The number of values: operands and results of instructions.
     fn values(&self) -> usize {
         self.inputs + self.instructions.len()
     }
@@ -220,7 +220,7 @@ impl Chain {
         read.max().map_or(0, |last| last + 1)
     }
 
-    /// The build of its kernel, and the words of its steps.
+    /// The build of its kernel and its index, and the words of the chain's steps.
     fn planned(&self) -> Option<(usize, &'static Build, [u32; STEPS])> {
         let builds: &[Build] = match self.outputs.len() {
             1 => &ONE_RESULT,
@@ -253,10 +253,10 @@ impl Chain {
             other.check_shapes(OP, x)?;
         }
         let mut words = [Param::U32(0); STEPS + WORDS];
-        let behind = (0..self.inputs).map(Param::InputBase);
+        let bases = (0..self.inputs).map(Param::InputBase);
         let scalars = self.instructions.iter().flat_map(Instruction::scalars);
-        let behind = behind.chain(scalars.map(Param::Scalar));
-        let all = steps.into_iter().map(Param::U32).chain(behind);
+        let others = bases.chain(scalars.map(Param::Scalar));
+        let all = steps.into_iter().map(Param::U32).chain(others);
         for (word, param) in words.iter_mut().zip(all) {
             *word = param;
         }
@@ -269,7 +269,7 @@ impl Chain {
         // Operands that the chain does not have are not read.
         let input = |i: usize| Slot::Input(if i < self.inputs { i } else { 0 });
         let [x0, x1, x2, x3, x4] = [0, 1, 2, 3, 4].map(input);
-        // The last result is y, and the one that is kept in a register is z.
+        // The last instruction's result is y, and the one that is kept in a register is z.
         let kept = self
             .outputs
             .iter()
@@ -318,15 +318,15 @@ impl Chain {
     }
 }
 
-/// Whether a kernel can run a chain of these. One can if
+/// Whether a kernel can run a chain of these instructions. One can if
 ///
 /// - it has from 1 to [`INPUTS`] operands and from 1 to [`INSTRUCTIONS`] instructions;
 /// - the operands and the scalars of all instructions are at most [`WORDS`], where a scalar counts as often as it is
 ///   used;
 /// - it has one result, the last instruction's, or also another instruction's, in any order;
-/// - not more values than there are registers are kept at a time.
+/// - it never keeps more values at a time than there are registers.
 ///
-/// Costs no memory.
+/// Allocates no memory.
 pub(crate) fn fits(
     dtype: DType,
     inputs: usize,
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn too_many_values_at_a_time_are_refused() {
-        // 3 operands and n results, which are all added in the end.
+        // 3 operands and n results, which are all added at the end.
         let values_at_once = |n: usize| {
             let first = (0..n).map(|k| of("exp", &[k % 3], &[]));
             let sums = (1..3 + n).map(|k| {

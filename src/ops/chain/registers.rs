@@ -1,9 +1,9 @@
-//! From values to registers: the steps that `shaders/chain.wgsl` interprets, a byte each.
+//! Assigns values to registers, and encodes a chain as the bytes that `shaders/chain.wgsl` interprets: its steps.
 //!
-//! An invocation has its last result and a few registers, of which the first ones begin as the operands. A function
-//! replaces the last result, which is its operand; the place of the other operand of a function of two is a byte behind
-//! it. A value that is read again later is kept in a register whose own value is not read any more. Loading and keeping
-//! are steps of their own, because compilers execute short conditional moves unconditionally.
+//! An invocation holds its last result and a few registers, the first of which initially hold the operands. A function
+//! takes the last result as an operand and replaces it; a second byte of a function of two locates its other operand. A
+//! value that is read again later is kept in a register whose value is no longer needed. Loading and keeping are
+//! separate steps, because compilers execute short conditional moves unconditionally.
 
 use super::code::{EXCHANGED, FUNCTIONS};
 use super::{Instruction, WORDS};
@@ -12,18 +12,19 @@ use crate::plan::{Constants, constants};
 /// Words for steps: the number of operands, the steps, and a zero.
 pub(super) const STEPS: usize = 12;
 
-/// The most registers of an invocation.
+/// The largest number of registers of an invocation.
 pub(super) const REGISTERS: usize = 6;
 
-/// Steps behind those of functions: register k becomes the last result (LOAD + k), and the other way round (KEEP + k).
+/// Steps with larger numbers than functions: LOAD + k copies register k to the last result, KEEP + k the last result to
+/// register k.
 const LOAD: u32 = 64;
 const KEEP: u32 = 72;
 const _: () = assert!(FUNCTIONS <= LOAD && LOAD + REGISTERS as u32 <= KEEP);
 
 pub(super) const FORM: Constants = constants![STEPS, LOAD, KEEP];
 
-/// The words of the steps of a chain of so many operands; `None` if it needs more registers or words. Of a chain with
-/// two results, the value of the last register becomes one. Allocates nothing: planning tries many chains.
+/// The steps of a chain with `inputs` operands, in words; `None` if it needs more registers or words. If a chain has
+/// two results, the last register holds one of them at the end. Allocates nothing, because planning tries many chains.
 pub(super) fn steps(
     inputs: usize,
     instructions: &[Instruction],
@@ -52,7 +53,7 @@ pub(super) fn steps(
     Some(std::array::from_fn(|i| u32::from_le_bytes(word(i))))
 }
 
-/// Where values are, before an instruction.
+/// The steps so far, and where values are after them.
 struct Places<'a> {
     inputs: usize,
     instructions: &'a [Instruction],
@@ -68,7 +69,7 @@ struct Places<'a> {
 
 impl Places<'_> {
     fn push(&mut self, step: u32) -> Option<()> {
-        // The last byte is 0.
+        // The last byte stays 0, which ends the steps.
         let place = self.steps[..4 * STEPS - 1].get_mut(self.used)?;
         *place = step as u8;
         self.used += 1;
@@ -85,7 +86,7 @@ impl Places<'_> {
                     self.push(function)?;
                 }
             }
-            // The last result is the right operand, and the other one the left.
+            // The last result is the right operand, so the left one is in a register.
             Some(right) if right == self.result && left != right => {
                 let other = self.register(left)?;
                 self.push(function + EXCHANGED)?;
@@ -119,7 +120,7 @@ impl Places<'_> {
         registers.find_map(|(k, &kept)| (kept == Some(value)).then_some(k))
     }
 
-    /// Keeps the result of instruction `i`, if that is read later, or is a result of the chain.
+    /// Keeps the result of instruction `i` if it is read later, or is a result of the chain.
     fn keep(&mut self, i: usize) -> Option<()> {
         let Places {
             instructions,
@@ -136,7 +137,7 @@ impl Places<'_> {
         let register = if i < last && outputs.contains(&result) {
             count.checked_sub(1)?
         } else if i < last && read_after(result, i + 1) {
-            // The last register is that of the chain's second result.
+            // The last register is reserved for the chain's second result.
             let usable = count.checked_sub(outputs.len() - 1)?;
             let free = |value: &Option<usize>| value.is_none_or(|value| !read_after(value, i));
             self.registers[..usable].iter().position(free)?
@@ -154,7 +155,7 @@ mod tests {
     use crate::ops::chain::{Chain, Code, INPUTS, INSTRUCTIONS};
     use crate::ragged::DType;
 
-    /// The results of a chain as texts, of operands named by numbers.
+    /// The results of a chain as texts, in which operands are numbers.
     fn expected(chain: &Chain) -> Vec<String> {
         let mut values: Vec<String> = (0..chain.inputs).map(|i| i.to_string()).collect();
         for it in &chain.instructions {

@@ -14,24 +14,24 @@ use crate::ops::maps::{Both, Cheap, Neg, Run, both_of};
 use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::DType;
 
-/// Values in a block. There is one for each instruction.
+/// Values in a block. Each instruction but the last has one.
 const BLOCK: usize = 512;
 /// Values in one parallel task.
 const TILE: usize = 1 << 14;
 
-/// What the CPU does for an instruction, or for two.
+/// A pass over a block, which computes one instruction or two.
 struct Pass<T: Stored> {
     work: Work<T>,
     /// The first instruction.
     from: Instruction,
-    /// The last one, of which it makes the result, and its number.
+    /// The last instruction, whose result it stores, and its number.
     to: Instruction,
     number: usize,
 }
 
 enum Work<T: Stored> {
     Single(Step),
-    /// Two maps whose results take longer to store than to compute.
+    /// Two maps whose results take longer to store than to compute, in one loop.
     Both(T::Both),
 }
 
@@ -70,7 +70,7 @@ fn passes<T: Stored>(chain: &Chain) -> Vec<Pass<T>> {
     passes
 }
 
-/// Instruction `number` and the pass before it in one, if nothing else needs that pass's result.
+/// Instruction `number` and the pass before it as one pass, if nothing else needs that pass's result.
 fn together<T: Stored>(chain: &Chain, before: &Pass<T>, number: usize) -> Option<T::Both> {
     let result = chain.inputs + before.number;
     let reads = |it: &Instruction| it.left() == result || it.right() == Some(result);
@@ -120,7 +120,7 @@ fn run<T: Stored>(args: &mut CpuArgs<'_>, passes: &[Pass<T>], outputs: &[usize])
 struct Blocks<T>(Vec<[T; BLOCK]>);
 
 impl<T: Stored> Blocks<T> {
-    /// Computes the values from `from` on. A result has the number of its instruction.
+    /// Computes the values from `from` on. Each result is given with the number of its instruction.
     fn tile<const N: usize>(
         &mut self,
         passes: &[Pass<T>],
@@ -206,7 +206,7 @@ impl Stored for f32 {
 }
 
 impl Stored for f16 {
-    /// Never: the first result would have to be rounded.
+    /// None exist, because the first result would have to be rounded.
     type Both = Infallible;
 
     fn together(_: &str, _: &str) -> Option<Infallible> {

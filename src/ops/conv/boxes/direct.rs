@@ -9,7 +9,7 @@ use crate::ops::{PAIRING, pair_params};
 use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params};
 use crate::ragged::{Layout, Pairs};
 
-/// Strips of a workgroup, and results of a strip.
+/// Strips per workgroup, and results per strip.
 const WG: usize = 128;
 const R: u64 = 8;
 
@@ -28,7 +28,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: for_each_type!(&[]),
 };
 
-/// The dispatch that convolves the pairs `chosen`, each with a kept result; none if there are no such pairs.
+/// The dispatch that convolves the pairs `chosen`, each of which has a kept result; none if `chosen` is empty.
 pub(super) fn dispatches(
     request: &ConvRequest<'_>,
     correlate: bool,

@@ -1,7 +1,7 @@
-//! Convolution and correlation of boxes of up to three axes, of which modes and strides keep some results.
+//! Convolution and correlation of boxes of up to three axes. The mode and the strides select the results that are kept.
 //!
-//! The direct method computes each kept result by itself. The other methods are those of vectors: rows are laid out so
-//! far apart that the convolution of the two vectors contains that of the boxes (Kronecker substitution), and the kept
+//! The direct method computes only the kept results. The other methods are those for vectors: rows are laid out so far
+//! apart that the convolution of the two vectors contains that of the boxes (Kronecker substitution), and the kept
 //! results are copied from it.
 
 mod direct;
@@ -67,8 +67,8 @@ fn results(request: &ConvRequest<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> 
     Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
 
-/// The most values of both operands as vectors in a turn, 64 MiB, unless one pair alone has more. Longer batches run in
-/// several turns.
+/// The largest number of values in a turn, of both operands as vectors (64 MiB), unless a single pair has more. Longer
+/// batches run in several turns.
 const TURN: u64 = 1 << 24;
 /// The same limit for a GPU interface that runs on the CPU, which has less fast memory.
 const TURN_SOFTWARE: u64 = 1 << 20;
@@ -90,7 +90,7 @@ fn dispatches(
     let rank = a.rank();
     let mut by_transforms = Vec::new();
     let mut dispatches = if rank == 1 && request.window.stride(0) == 1 {
-        // Neighbouring results of vectors: only transforms in several passes compute all others, too.
+        // For vectors and a stride of 1, kernels compute only the kept results, except transforms in several passes.
         let kept = (request.window.mode, result);
         let far = &mut by_transforms;
         gpu::dispatches(request, correlate, (a, b), pairs, choices, kept, far)?.0

@@ -8,7 +8,7 @@ use crate::plan::{
 use crate::ragged::DType;
 use crate::{Result, host};
 
-/// Invocations of a workgroup, and values of each.
+/// Invocations per workgroup, and values per invocation.
 const WG: usize = 256;
 const EACH: usize = 4;
 

@@ -12,7 +12,7 @@ use crate::{Error, Result, host};
 
 /// Results of a long direct convolution per parallel task.
 const TILE: usize = 1 << 14;
-/// Rows whose sum is computed before it is added to the total; in [`a_row`], products summed likewise.
+/// The number of rows whose sum is computed before it is added to the total; in [`a_row`], the number of products.
 const BLOCK: usize = 128;
 
 /// Convolves every pair directly.

@@ -6,7 +6,7 @@
 //!
 //! On a GPU one workgroup runs a transform, as a right-angle transform of L / 2 values, and L is at most 8192. A longer
 //! kernel is cut into parts: the products of all parts with their windows of the signal are summed as spectra, so that
-//! a block is transformed back once. The computation of a block depends on the two lengths alone.
+//! a block is transformed back once. The computation of a block depends only on the two lengths.
 
 mod text;
 
@@ -48,7 +48,7 @@ struct Build {
     parts: bool,
 }
 
-/// A build for each class, and one for kernels with several parts, by [`Cut::build`].
+/// A build for each class, and one for kernels with several parts, indexed by [`Cut::build`].
 static BUILDS: [Build; CLASSES.len() + 1] = {
     let mut all = [Build {
         class: CLASSES[CLASSES.len() - 1],
@@ -74,7 +74,8 @@ impl Listed for Build {
         named(&[(!self.parts, class), (self.parts, "PARTS")])
     }
 
-    /// `THREADS` compute a transform of `LENGTH` values through `WORDS` words, and each holds `HELD` values.
+    /// `THREADS` invocations share a transform of `LENGTH` values, `HELD` values each, which they exchange through
+    /// `WORDS` words of workgroup memory.
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let class = &self.class;
         let transform = class.transform(Kind::ForwardRightAngle);
@@ -182,11 +183,11 @@ pub(crate) fn spectra_layout(
     Ok(Layout::from_offsets(offsets.finish()))
 }
 
-/// Computes the spectra of kernels, operand 0, for signals with the rank of operand 1.
+/// Computes the spectra of kernels, operand 0. Of the signals, operand 1, only the rank is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Spectra;
 
-/// The launch that transforms kernels, for signals of the same rank.
+/// The launch that transforms the kernels.
 pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> Result<Launch> {
     let op = "conv_plan";
     signals.check_rank(op, 1)?;
@@ -389,7 +390,7 @@ fn dispatches(
                     0,
                 ]
             } else {
-                // Only the parts whose window overlaps the signal; the first one's window holds at most its last value.
+                // Only the parts whose windows overlap the signal.
                 let block = at / PART;
                 let first = block.saturating_sub(m.div_ceil(PART));
                 let parts = cut.parts.min(block + 1) - first;
@@ -416,7 +417,7 @@ fn dispatches(
     for (class, runs) in of_class.into_iter().enumerate().rev() {
         let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
         let rounds = match class {
-            // Where most kernels have one item, longer runs would be mostly empty.
+            // If most kernels have one item, more rounds would mostly run padding.
             _ if class < CLASSES.len() => {
                 let items: usize = runs.iter().map(Vec::len).sum();
                 (items / runs.len().max(1)).clamp(1, ROUNDS.min(longest.max(1)))

@@ -89,7 +89,7 @@ impl Choices {
         Ok(choices)
     }
 
-    /// Like [`new`](Self::new), for boxes of which a part of the results is kept.
+    /// Like [`new`](Self::new), for boxes, some of whose results are kept.
     pub(crate) fn of_meetings(
         op: &'static str,
         dtype: DType,
@@ -202,7 +202,7 @@ struct Choosing<'a> {
 }
 
 impl<'a> Choosing<'a> {
-    /// `None` where every pair is direct.
+    /// `None` if every pair is direct.
     fn new(
         op: &'static str,
         dtype: DType,
@@ -257,7 +257,7 @@ impl<'a> Choosing<'a> {
         })
     }
 
-    /// Adds the choice of the next pair, for which there is room.
+    /// Adds the choice of the next pair, for which memory is reserved.
     fn push(&mut self, number: u16) {
         self.known[usize::from(number)].1 += 1;
         self.of.push(number);
