@@ -1,4 +1,4 @@
-//! The numbers by which `shaders/lib/coop_tile.wgsl` writes a tile on cooperative matrices.
+//! The numbers that `shaders/lib/coop_tile.wgsl` needs to write a tile on cooperative matrices.
 
 /// A workgroup's tile.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +31,8 @@ impl Part {
         (self.rows * self.units).div_ceil(self.invocations)
     }
 
-    /// The slots in which invocations take four units of a row each, and those in which they take two; all others go
-    /// through units in order.
+    /// The number of slots in which invocations take four units of a row each, and of those in which they take two; all
+    /// others go through units in order.
     fn orders(&self) -> [u32; 2] {
         let fours = 4 * self.rows / self.invocations;
         if self.units == 4 && self.rows.is_multiple_of(8) {

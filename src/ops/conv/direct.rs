@@ -9,10 +9,10 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
 
-/// Strips of a workgroup, and results of a strip.
+/// Strips per workgroup, and results per strip.
 const WG: usize = 128;
 const R: usize = 7;
-/// The left operand provides the taps only where it is the shorter one and the right one is longer than this. For short
+/// The left operand provides the taps only if it is the shorter one and the right one is longer than this. For short
 /// pairs it makes no difference, and a batch of them should take one dispatch.
 const SHORT: usize = 64;
 

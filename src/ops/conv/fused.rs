@@ -36,11 +36,11 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &BUILDS,
 };
 
-/// Words of the parameters that say where the classes of a build end, two each: workgroups and items.
+/// Parameter words that say where the classes of a build end, two for each class: numbers of workgroups and items.
 const ENDS: usize = 24;
 
 /// A build of the kernel. Long transforms take more registers and memory, and every item of the same build pays for
-/// them, so short ones have builds of their own.
+/// them, so short transforms have separate builds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Build {
     flag: &'static str,
@@ -348,7 +348,7 @@ struct List {
     counts: Counts,
     items: usize,
     words: Vec<u32>,
-    /// The place of the next item of each class. That of `NOWHERE` is behind all items, and is written but not kept.
+    /// The place of the next item of each class. That of `NOWHERE` is after all items, and is written but not kept.
     next: [usize; CLASSES.len() + 1],
     windows: Vec<u32>,
 }

@@ -14,8 +14,8 @@ const ELSEWHERE: u32 = u32::MAX;
 /// The dispatches that convolve every pair by its chosen method and keep the results of a mode, and the words of their
 /// scratch buffers.
 ///
-/// `result` has an element for every pair. Pairs that take transforms in several passes are convolved only if all
-/// results are kept; others go to `far`.
+/// `result` has an element for every pair. Pairs that need transforms in several passes are convolved only if all
+/// results are kept; otherwise, they are added to `far`.
 ///
 /// The fused kernel runs all transforms that fit a workgroup, and the pairs with few results, so a batch of mixed
 /// lengths takes one dispatch. Longer transforms follow in multiple passes, which need the scratch buffers.
@@ -40,7 +40,7 @@ pub(super) fn dispatches(
     };
     let parts = |part: fused::Item, length: u32, each: &mut Each<'_>| {
         let kept = part.skip..part.skip + part.write;
-        // Offsets wrap around where the first results are not kept.
+        // Offsets wrap around if the first results are not kept.
         let whole = fused::Item {
             c: part.c.wrapping_sub(part.skip),
             skip: 0,
@@ -69,7 +69,7 @@ pub(super) fn dispatches(
     for pair in 0..pairs.len() {
         let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
         sums += usize::from((length == 0) & (results > 0) & (results <= few));
-        // Every pair is written, and only those that are elsewhere stay.
+        // Every pair is written, but only those that are convolved elsewhere are kept.
         others[elsewhere] = pair;
         elsewhere += usize::from((length == ELSEWHERE) | ((length == 0) & (results > few)));
     }
@@ -194,8 +194,8 @@ fn part(whole: &fused::Item, a: Range<u32>, b: Range<u32>) -> fused::Item {
     }
 }
 
-/// Splits some of the results into blocks (overlap-save). Each block reads a stretch of the longer operand, preceded by
-/// the shorter operand's length − 1 values, which its first results need.
+/// Splits some of the results into blocks (overlap-save). Each block reads a stretch of the longer operand, and before
+/// it one value less than the shorter operand has, because the first results of the block need them.
 fn blocks(
     whole: fused::Item,
     length: u32,

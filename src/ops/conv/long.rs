@@ -2,8 +2,8 @@
 //!
 //! A pair whose results fit 2 N values takes right-angle transforms of N complex values: real polynomials modulo x^N =
 //! -i, whose product is c_j - i c_{j+N}. The first pass of each operand reads real values, the first inverse pass reads
-//! products of spectra, and the last pass writes real values. Pairs run in turns, bounded by the scratch buffers; an
-//! operand that several pairs share is transformed once per turn.
+//! products of spectra, and the last pass writes real values. Pairs run in turns, whose length the scratch buffers
+//! limit; an operand that several pairs share is transformed once per turn.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,8 @@ const ASIDE: usize = 0;
 const SPECTRA: usize = 1;
 pub(super) const SCRATCHES: usize = 2;
 
-/// The most values of a scratch buffer: 128 MiB, which every GPU can bind. Longer batches run in several turns.
+/// The largest number of values in a scratch buffer: 128 MiB, which every GPU can bind. Longer batches run in several
+/// turns.
 const SCRATCH: u32 = 1 << 24;
 
 /// The pairs that run in one turn.

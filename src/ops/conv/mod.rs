@@ -1,4 +1,5 @@
-//! Convolution and correlation of vectors, each pair by the method that is cheapest for its lengths.
+//! Convolution and correlation of vectors and, in `boxes`, of boxes: each pair by the method that is cheapest for its
+//! extents.
 //!
 //! The convolution is `(a * b)_q = Σ_j a_{q-j} b_j`, with m + n − 1 values; the correlation is `a * reverse(b)`. Cost
 //! per pair: m·n multiply-adds by the direct method, about 15 L log₂ L operations by transforms of length L.
@@ -63,8 +64,8 @@ impl ConvRequest<'_> {
         Choices::new(self.op, self.dtype, (a, b), pairs, self.method, self.costs)
     }
 
-    /// Checks that a plan for so many pairs fits the host's memory budget: any device needs an offset and a method
-    /// per pair.
+    /// Checks that a plan for these pairs fits the host's memory budget: any device needs an offset and a method per
+    /// pair.
     fn check_plan(&self, pairs: &Pairs) -> Result<()> {
         host::check(self.op, pairs.len(), 4 + 2)
     }
@@ -95,7 +96,7 @@ impl ConvRequest<'_> {
         sum.total()
     }
 
-    /// Like [`work`](Self::work), for boxes: pairs of which no result is kept count 0.
+    /// Like [`work`](Self::work), for boxes; pairs without kept results count 0.
     fn work_of_boxes(
         &self,
         a: &Layout,
@@ -161,7 +162,7 @@ impl ConvRequest<'_> {
 /// A convolution or correlation of values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Conv {
-    /// Whether the right side is reversed.
+    /// Whether the right operand is reversed.
     pub correlate: bool,
     pub dtype: DType,
     pub method: ConvMethod,

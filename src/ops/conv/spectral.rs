@@ -128,7 +128,8 @@ impl Workspace {
         for (x, y) in spectrum.iter_mut().zip(taps) {
             *x = *x * y * scale;
         }
-        // Both are sums of real values. An infinite input makes their imaginary parts NaN, which the inverse rejects.
+        // The first and the last value are real. An infinite input makes their imaginary parts NaN, which the inverse
+        // rejects.
         let last = spectrum.len() - 1;
         spectrum[0].im = 0.0;
         spectrum[last].im = 0.0;
@@ -161,8 +162,8 @@ impl OverlapSave {
         Ok(())
     }
 
-    /// Computes the first results of `a * kernel`, as many as `out` holds, in parallel blocks. The kernel has `wrapped`
-    /// + 1 values.
+    /// Computes the first results of `a * kernel`, as many as `out` holds, in parallel blocks. The kernel has
+    /// `wrapped + 1` values.
     pub(super) fn blocks(
         &self,
         a: &[f32],

@@ -115,7 +115,7 @@ struct Taps<T> {
 }
 
 impl<T: Arithmetic> Taps<T> {
-    /// Results `within` of the convolution.
+    /// The inputs of the results `within`.
     fn new(operands: Operands<'_, T>, within: Range<usize>) -> Result<Taps<T>> {
         let padded = operands.y.len().next_multiple_of(BLOCK);
         let mut taps = host::zeroed("conv", padded)?;

@@ -6,7 +6,7 @@ use crate::plan::{Constants, TileList, constants};
 use crate::ragged::{Layout, Pairs};
 use crate::{Error, Result, host};
 
-/// Invocations of a workgroup that convolves directly, lags of each, and all of them.
+/// Invocations of a workgroup that convolves directly, lags per invocation, and lags per workgroup.
 const WG: usize = 64;
 const R: usize = 7;
 const TILE: usize = WG * R;
@@ -47,7 +47,7 @@ impl Tiles {
                 check_lags(op, pair, m.max(n))?;
             }
             if m > 0 && n > 0 && choices.get(pair) != Choice::Direct {
-                // One place for its maximum, after all tiles that cost anything.
+                // One tile, for its maximum. Its cost of 0 puts it after all tiles of the direct method.
                 host::push(op, &mut transformed, pair)?;
                 lengths.push(1);
                 taps.push(0);

@@ -53,7 +53,7 @@ const MODES: [ConvMode; 4] = [
     ConvMode::Causal,
 ];
 
-/// Batches of one and of two elements of these lengths, as far as they fit 32 bits.
+/// Batches of one and of two elements of these lengths that fit 32 bits.
 pub(crate) fn series() -> Vec<Layout> {
     let lengths = lengths();
     let one = lengths.iter().map(|&n| vec![n as usize]);

@@ -12,7 +12,7 @@ use crate::ragged::{DType, Layout, Pairing, Pairs};
 
 /// What a convolution will do: how many pairs it convolves by which method, and the predicted time.
 ///
-/// It depends on lengths alone. [`Paired::conv_choice`](crate::Paired::conv_choice) returns it for a device, and
+/// It depends only on lengths. [`Paired::conv_choice`](crate::Paired::conv_choice) returns it for a device, and
 /// [`new`](Self::new) for any cost table, without a device. Empty pairs cost nothing and are not counted.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]

@@ -78,8 +78,8 @@ impl CostTable {
         }
     }
 
-    /// The method for vectors of which a GPU computes only the kept results. A transform in one workgroup need only be
-    /// so long that no result that wraps around reaches them; blocks are those that have some of them.
+    /// The method for vectors if a GPU computes only their kept results. A transform in one workgroup need only be long
+    /// enough that no result that wraps around reaches a kept one; only blocks that contain kept results are computed.
     fn choose_part(
         &self,
         meeting: &Meeting,
@@ -173,7 +173,7 @@ fn share(axis: Along) -> f64 {
 }
 
 impl CostTable {
-    /// The cost of the direct method for boxes: every result counts the most multiply-adds that any result takes.
+    /// The cost of the direct method for boxes. Every result counts as many multiply-adds as the costliest one takes.
     fn direct_boxes(&self, meeting: &Meeting) -> f64 {
         let numbers = self.numbers();
         let results = meeting.results() as f64;

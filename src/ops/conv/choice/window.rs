@@ -29,17 +29,17 @@ pub enum ConvMode {
 }
 
 impl ConvMode {
-    /// `p.mode` of the kernels, where it is neither of those that begin with the first result.
+    /// The values of `p.mode` that kernels compare with; in all other modes, the first result is the first kept one.
     pub(crate) const CODES: Constants = &[
         ("SAME", ConvMode::Same as u32),
         ("VALID", ConvMode::Valid as u32),
     ];
 }
 
-/// The most axes of a convolution.
+/// The largest number of axes of a convolution.
 pub(crate) const AXES: usize = 3;
 
-/// The results of every pair that the caller asks for: a mode and strides.
+/// The results that the caller requests of every pair: a mode and strides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Window {
     pub mode: ConvMode,
@@ -85,7 +85,7 @@ impl Window {
         Ok(())
     }
 
-    /// Whether the window keeps all results of series, which are what the methods for vectors compute.
+    /// Whether the operands are vectors and the window keeps all results.
     pub(crate) fn is_whole(&self, rank: usize) -> bool {
         rank == 1 && self.mode == ConvMode::Full && self.stride(0) == 1
     }
@@ -158,7 +158,7 @@ pub(crate) struct Along {
 }
 
 impl Along {
-    /// The first kept result of vectors of m and n values, and the number of kept ones, if all neighbours are kept.
+    /// The first kept result of vectors of m and n values, and the number of kept results, for a stride of 1.
     pub(crate) fn kept(mode: ConvMode, (m, n): (u32, u32)) -> (u32, u64) {
         let axis = match m == 0 || n == 0 {
             true => Along::NONE,
@@ -206,8 +206,8 @@ impl Along {
         }
     }
 
-    /// The distance between rows at which the results that spill over from one row into the next reach no kept result,
-    /// and the shortest transform in which those that wrap around reach none.
+    /// The smallest distance between rows at which results that spill over into the next row reach no kept result. It
+    /// is also the length of the shortest transform in which results that wrap around reach none.
     pub(crate) fn pitch(&self) -> u64 {
         let all = results(self.m.into(), self.n.into());
         let clear = all.saturating_sub(self.first.into()).max(self.end());
@@ -244,7 +244,7 @@ impl Meeting {
         (0..self.rank).map(|axis| self.axes[place(self.rank, axis)].kept as u32)
     }
 
-    /// Two vectors of which neighbouring results are kept.
+    /// The axis of two vectors, if the stride along it is 1.
     pub(crate) fn vectors(&self) -> Option<Along> {
         let axis = self.axes[1];
         (self.rank == 1 && axis.stride == 1).then_some(axis)
@@ -269,7 +269,7 @@ impl Meeting {
         (of(|axis| axis.m), of(|axis| axis.n))
     }
 
-    /// The most products that are summed in one result.
+    /// The largest number of products that are summed in one result.
     pub(crate) fn terms(&self) -> u64 {
         product(self.axes.map(|axis| axis.m.min(axis.n).into()))
     }

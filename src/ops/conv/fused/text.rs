@@ -1,4 +1,4 @@
-//! Writes the WGSL that depends on the build of the kernel: the transforms, and the texts by which the rest counts.
+//! Writes the WGSL that depends on the build of the kernel: the transforms, and the numbers and texts of the rest.
 
 use super::Build;
 use super::{CLASSES, Class};
@@ -52,7 +52,8 @@ fn transforms_of(build: &Build) -> impl Iterator<Item = &'static Class> {
     classes.filter(|class| class.length > 0)
 }
 
-/// `WG` invocations, of which `LANES` compute a direct sum, and the words of workgroup memory.
+/// `WG` invocations per workgroup, of which `LANES` share an item that is convolved directly, and `EXCHANGE` words of
+/// workgroup memory.
 pub(super) fn numbers(build: &Build) -> Vec<(&'static str, u32)> {
     let slots = |class: &Class| 1 << (build.log_group - class.log_lanes());
     let memory = transforms_of(build).map(|class| words(class) * slots(class));
