@@ -1,7 +1,7 @@
-//! The cross-entropy of rows and their targets, given the logarithms of the rows' sums of exponentials, and its slopes.
+//! The cross-entropy of rows and their targets, given the log-sum-exp of each row, and its slopes.
 //!
-//! Cost: the sums and targets read once, one value of x for each row, and the results written once, in one dispatch.
-//! For slopes, x read once, and the weights, sums and targets of rows, which caches hold; the result written once.
+//! Cost: the sums and targets and one value of x for each row read once, and the results written once, in one dispatch.
+//! For slopes, x read once, and the result written once; the weights, sums and targets of rows stay in caches.
 
 use half::f16;
 
@@ -49,13 +49,13 @@ pub(crate) static SLOPES: Kernel = Kernel {
     variants: KERNEL.variants,
 };
 
-/// Of the operands x, targets and sums, which are f32 whatever the type of x and of the results.
+/// The operands are x, targets, and sums, which are the rows' log-sum-exps, always in f32.
 /// [`View::Targets`](super::strided::View) checks the first two.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct CrossEntropy {
     pub dtype: DType,
-    /// Whether the result is the gradient of the losses times the weights that are operand 3, which are f32. The sums
-    /// are taken as those of x.
+    /// Whether the result is the gradient with respect to x of the losses times the weights, operand 3, which are f32.
+    /// The sums must be those of x.
     pub slopes: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Frames of vectors, times a window, and vectors from frames: the steps of a short-time Fourier transform around the
-//! transforms themselves.
+//! Cuts vectors into frames, times a window, and recovers vectors from frames: the steps of a short-time Fourier
+//! transform before and after the transforms themselves.
 //!
 //! Cost: one dispatch. Vectors and frames each move through memory once, because frames that share values are made, or
 //! added, at the same time. A value of a vector takes one multiply-add for each frame that it is in.
@@ -41,7 +41,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// Where the window's squares add up to no more than this, a vector cannot be recovered from its frames: SciPy's limit.
+/// A value cannot be recovered from frames if the squares of its window weights sum to no more than this, as in SciPy.
 pub(crate) const LEAST: f32 = 1e-10;
 
 /// A step of a transform of operand 0, frame by frame. Operand 1 is the window, one vector.
@@ -143,7 +143,7 @@ fn cut(args: &mut CpuArgs<'_>, size: usize, hop: usize) {
     );
 }
 
-/// Results from the sum of the frames times the window, and the sum of the window's squares.
+/// Computes results by `of`, from the sum of the frames times the window and the sum of the window's squares.
 fn add(args: &mut CpuArgs<'_>, size: usize, hop: usize, of: fn(f32, f32) -> f32) {
     let (x, x_layout) = args.input::<f32>(0);
     let (window, _) = args.input::<f32>(1);

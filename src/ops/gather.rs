@@ -1,4 +1,4 @@
-//! Gathers rows of elements by lists of indices: in any order, with repetitions, and zeros for rows that do not exist.
+//! Gathers rows of elements by lists of indices, in any order and with repetitions. Rows that do not exist are zeros.
 //!
 //! Cost: the rows and the indices read once, the result written once, in one dispatch.
 
@@ -147,7 +147,7 @@ fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, indices: &Indice
     });
 }
 
-/// Copies the values from `from` on of the rows of `x` that the list names.
+/// Copies the rows of `x` that the list names, from value `from` of all their values on.
 fn gather_rows<T: bytemuck::Pod>(out: &mut [T], from: usize, width: usize, x: &[T], list: &[u32]) {
     if width == 1 {
         for (value, &index) in out.iter_mut().zip(&list[from..]) {

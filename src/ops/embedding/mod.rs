@@ -24,7 +24,7 @@ params! {
     struct Params { total, rows, width, x_base, ids_base, missing }
 }
 
-/// Of the values only the bits matter.
+/// Copies the bits of values, so one variant serves all types of a size.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "embedding",
     source: include_str!("../../../shaders/embedding.wgsl"),
@@ -33,8 +33,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
 };
 
-/// The rows of operand 0, a table, that the ids of operand 1 name. The call's scalar is a word of the values of rows
-/// that do not exist: the bits of one, or for f16 of two.
+/// The rows of a table, operand 0, that the ids of operand 1 select. The call's scalar is the word that fills a row
+/// whose id is not in the table: the bits of one value, or of two for f16.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Embedding {
     pub dtype: DType,
@@ -48,7 +48,7 @@ impl Embedding {
         if rank == MAX_RANK {
             return Err(Error::rank(
                 OP,
-                format!("ids of at most {}", MAX_RANK - 1),
+                format!("at most {} for the ids", MAX_RANK - 1),
                 rank,
             ));
         }
@@ -92,7 +92,7 @@ impl Embedding {
     }
 }
 
-/// The rows of a table, and the values of each.
+/// The numbers of rows of a table, and of values in each.
 fn extents(table: &Layout) -> Result<[usize; 2]> {
     if table.len() != 1 {
         let expected = "a table of one element";

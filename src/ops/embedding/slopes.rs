@@ -6,7 +6,7 @@
 //! written twice, so that there are no atomics.
 //!
 //! Cost: for each row of the table two searches among the ids; each row of the embedding read once; the result written
-//! once; in two or three dispatches. An id that occurs n times takes about n / [`GROUP`] steps one after the other.
+//! once; in two or three dispatches. An id that occurs n times takes about n / [`GROUP`] sequential steps.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ const OP: &str = "embedding_slopes";
 
 /// Places in the order of ids that are summed at once.
 const GROUP: usize = 64;
-/// Terms that are summed one after the other, before their sums are.
+/// Terms that are added one after the other before their sum is added to others.
 const EIGHT: usize = 8;
 const GROUPS: Constants = constants![GROUP, EIGHT];
 
@@ -71,7 +71,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// Sums of the rows of operand 0 by the ids of operand 1, which operand 2 sorts, in the layout of a table, operand 3.
+/// Sums of the rows of operand 0 that have the same id, in the layout of a table, operand 3. Operand 1 holds the ids, and
+/// operand 2 the order that sorts them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Slopes {
     pub dtype: DType,

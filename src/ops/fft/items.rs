@@ -1,4 +1,4 @@
-//! Elements to be transformed, how kernels read and write them, and what each kernel is given.
+//! Elements to be transformed, how kernels read and write them, and the bindings and parameters of each kernel.
 
 use super::Transform;
 use crate::plan::{Constants, constants, params, slots};
@@ -13,15 +13,16 @@ pub(super) struct Modes {
     pub store: u32,
 }
 
-/// Real values alone.
+/// Real values only.
 pub(super) const REAL: u32 = 1;
-/// The first n / 2 + 1 values of a spectrum whose others are their conjugates; here n is odd.
+/// The first ⌊n / 2⌋ + 1 values of a spectrum, whose other values are their conjugates.
 pub(crate) const HALF: u32 = 2;
-/// Real and imaginary parts.
+/// Real and imaginary parts are exchanged.
 const EXCHANGED: u32 = 4;
 pub(crate) const MODES: Constants = constants![REAL, HALF, EXCHANGED];
 
-/// Of an item of a filter, above its length: that its values are pairs of real ones, and where its filter's number is.
+/// Bits above the length in an item of Bluestein's algorithm: a flag for values that are pairs of real ones, and the
+/// position of the filter's number.
 pub(super) const HALVED: u32 = 1 << 13;
 pub(super) const NUMBER_SHIFT: u32 = 14;
 pub(super) const FILTERED: Constants = constants![HALVED, NUMBER_SHIFT];

@@ -59,7 +59,7 @@ impl Listed for Length {
         vec![FLAGS[(self.0 - LOG_SHORTEST) as usize]].into()
     }
 
-    /// `THREADS` compute a transform, and each holds `HELD` values, of which value s is at j + s `THREADS`.
+    /// `THREADS` invocations share a transform. Invocation j holds `HELD` values: value s is at j + s `THREADS`.
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let held = 1 << held(self.0);
         let length = 1 << self.0;

@@ -1,6 +1,6 @@
 //! Transforms that are too long for one workgroup, in several passes.
 //!
-//! A power of two takes its passes, operand → scratch → result. Any other length n takes Bluestein's algorithm: with
+//! A power of two takes passes, operand → scratch → result. Any other length n takes Bluestein's algorithm: with
 //! w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}), a convolution by three transforms of a power of two M ≥
 //! 2 n − 1. Elements of one length share the spectrum of conj(w). An even number of real values is transformed as half
 //! as many complex ones: the first pass of an inverse builds them from the spectrum, and the last pass of a forward
@@ -115,7 +115,7 @@ impl Turn {
             None => {
                 let at = self.take(SPECTRA, log);
                 let spectrum = (Place::Scratch(SPECTRA), at);
-                // A region of its own: the elements of this length use theirs at the same time.
+                // A separate region, because the elements of this length use theirs at the same time.
                 let aside = (Place::Scratch(ASIDE), self.take(ASIDE, log));
                 let passes = pass_count(log, PLAIN);
                 let from = (Place::Operand(0), 0);

@@ -5,7 +5,7 @@
 //! | 1 to 64, except 32 and 64 | the definition, one invocation per result |
 //! | 32 to 8192, a power of two | in registers and workgroup memory |
 //! | 33 to 2048, a product of 2, 3, 5 and 7 | [`smooth`]: mixed radices; up to 64 only as halves of real transforms |
-//! | 65 to 4096, others | Bluestein's convolution at the next power of two from 2 n − 1 on; one filter per length |
+//! | 65 to 4096, others | Bluestein's convolution of 2 n − 1 values or more, a power of two; one filter per length |
 //! | above, to 2²⁴ if a power of two, else to 2²² | the power-of-two method, or Bluestein's, in passes: [`long`] |
 //! | even, of real values | as n / 2 complex values (even, odd), by the methods above, whose kernels split or merge |
 //!

@@ -1,4 +1,4 @@
-//! The stage of the items of each way: its kernel, what that is given, and what it costs.
+//! The dispatch for the items of each way of transforming: its kernel, bindings, parameters and cost.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::items::{
 use super::{kernels, smooth};
 use crate::plan::{Dispatch, Param, PlanBuffer, Slot};
 
-/// The scratch of Bluestein's filters; [`long`](super::long) has others.
+/// The scratch buffer of Bluestein's filters; [`long`](super::long) uses others.
 pub(super) const FILTERS: usize = 0;
 
 /// How an element is transformed, with log2 of the lanes or of the power of two.
@@ -17,7 +17,7 @@ pub(super) const FILTERS: usize = 0;
 pub(super) enum Way {
     Tiny(u32),
     Power(u32),
-    /// Of real values, by half as many complex ones.
+    /// Real values, as half as many complex ones.
     Half(u32),
     Bluestein(u32),
     /// By mixed radices.
@@ -38,7 +38,7 @@ pub(super) fn cost(log: u32) -> u64 {
     (5 * u64::from(log)) << log
 }
 
-/// The stage of the filters of Bluestein's convolutions of 2^log values.
+/// The dispatch that computes the filters of Bluestein's convolutions of 2^log values.
 pub(super) fn filter_dispatch(log: u32, filters: &Items) -> Dispatch {
     Dispatch::new(
         (&kernels::FILTER, kernels::convolution(log)),
@@ -57,7 +57,7 @@ pub(super) fn filter_dispatch(log: u32, filters: &Items) -> Dispatch {
     )
 }
 
-/// What some ways need beside their items: the tasks of `fft_smooth`, and where Bluestein's filters begin.
+/// What some ways need besides their items: the tasks of `fft_smooth`, and where Bluestein's filters begin.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Beside {
     pub first_task: usize,
@@ -67,7 +67,7 @@ pub(super) struct Beside {
     pub filters: u32,
 }
 
-/// The stage of the items of one way.
+/// The dispatch for the items of one way.
 pub(super) fn dispatch(items: &Items, way: Way, modes: Modes, beside: Beside) -> Dispatch {
     let (x, y) = (Slot::Input(0), Slot::Output(0));
     let list = Slot::PlanBuffer(items.list.clone());
@@ -129,7 +129,7 @@ pub(super) fn dispatch(items: &Items, way: Way, modes: Modes, beside: Beside) ->
             groups(kernels::per_group(log)),
             costing(cost(log + 1)),
         ),
-        // Its workgroups are its tasks.
+        // Each workgroup runs one task.
         Way::Smooth => {
             let [per_group, radices, twiddles, halves] = beside.alike.map(Param::U32);
             let groups = (beside.tasks / smooth::TASK) as u32;

@@ -57,7 +57,7 @@ fn distinct<'a>(list: &'a Lengths, layout: &Layout) -> Result<&'a [usize]> {
     Ok(list.get_or_init(|| lengths))
 }
 
-/// A placeholder in errors: the launch replaces it by the name of the operation.
+/// A placeholder in errors: the launch replaces it with the name of the operation.
 const OP: &str = "fft";
 
 fn complex(
@@ -165,7 +165,7 @@ fn par_elements<T: Send>(
         if values.len() <= PIECE || (cut == elements.end && left == 1) {
             return body(elements, values);
         }
-        // If the last element holds the middle, split in front of it.
+        // If the last element holds the middle, split before it.
         let cut = if cut == elements.end { cut - 1 } else { cut };
         let (head, tail) = values.split_at_mut(offsets[cut] as usize - start);
         let (head, tail) = rayon::join(

@@ -1,4 +1,4 @@
-//! The edges of bins, and in which bin a value lies.
+//! The edges of bins, and the search for the bin in which a value lies.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::plan::PlanBuffer;
 use crate::ragged::{DType, Factor, f16_from_f64};
 use crate::{Error, Result, host};
 
-/// Bins by their edges, which are words of the values' type.
+/// Bins, given by their edges, as the bits of values.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Bins {
-    /// As many bins of equal width between two ends.
+    /// `number` bins of equal width between two ends.
     Equal {
         number: usize,
         ends: [u32; 2],
@@ -54,7 +54,7 @@ impl Bins {
         Ok(Bins::Between(Arc::new(words)))
     }
 
-    /// The public method.
+    /// The name of the public method.
     pub(super) fn op(&self) -> &'static str {
         match self {
             Bins::Equal { .. } => "histogram",
@@ -94,12 +94,12 @@ fn word<T: Factor>(x: T) -> u32 {
     }
 }
 
-/// What a kernel compares values with.
+/// The numbers from which a kernel finds the bins of values.
 #[derive(Clone, Debug)]
 pub(super) struct Edges {
-    /// The key of the least value of each bin, rising.
+    /// The key of the smallest value of each bin, in increasing order.
     pub keys: Arc<PlanBuffer>,
-    /// The first of them, and how far above it the key of the last edge is: no other values are counted.
+    /// The first key, and the distance from it to the key of the last edge. Values outside are not counted.
     pub lowest: u32,
     pub span: u32,
     /// The place of a value among bins of equal width is its distance from the first edge times the bins per unit, with
@@ -109,21 +109,21 @@ pub(super) struct Edges {
     pub margin: f32,
 }
 
-/// The bins per unit for which neither places nor distances leave the range of f32.
+/// The range of bins per unit in which neither places nor distances leave the range of f32.
 const PER_UNIT: std::ops::Range<f64> = 1e-30..1e30;
 
-/// A type of values with what places depend on.
+/// A type of values, with the constants and functions that places depend on.
 pub(super) trait Binned: Ordered {
     /// The zero with the lower key.
     const LEAST_ZERO: Self;
     /// Relative error of an edge that was rounded, and of a distance if a compiler multiplies before it subtracts.
     const ROUNDED: f64;
-    /// Absolute error of a distance from the first edge where a GPU drops subnormal numbers.
+    /// Absolute error of a distance from the first edge if a GPU flushes subnormal numbers to zero.
     const FLUSHED: f64;
 
     fn of_word(word: u32) -> Self;
     fn wide(self) -> f64;
-    /// The least value that is not below x, or for floats the nearest value.
+    /// The smallest value that is not below x; for floats, the value nearest to x.
     fn edge(x: f64) -> Self;
     /// The distance from the first edge, whose key is `lowest`.
     fn above(self, first: f32, lowest: u32) -> f32;
@@ -198,7 +198,7 @@ macro_rules! integers {
 integers!(i32, u32);
 
 impl Edges {
-    /// Of a batch without values.
+    /// The edges for a batch without values.
     pub(super) fn none() -> Edges {
         Edges {
             keys: PlanBuffer::new(vec![0]),
@@ -232,7 +232,7 @@ impl Edges {
             Bins::Equal { ends, .. } => {
                 let [lo, hi] = ends.map(T::of_word);
                 let (first, last) = (lo.wide(), hi.wide());
-                // As NumPy's linspace, step by step.
+                // The same operations as NumPy's linspace.
                 let step = (last - first) / number as f64;
                 let edge = |i| (i as f64 * step + first).min(last);
                 keys.extend((0..number).map(|i| lower_key(T::edge(edge(i)))));
@@ -249,7 +249,7 @@ impl Edges {
             }
         };
         let lowest = keys[0];
-        // A last edge of 0 takes −0 and 0: the larger key.
+        // If the last edge is 0, the last bin includes −0 and 0, so the span ends at the larger key.
         let span = last.canonical().unsigned_key() - lowest;
         Ok(Edges {
             keys: PlanBuffer::new(keys),
@@ -261,13 +261,13 @@ impl Edges {
         })
     }
 
-    /// Whether the bins of some values are certain by their places.
+    /// Whether places determine the bins of some values.
     pub(super) fn have_places(&self) -> bool {
         self.margin < 1.0
     }
 
-    /// The edge that a value is nearest to, and its distance from there in bins. The value is in a certain bin, or in
-    /// none, if the distance exceeds the margin.
+    /// The edge nearest to a value, and the value's distance from it, in bins. If the distance exceeds the margin, the
+    /// two determine which bin the value is in, if any.
     pub(super) fn near<T: Binned>(&self, x: T) -> (u32, f32) {
         // Leaves the nearest integer in the low bits.
         const SHIFT: f32 = 1.5 * (1 << 23) as f32;
@@ -277,7 +277,7 @@ impl Edges {
         (near, place - (shifted - SHIFT))
     }
 
-    /// The bin of any value, by comparisons: that of the edge `near`, if there are places, or the one before.
+    /// The bin of any value, by comparisons. If there are places, it is that of the edge `near`, or the one before.
     pub(super) fn compared<T: Binned>(&self, x: T, near: u32) -> Option<usize> {
         let (keys, key) = (self.keys.data(), x.unsigned_key());
         if key.wrapping_sub(self.lowest) > self.span {
@@ -291,7 +291,7 @@ impl Edges {
     }
 }
 
-/// The key of the least value of a bin that begins here, which for a 0 is −0.
+/// The key of the smallest value of a bin that begins at `edge`. If the edge is 0, this is the key of −0.
 fn lower_key<T: Binned>(edge: T) -> u32 {
     match edge == T::LEAST_ZERO {
         true => T::LEAST_ZERO.unsigned_key(),
@@ -303,7 +303,7 @@ fn lower_key<T: Binned>(edge: T) -> u32 {
 mod tests {
     use super::*;
 
-    /// Places are believed only where they are right: values around each edge, and the ends of the range.
+    /// Places are used only where they are right. Checks values around each edge and around the ends of the range.
     fn check<T: Binned + Factor>(number: usize, lo: T, hi: T) -> Edges {
         let bins = Bins::equal(number, lo, hi).unwrap();
         let edges = Edges::of::<T>(&bins).unwrap();

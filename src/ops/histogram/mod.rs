@@ -51,10 +51,10 @@ impl Histogram {
         let (op, bins) = (self.bins.op(), self.bins.number());
         let counts = strided::layout(op, x.len(), 1, |_, _| bins as u64)?;
         check_size(op, &counts, DType::U32, device.binding)?;
-        // There are as many edges as counts of an element.
+        // There are as many edges to compute as an element has counts.
         let work = (x.total() + counts.total()) as u64;
         check_work(op, None, work, device.allowed)?;
-        // Without values, nothing is compared: an empty batch has any number of bins.
+        // Without values, nothing is compared, so an empty batch may have any number of bins.
         let edges = match x.total() {
             0 => Edges::none(),
             _ => Edges::new(self.dtype, &self.bins)?,
@@ -82,7 +82,7 @@ impl Histogram {
                 first_edge: number(edges.first.to_bits()),
                 per_unit: number(edges.per_unit.to_bits()),
                 margin: number(edges.margin.to_bits()),
-                // Bits that no compiler knows.
+                // Bits that no compiler can know: see `ends.wgsl`.
                 ones: number(u32::MAX),
             },
             items.groups,
@@ -90,7 +90,7 @@ impl Histogram {
         ));
         let dtype = self.dtype;
         let twin = CpuKernel::new(move |args| twin::run(dtype, &edges, args));
-        // The plan's key has the edges, too.
+        // The plan's key also holds the edges.
         let twin = twin.holding(self.bins.bytes());
         let gpu = (dispatches, Vec::new());
         Ok(Launch::of(op, DType::U32, counts, gpu, work, twin))

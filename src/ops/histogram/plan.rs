@@ -1,4 +1,4 @@
-//! How the values of a batch are divided among workgroups.
+//! Divides the values of a batch among workgroups.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use crate::plan::{Constants, PlanBuffer, constants};
 use crate::ragged::Layout;
 use crate::{Result, host};
 
-/// Counters in workgroup memory, which is all that every device has.
+/// Counters in workgroup memory: 16 KiB, which every device has.
 const COUNTERS: usize = 4096;
 /// Marks a part of an element.
 const CUT: u32 = 1 << 31;
 pub(super) const CUTS: Constants = constants![COUNTERS, CUT];
-/// The fewest and the most values of a workgroup, unless few elements remain.
+/// The smallest and the largest number of values of a tile.
 const TILES: [usize; 2] = [1 << 12, 1 << 15];
 /// Workgroups among which a batch is divided, if it is large enough: two rounds of eight for each of 128 cores.
 const GROUPS: usize = 1 << 11;
@@ -26,11 +26,11 @@ pub(super) struct Items {
     pub need_zeros: bool,
 }
 
-/// Divides a batch whose elements have this many bins each. Neither tiles nor neighbours change a count.
+/// Divides a batch whose elements have this many bins each. The division does not affect the counts.
 pub(super) fn items(op: &'static str, x: &Layout, bins: usize) -> Result<Items> {
     let tile = (x.total() / GROUPS).next_power_of_two();
     let tile = tile.clamp(TILES[0], TILES[1]) as u32;
-    // One element where its counters do not fit, either.
+    // A workgroup has at least one element, even if its counters do not fit.
     let most = (COUNTERS / bins).max(1);
     let mut words = Vec::new();
     let mut need_zeros = bins > COUNTERS;

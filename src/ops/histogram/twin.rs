@@ -1,4 +1,4 @@
-//! The CPU kernel: elements in parallel, and parts of long ones, which have counts of their own.
+//! The CPU kernel: counts elements in parallel, and long ones in parallel parts, which have separate counts.
 
 use half::f16;
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ use crate::{Result, host};
 /// Values that justify a parallel task.
 const TASK: usize = 1 << 14;
 
-/// The name in errors, which the device replaces by the operation's.
+/// A placeholder in errors: the launch replaces it with the name of the operation.
 const OP: &str = "histogram";
 
 pub(super) fn run(dtype: DType, edges: &Edges, args: &mut CpuArgs<'_>) -> Result<()> {
