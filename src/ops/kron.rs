@@ -45,7 +45,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 struct Plan {
     result: Layout,
     rank: usize,
-    /// The operands' layouts with `rank` axes. `None` for their own, or for one axis, where offsets suffice.
+    /// The operands' layouts with `rank` axes; `None` if these are their own, or if one axis is left, where offsets
+    /// suffice.
     merged: Option<[Layout; 2]>,
 }
 
@@ -60,7 +61,7 @@ pub(crate) struct Kron {
 pub(crate) enum Kind {
     /// `a ⊗ b`: the extents of both shapes multiplied, axis by axis.
     Kron,
-    /// The shapes of both, concatenated.
+    /// The concatenation of both shapes.
     ///
     /// It is the Kronecker product of operands reshaped to (x…, 1…) and (1…, y…), whose values are ordered as for
     /// vectors.
@@ -92,7 +93,7 @@ impl Kron {
         };
         let tile = stream_tile(result.total(), result.len());
 
-        // Only the offsets of the elements.
+        // The kernel reads only the offsets of the elements.
         let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
         let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &c_meta)?;
         let dispatch = Dispatch::new(
@@ -335,7 +336,7 @@ mod tests {
         // No axes merge.
         let plan_of = plan(&[&[2, 3], &[1, 1]], &[&[2, 3], &[2, 2]]);
         assert_eq!((plan_of.rank, plan_of.merged.is_none()), (2, true));
-        // Empty elements keep no axes apart; their shape is (0, 0).
+        // Empty elements do not keep axes from merging; their shape is (0, 0).
         let plan_of = plan(&[&[2, 3], &[1, 3]], &[&[2, 0], &[1, 2]]);
         assert_eq!(plan_of.rank, 1);
         assert_eq!(plan_of.result.extents(), [0, 0, 1, 6]);

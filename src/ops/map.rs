@@ -135,7 +135,7 @@ fn each<T: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> T + Sync) {
     par_map(x, bytemuck::cast_slice_mut(args.outputs[0].words), f);
 }
 
-/// Fills a buffer with these two words in turn.
+/// Fills a buffer with these two words, alternately.
 fn filled(words: usize, y: Slot, [scalar, second]: [Param; 2]) -> Dispatch {
     Dispatch::new(
         (&FILL, FILL.variant(DType::U32, &["FILL"])),
@@ -156,7 +156,7 @@ pub(super) fn zeros(words: usize, y: Slot) -> Dispatch {
     filled(words, y, [Param::U32(0); 2])
 }
 
-/// A batch of this layout filled with the call's scalar, which is one word (perhaps two halves) or two.
+/// A batch of this layout, filled with the call's scalar: one word (for f16, the value twice), or two for c32.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Full {
     pub dtype: DType,

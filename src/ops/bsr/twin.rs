@@ -110,7 +110,7 @@ fn rows(
             blocks.row(entries, inside, b, columns, (out, [stored, 1]), buffers)?;
         }
     }
-    // A bias for each right operand is one for each product, unless there is a single right operand.
+    // A `Bias::Right` has one vector for each product here: if there is a single right operand, a bias is `Shared`.
     let place = (job.pair, job.pair, job.first);
     form.epilogue.apply(args, place, stored, job.out);
     Ok(())

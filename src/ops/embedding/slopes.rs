@@ -71,8 +71,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// Sums of the rows of operand 0 that have the same id, in the layout of a table, operand 3. Operand 1 holds the ids, and
-/// operand 2 the order that sorts them.
+/// Sums of the rows of operand 0 that have the same id, in the layout of a table, operand 3. Operand 1 holds the ids,
+/// and operand 2 the order that sorts them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Slopes {
     pub dtype: DType,

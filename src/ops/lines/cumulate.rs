@@ -25,7 +25,7 @@ params! {
     struct Params { x_base, elements, rank, axis, entries }
 }
 
-/// Each function in all parts of the work. Those of f16 have more flags; the tiles of its lines are finished in f32.
+/// Each function in all kinds of dispatches. Those for f16 have more flags, and use the `FINISH` of f32.
 macro_rules! variants {
     ($($dtype:ident [$($flag:literal),+];)+ => $([$($half:literal),+];)+) => {
         &[
@@ -72,7 +72,7 @@ pub(crate) static CUMULATE: Kernel = Kernel {
     },
 };
 
-/// What combines the values.
+/// The function that combines the values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Cumulation {
     Sum,
@@ -100,7 +100,7 @@ impl Cumulation {
         }
     }
 
-    /// The variant for a part of the work. Sums and products of integers do not depend on the sign.
+    /// The variant for a kind of dispatch. Sums and products of integers do not depend on the sign.
     fn variant(self, dtype: DType, part: &[&'static str]) -> usize {
         let dtype = match (self, dtype, part) {
             (Cumulation::Sum | Cumulation::Product, DType::I32, _) => DType::U32,
@@ -262,7 +262,7 @@ fn extremes<T: Ordered>(function: Cumulation, axis: usize, args: &mut CpuArgs<'_
 /// Values in a part of a line.
 const PART: usize = 1 << 16;
 
-/// Cumulates accumulators of type `A` with `combine`; `take` and `give` convert them.
+/// Cumulates accumulators of type `A` with `combine`; `take` makes one of a value, and `give` a value of one.
 fn run<T: Scalar, A: Copy + Send + Sync>(
     axis: usize,
     args: &mut CpuArgs<'_>,
@@ -342,5 +342,5 @@ fn run<T: Scalar, A: Copy + Send + Sync>(
     })
 }
 
-/// The name in errors, which the device replaces by the operation's.
+/// A placeholder in errors: the launch replaces it with the name of the operation.
 const OP: &str = "cumulate";

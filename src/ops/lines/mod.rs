@@ -209,7 +209,7 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    /// The public method, along an axis or for whole elements.
+    /// The name of the public method, along an axis or for whole elements.
     fn name(self, axis: Option<usize>) -> &'static str {
         let (along, whole) = match self {
             Function::Mean => ("mean_axis", "mean"),
@@ -252,7 +252,7 @@ pub(crate) struct Along {
     pub function: Function,
     pub axis: Option<usize>,
     pub dtype: DType,
-    /// The type of the results. Reductions of f16 have results of f32, too.
+    /// The type of the results. Reductions of f16 may also have f32 results.
     pub result: DType,
 }
 
@@ -271,8 +271,8 @@ impl Along {
             true => Some(one_a_line(op, x, axis)?),
             false => None,
         };
-        // Extents may say any number of lines without values: refuse an oversized result before building its large work
-        // list.
+        // Extents may describe any number of lines without values: refuse an oversized result before building its large
+        // work list.
         let results = result.as_ref().unwrap_or(x);
         check_size(op, results, of_results, binding)?;
         let work = x.total().max(results.total()) as u64;
@@ -302,7 +302,7 @@ impl Along {
     ) -> (Vec<Dispatch>, Vec<u64>) {
         let (family, flags) = self.function.flags();
         let [rank, axis] = place_of_axis(x, self.axis);
-        // Bits that no compiler knows: see `ends.wgsl`.
+        // Bits that no compiler can know: see `ends.wgsl`.
         let ones = Param::U32(u32::MAX);
         let params = |entries: u32| Params {
             x_base: Param::InputBase(0),
@@ -314,7 +314,7 @@ impl Along {
             entries: Param::U32(entries),
         };
         let half = self.dtype == DType::F16;
-        // Results of a line are rounded when all are complete; other results are halves.
+        // Results of reductions are rounded when all are complete; other results are written as halves.
         let rounded = result.filter(|_| self.result == DType::F16);
         let with = |last: &'static str| {
             let mut all = [&[family], flags, &[last]].concat();
@@ -426,6 +426,7 @@ impl Along {
         (dispatches, scratch)
     }
 }
+
 /// An error for an axis that is not below the rank.
 pub(crate) fn check_axis(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<()> {
     axis.map_or(Ok(()), |axis| x.check_axis(op, axis))
@@ -440,7 +441,8 @@ pub(crate) fn place_of_axis(x: &Layout, axis: Option<usize>) -> [Param; 2] {
     place.map(Param::U32)
 }
 
-/// The values of each element in groups of as many adjacent first indices (channels): a matrix of a row for each group.
+/// The layout of each element viewed as a matrix with `groups` rows, each of which holds the same number of adjacent
+/// channels (indices along the first axis).
 pub(crate) fn groups(op: &'static str, x: &Layout, groups: usize) -> Result<Layout> {
     if groups == 0 {
         return Err(Error::argument(op, "1 group or more", groups));

@@ -1,4 +1,4 @@
-//! Assigns invocations to lines, by a line's length and step alone, so that its neighbours never change a result.
+//! Assigns invocations to lines by the length and step of each line only, so that no result depends on other lines.
 
 use crate::plan::{Constants, PlanBuffer, constants};
 use crate::ragged::Layout;
@@ -15,17 +15,17 @@ const HELD: usize = 16;
 const FEWEST: usize = 4;
 /// (Invocations per line, longest line) for strided lines.
 const APART: [(usize, usize); 2] = [(8, 1024), (32, TILE)];
-/// The most strided lines of a workgroup.
+/// The largest number of strided lines of a workgroup.
 const MOST_APART: usize = WG / APART[0].0;
-/// `NARROW` of the shader: invocations of a workgroup for contiguous lines that at most as many share. The sums of a
-/// line wait for its whole workgroup, so small workgroups wait less.
+/// `NARROW` of the shader: invocations of the workgroups for contiguous lines that at most this many invocations share.
+/// The sums of a line wait for its whole workgroup, so small workgroups wait less.
 const NARROW: usize = 128;
 pub(crate) const CUT: Constants = constants![WG, NARROW, TILE, MOST_APART];
 
 /// One class for each power of two up to the invocations of a workgroup.
 const CLASSES: usize = WG.ilog2() as usize + 1;
 
-/// The lines of an element: their number, the values in each, and the step between those.
+/// The lines of an element: their number, the number of values in each, and the step between these values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lines {
     pub number: u64,
@@ -73,7 +73,7 @@ impl Lines {
     }
 }
 
-/// How the lines of a dispatch lie.
+/// How the lines of a dispatch lie in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// Contiguous, in workgroups of 256 invocations.
@@ -102,7 +102,7 @@ pub(crate) struct Work {
     pub groups: u32,
     /// Where the entries begin in `words`.
     pub entries: u32,
-    /// What `shaders/lib/line_groups.wgsl` reads.
+    /// The work list that `shaders/lib/line_groups.wgsl` reads.
     pub words: Arc<PlanBuffer>,
     pub values: u64,
 }
@@ -131,7 +131,7 @@ impl Work {
                 while (groups.len() - first) / GROUP_WORDS * each < lines {
                     let line = (groups.len() - first) / GROUP_WORDS * each;
                     if groups.len() > first {
-                        // The workgroup before ends with this entry, if the entry began there.
+                        // The previous workgroup ends with this entry, if the entry began there.
                         let last = groups.len() - GROUP_WORDS + 1;
                         groups[last] = if begin < line { entry } else { entry - 1 };
                     }
@@ -163,7 +163,7 @@ impl Work {
     }
 }
 
-/// Words of a workgroup in the list of the work.
+/// Words per workgroup in the work list.
 const GROUP_WORDS: usize = 4;
 
 /// The lines that are cut into tiles.
@@ -192,7 +192,7 @@ impl Plan {
         axis: Option<usize>,
         result: Option<&Layout>,
     ) -> Result<Plan> {
-        // Of each kind.
+        // For each kind.
         let mut classes: [[Class; CLASSES]; 3] = Default::default();
         let mut values = [0u64; 3];
         let (mut items, mut finish) = (Vec::new(), Vec::new());
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!((long.tiles, long.number), (2, 1));
         assert_eq!(long.items.data(), [2, 0, 0, 0, 2, 0, 1, 0]);
         assert_eq!(long.finish.data(), [5, 0, 2]);
-        // Without results of their own, lines without values are left out; columns are strided lines.
+        // Unless each line has one result, lines without values are left out; columns are strided lines.
         let plan = Plan::new("softmax", &x, Some(0), None).unwrap();
         let [work] = &plan.work[..] else {
             panic!("{plan:?}");

@@ -129,7 +129,7 @@ impl Known {
         } = self;
         let root = match function {
             Function::RmsNorm => (first / count + f64::from(added)).sqrt(),
-            // NaN stays, whichever operand it is.
+            // A NaN norm is not replaced.
             Function::L2Normalize if first.sqrt() < f64::from(added) => f64::from(added),
             Function::L2Normalize => first.sqrt(),
             _ => (second / count + f64::from(added)).sqrt(),
@@ -151,7 +151,7 @@ fn larger(x: f32, y: f32) -> f32 {
     if x > y || x.is_nan() { x } else { y }
 }
 
-/// Statistics of a contiguous line. Where it is split depends on its length alone.
+/// Statistics of a contiguous line. Where it is split depends only on its length.
 fn known<T: Value>(function: Function, line: &[T]) -> Known {
     if line.len() <= PART {
         return Known::of(function, line.iter().map(|x| x.wide()));

@@ -29,7 +29,7 @@ pub(super) fn gelu_tanh(x: f32) -> f32 {
     times_sigmoid(c, w * (1.595_769 + 0.071_354_814 * (w * w)))
 }
 
-/// c e^(rest − h), where h has so few bits that it is exact, and `rest` is small.
+/// c e^(rest − h), where h has few enough bits for the reduction to be exact, and `rest` is small.
 #[inline(always)]
 fn exp_minus(c: f32, h: f32, rest: f32) -> f32 {
     let (k, n) = nearest((rest - h) * std::f32::consts::LOG2_E);

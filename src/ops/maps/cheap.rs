@@ -7,7 +7,7 @@ pub(crate) trait Cheap {
     fn of(x: f32, s: f32, t: f32) -> f32;
 }
 
-/// Computes a map, and another one of its results, with the scalars of both.
+/// Computes a map, and then another map of its results, with the scalars of each.
 pub(crate) type Both = fn(&[f32], &mut [f32], [[f32; 2]; 2]);
 
 /// Defines the maps and the table of all pairs.
@@ -36,7 +36,7 @@ macro_rules! cheap {
 }
 
 cheap! {
-    // Also of NaN.
+    // Flips the sign of NaN, too.
     "neg" Neg |x, _, _| f32::from_bits(x.to_bits() ^ 1 << 31);
     "scale" Scale |x, s, _| s * x;
     "abs" Abs |x, _, _| x.abs();

@@ -1,4 +1,4 @@
-//! Branch-free f32 functions for the CPU, computed in `f32` alone, so that LLVM vectorizes loops over them. The shaders
+//! Branch-free f32 functions for the CPU, computed only in `f32`, so that LLVM vectorizes loops over them. The shaders
 //! use the same formulas; the table states the error bounds.
 //!
 //! Products and sums are not fused: without the CPU's FMA feature, `mul_add` is a function call. Constants are split so

@@ -232,7 +232,7 @@ impl Apply {
     }
 }
 
-/// The dispatch over all values of input 0, which are `words` words of results.
+/// The dispatch over all values of input 0, whose results take `words` words.
 pub(crate) fn dispatch(
     variant: (&'static Kernel, usize),
     x: &Layout,
@@ -265,7 +265,7 @@ fn each<T: Scalar>(args: &mut CpuArgs<'_>, run: Run<T>) {
     par_pieces(x, y, |x, y| run(x, y, scalars));
 }
 
-/// The same for f16, by way of f32 blocks that fit a core's cache.
+/// The same for f16, through f32 blocks that fit a core's cache.
 fn halves(args: &mut CpuArgs<'_>, run: Run<f32>) {
     const FEW: usize = 1024;
     let (x, _) = args.input::<f16>(0);

@@ -161,7 +161,7 @@ const OTHER_FLOATS: [Map; 3] = [
     },
 ];
 
-/// Near a zero other than 0, few digits of x are left after range reduction.
+/// Near a zero of the function other than x = 0, few digits of x are left after range reduction.
 const TURNED: Bound = Bound {
     ulps: 2.0,
     absolute: 6.0e-8,
@@ -184,8 +184,8 @@ fn turning(x: &[f32], y: &mut [f32], quick: impl Fn(f32) -> f32, slow: fn(f32) -
     }
 }
 
-/// The slopes of other rows at x, for gradients; `_by_result` rows are of their results instead. At 0, the slope of
-/// `relu` and `leaky_relu` is that of negative values; at the bounds of `clamp`, it is 1.
+/// The slopes of other rows at x, for gradients; in `_by_result` rows, x is the other row's result instead. At 0, the
+/// slope of `relu` and `leaky_relu` is that of negative values; at the bounds of `clamp`, it is 1.
 const SLOPES: [Map; 11] = rows! { Float unless_nan true:
     "relu_slope" "RELU_SLOPE" [] "select(0.0, 1.0, bitcast<i32>(x) > 0)", |x, _, _| if x > 0.0 { 1.0 } else { 0.0 },
         EXACT;
@@ -204,7 +204,7 @@ const SLOPES: [Map; 11] = rows! { Float unless_nan true:
     "gelu_tanh_slope" "GELU_TANH_SLOPE" ["exp", "slopes"] "gelu_tanh_slope(x)", |x, _, _| a::gelu_tanh_slope(x), NEARLY;
 };
 
-/// Slopes of which few digits are left where they are small.
+/// For slopes that have few correct digits where they are small.
 const NEARLY: Bound = Bound {
     ulps: 6.0,
     absolute: 1.2e-7,

@@ -46,7 +46,7 @@ pub enum Activation {
 }
 
 impl Epilogue {
-    /// What `p.epilogue` of the kernels is made of.
+    /// The bits of `p.epilogue` of the kernels.
     pub(in crate::ops) const BITS: Constants = {
         use bits::*;
         constants![SCALE, BIAS, RELU, GELU, RESIDUAL]

@@ -1,7 +1,7 @@
 //! f16 products on cooperative matrices: the builds of `matmul_matrix.wgsl`, and the rule that selects one.
 //!
-//! A workgroup has one, four or eight subgroups. Tiles of all sizes sum in one order, by as many products at a time as
-//! the matrices are deep, so a product's bits do not depend on its tile.
+//! A workgroup has one, four or eight subgroups. Tiles of all sizes add products in the same order, as many at a time as
+//! the matrices are deep, so the bits of a result do not depend on the tile.
 
 use std::borrow::Cow;
 
@@ -117,7 +117,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "matmul_matrix",
     source: include_str!("../../../shaders/matmul_matrix.wgsl"),
     // Read-only operands are also bound read-write: compilers move loads from read-only buffers to just before their
-    // use, which costs an eighth. Also, a buffer may be bound twice only with the same access.
+    // use, which costs an eighth of the time. Also, a buffer may be bound twice only with the same access.
     interface: Interface::of::<Slots, super::Params>(),
     constants: &[Epilogue::BITS, constants![RESULT]],
     variants: &BUILDS,
@@ -167,8 +167,9 @@ pub(super) fn kind(
     tile + if quads { 0 } else { tiles.len() }
 }
 
-/// Moves products of whole quads to the same tile for loose factors if they are little work beside those: a dispatch of
-/// their own would take longer. Both tiles load the same values and sum in the same order, so no bit changes.
+/// Moves products of whole quads to the same tile for loose factors if they are little work compared to the products
+/// there, because a separate dispatch would take longer. Both tiles load the same values and sum in the same order, so
+/// no bit changes.
 pub(super) fn join_few<T>(
     op: &'static str,
     of_kind: &mut [Vec<T>],

@@ -1,7 +1,7 @@
 //! Matrix products, each with its own extents.
 //!
-//! `(A B)_ij = Σ_l A_il B_lj`, rank 2. The tiles of all products run in one dispatch for each tile size. A product's
-//! tile size depends on its own extents alone: neither its neighbours nor their number change its result.
+//! `(A B)_ij = Σ_l A_il B_lj`, rank 2. The tiles of all products run in one dispatch for each tile size. The bits of a
+//! product do not depend on other products: where these influence its tile, all tiles sum in the same order.
 
 mod epilogue;
 mod matrix;
@@ -32,16 +32,16 @@ pub(crate) use matrix::KERNEL as MATRIX;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Tier {
-    /// Matrices for `f16` if the device has them; otherwise the native tier if the device suits it and is not one in
-    /// software.
+    /// Matrices for `f16` if the device has them; otherwise the native tier if the device supports it and is not a
+    /// software implementation.
     #[default]
     Auto,
     /// Kernels that run on any device.
     Baseline,
     /// Kernels for workgroups of up to 1,024 invocations and 32 KiB of memory. Sums of 256 products and more have
-    /// dedicated kernels if a product has fewer than 128 tiles of 64 × 64: sets of invocations share a sum, more sets
-    /// the fewer tiles a call has, and always in the same order. All other products use the baseline's kernels, because
-    /// no kernel with larger requirements was faster.
+    /// dedicated kernels if a product has fewer than 128 tiles of 64 × 64: sets of invocations share a sum, always in
+    /// the same order. The fewer tiles a call has, the more sets. All other products use the baseline's kernels,
+    /// because no kernel with larger requirements was faster.
     Native,
     /// The device's cooperative matrices, 16 × 16 or 8 × 8: the former are some five to ten times as fast on large
     /// products.
@@ -66,7 +66,7 @@ struct Kind {
     kernel: &'static Kernel,
     variant: usize,
     tile: &'static DenseTile,
-    /// Multiply-adds that take as long as a single scalar one.
+    /// How many multiply-adds take as long as one multiply-add of scalars.
     rate: u64,
 }
 

@@ -1,7 +1,8 @@
 //! Tiles of dense products: a table for each way to multiply, and the rule that selects a product's tile.
 //!
-//! The choice depends only on the product's own shape and on the table, so neighbours change no bit. The tables come
-//! from the measurements in `docs/performance.md`.
+//! The choice depends only on the product's own shape and on the table, except among native tiles for long sums, which
+//! all give the same bits. So other products change no bit. The tables come from the measurements in
+//! `docs/performance.md`.
 
 use crate::plan::Matrices;
 use crate::{Result, host};
@@ -23,12 +24,12 @@ pub(crate) struct DenseTile {
     pub band: u32,
     /// Whether only devices of the native tier take it.
     pub native: bool,
-    /// The number of tiles from which a product takes this tile. A larger tile reuses loaded values more; a smaller one
-    /// leaves work for every core.
+    /// The smallest number of tiles for which a product takes this tile. A larger tile reuses loaded values more; a
+    /// smaller one leaves work for every core.
     least: u64,
-    /// Whether it supports loose factors, which are not made of whole aligned quads of words; and, below, a right
-    /// factor that is stored transposed.
+    /// Whether it supports loose factors, which are not made of whole aligned quads of words.
     pub loose: bool,
+    /// Whether it supports a right factor that is stored transposed.
     pub transposed: bool,
 }
 
@@ -92,7 +93,7 @@ pub(crate) const NATIVE: [DenseTile; 7] = [
 const LONG: u32 = 256;
 
 /// The tile in `NATIVE` for each product, given as (m, k, n) and whether its factors are loose. Small products with
-/// long sums all take the largest tile that their values fill often enough, which changes no bit.
+/// long sums all take the largest tile of which their values fill enough, which changes no bit.
 pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> Result<Vec<usize>> {
     let own = |&([m, k, n], loose): &([u32; 3], bool)| {
         let tile = DenseTile::of(&DENSE, [m, n], loose);
@@ -132,13 +133,14 @@ pub(crate) const DENSE_SIXTEEN: [DenseTile; 4] = [
         depth: 48,
         band: 32,
         least: 128,
-        // Transposed right factors do not fit.
+        // Transposed right factors do not fit workgroup memory.
         transposed: false,
         ..dense("T256", [128, 256], [64, 64])
     },
 ];
 
-/// Tiles on 8 × 8 matrices: conventional sizes, in 16 KiB. Not measured on a GPU that has such matrices.
+/// Tiles on 8 × 8 matrices, of conventional sizes that fit 16 KiB of workgroup memory. They have not been measured on a
+/// GPU that has such matrices.
 pub(crate) const DENSE_EIGHT: [DenseTile; 2] = [
     dense("T32", [32, 32], [16, 16]),
     DenseTile {

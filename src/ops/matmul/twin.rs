@@ -20,7 +20,7 @@ pub(super) fn of((dtype, result): (DType, DType), form: Form) -> CpuKernel {
     }
 }
 
-/// Multiply-adds from which a product is worth all workers, and those of a piece of work for one worker.
+/// The number of multiply-adds from which all workers share a product, and the number in a piece for one worker.
 const ALL: u64 = 1 << 27;
 const PIECE: u64 = 1 << 22;
 
