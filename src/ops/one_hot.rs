@@ -1,4 +1,4 @@
-//! Rows with a single 1, where an index says.
+//! Rows with a single 1, at the place that an index gives.
 //!
 //! Cost: the rows written once, and the indices read once, in one dispatch. No invocation needs to find its element,
 //! because rows have the order of their indices.
@@ -20,7 +20,7 @@ params! {
     struct Params { total, x_base, depth, one }
 }
 
-/// Of the values only the bits matter.
+/// Writes the bits of values, so one variant serves all types of a size.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "one_hot",
     source: include_str!("../../shaders/one_hot.wgsl"),

@@ -96,7 +96,7 @@ pub(crate) fn par_map<T: Copy + Sync, R: Send>(x: &[T], y: &mut [R], f: impl Fn(
     });
 }
 
-/// Calls `body(i, result)` for every result, in parallel; each takes about `cost` work items.
+/// Calls `body(i, result)` for every result, in parallel; each result takes about `cost` steps.
 pub(crate) fn par_elements<T: Send>(
     results: &mut [T],
     cost: usize,

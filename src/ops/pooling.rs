@@ -1,11 +1,12 @@
 //! Pooling: the largest value, or the mean, of every window along the last one or two axes; and differences, whose
 //! windows are two neighbours.
 //!
-//! The results lie on the positions of a valid correlation with the window, every s-th of them along each axis. A
-//! window is read as it is placed: there is no copy of all windows.
+//! The windows have the positions of a valid correlation, every s-th of them along each axis. They are read in place,
+//! and never copied.
 //!
-//! Cost: one dispatch. Memory must move the values once and the results once, since the windows that share values run
-//! at the same time and read them from a cache. Each result takes one operation for each value of its window.
+//! Cost: one dispatch. The values are read from memory once and the results written once, because windows that share
+//! values run at the same time and read them from a cache. Each result takes one operation for each value of its
+//! window.
 
 use std::ops::Range;
 
@@ -48,18 +49,18 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// The most axes of a window.
+/// The largest number of axes of a window.
 const AXES: usize = 2;
 /// Results of a workgroup with large windows, one for each invocation.
 const FEW: usize = 256;
-/// Values of a window from which it is large.
+/// The number of values from which a window is large.
 const LARGE: u64 = 32;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
     /// The largest value. NaN is larger than any number, and −0 is smaller than 0.
     Max,
-    /// The index in its element of the largest value, the first if several are, as u32. Of f32 only.
+    /// The index, in its element, of the largest value, or of the first of several, as u32. Only for f32.
     Place,
     Mean,
     /// The last value minus the first.
@@ -102,12 +103,12 @@ pub(crate) struct Pool {
     pub kind: Kind,
     pub dtype: DType,
     pub window: Extents,
-    /// The window's extents if there are none.
+    /// `None` stands for the window's extents.
     pub strides: Option<Extents>,
 }
 
-/// A number as a kernel gets it. No window that is longer than an element is placed, and no stride that is longer is
-/// taken.
+/// An extent or a stride as a kernel parameter. Numbers that do not fit are longer than any element, so no window has a
+/// second position.
 fn narrow(extent: u64) -> u32 {
     u32::try_from(extent).unwrap_or(u32::MAX)
 }
@@ -131,7 +132,7 @@ impl Pool {
         (of(self.window), of(self.strides.unwrap_or(self.window)))
     }
 
-    /// The places of the largest values, for values as f32.
+    /// The operation that finds the places of the largest values, for values converted to f32.
     pub(crate) fn places(self) -> Pool {
         Pool {
             kind: Kind::Place,
@@ -256,7 +257,7 @@ impl Pool {
     }
 }
 
-/// The number of places for a window along an axis.
+/// The number of positions of a window along an axis.
 fn positions(extent: u64, window: u64, stride: u64) -> u64 {
     match extent.checked_sub(window) {
         Some(rest) => rest / stride + 1,
@@ -293,7 +294,7 @@ fn places(args: &mut CpuArgs<'_>, windows: Windows) {
     });
 }
 
-/// The mean, computed in f32: first the sums of rows.
+/// The mean, computed in f32 from the sums of rows.
 fn mean<T: Scalar>(
     args: &mut CpuArgs<'_>,
     windows: Windows,

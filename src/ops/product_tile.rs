@@ -1,5 +1,5 @@
-//! The numbers by which `shaders/lib/register_tile.wgsl` and `shaders/lib/split_k.wgsl` write a tile of a dense or of a
-//! block-sparse product.
+//! The numbers that `shaders/lib/register_tile.wgsl` and `shaders/lib/split_k.wgsl` need to write a tile of a dense or
+//! of a block-sparse product.
 
 /// The numbers of a tile, given the part of it that one invocation computes, the depth of a stage, and the number of
 /// sets of invocations that share its sums.

@@ -1,7 +1,7 @@
 //! f16 products on cooperative matrices: the builds of `matmul_matrix.wgsl`, and the rule that selects one.
 //!
-//! A workgroup has one, four or eight subgroups. Tiles of all sizes add products in the same order, as many at a time as
-//! the matrices are deep, so the bits of a result do not depend on the tile.
+//! A workgroup has one, four or eight subgroups. Tiles of all sizes add products in the same order, as many at a time
+//! as the matrices are deep, so the bits of a result do not depend on the tile.
 
 use std::borrow::Cow;
 

@@ -123,7 +123,8 @@ struct Build {
     end: End,
 }
 
-/// What [`passes`] asks for: radix 64 is the last pass, and radix 1024 is none before halves.
+/// The builds that [`passes`] needs: a pass of radix 64 is either first or splits halves, and one of radix 1024 never
+/// splits halves.
 static BUILDS: [Build; 13] = [
     built(0, End::First),
     built(0, End::Halves),
@@ -160,7 +161,7 @@ impl Listed for Build {
         ])
     }
 
-    /// A workgroup has C columns, and an invocation `HELD` of the values of one, which are 2^LOG_T apart.
+    /// A workgroup has `C` columns. An invocation holds `HELD` values of one column, which are 2^LOG_T apart.
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let pass = &self.pass;
         let log_t = pass.log_radix() - pass.held;
@@ -225,8 +226,8 @@ fn transform(pass: &Pass, first: bool) -> Transform<'_> {
 
 /// log2 of the radix of each pass of a transform of 2^log values with this store mode.
 ///
-/// Fewer passes are better, and among those, equal radices. A last pass that splits halves writes runs half as long as
-/// it has columns, and not aligned to sectors. It therefore needs many columns, that is, a small radix.
+/// Fewer passes are better, and with the same number, equal radices. A last pass that splits halves writes runs that are
+/// half as long as it has columns, and not aligned to sectors. It therefore needs many columns, that is, a small radix.
 fn passes(log: u32, store: u32) -> &'static [u32] {
     match log {
         14 if halves(store) => &[8, 6],
@@ -292,20 +293,21 @@ pub(crate) fn back(passes: usize, from: Spot, aside: Spot, late: Spot, to: Spot)
     }
 }
 
-// What values are made of: `p.load` or `p.store` of the kernel. In the place of the modes of a single element:
+// How values are read or written: `p.load` or `p.store` of the kernel, in addition to `MODES`.
 
-/// Nothing but values, as between passes.
+/// Plain values, as between passes.
 pub(crate) const PLAIN: u32 = 0x100;
-/// Bluestein's, which is read from nowhere.
+/// Bluestein's filter, which is computed instead of read.
 pub(crate) const FILTER: u32 = 0x200;
-/// Of two spectra, for an inverse transform.
+/// The product of two spectra, for an inverse transform.
 pub(crate) const PRODUCT: u32 = 0x400;
-/// Beside those: times Bluestein's chirp.
+/// A flag beside other modes: values are multiplied by Bluestein's chirp.
 pub(crate) const CHIRP: u32 = 0x800;
-/// In the place of both: 2 N real values, of the polynomial modulo x^N = -i, and the same from the last to the first.
+/// 2 N real values, the coefficients of a polynomial modulo x^N = -i; and the same, from the last to the first.
 pub(crate) const RIGHT_ANGLE: u32 = 0x1000;
 pub(crate) const BACKWARDS: u32 = 0x2000;
-/// Of 2 n real values, as n complex ones: with `REAL` in pairs, with `HALF` what `fft_halves.wgsl` makes of them.
+/// A flag beside `REAL` or `HALF`, for 2 n real values that are transformed as n complex ones: the values are in pairs,
+/// or the spectrum is split or merged by `fft_halves.wgsl`.
 pub(crate) const PAIRED: u32 = 0x4000;
 
 /// The number of passes of a transform of 2^log values with this store mode.

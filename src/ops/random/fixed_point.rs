@@ -1,4 +1,4 @@
-//! From random words to floats by integer arithmetic, so that every device makes the same bits.
+//! Converts random words to floats by integer arithmetic, so that every device computes the same bits.
 
 use crate::ragged::DType;
 
@@ -10,7 +10,7 @@ pub(crate) struct Affine {
     pub exponent: i32,
 }
 
-/// The significant digits, and the exponent of the least number, of a floating-point type.
+/// The number of significant bits of a floating-point type, and the exponent of its smallest positive number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Format {
     digits: u32,
@@ -29,7 +29,7 @@ impl Format {
 
     /// The bits of infinity.
     fn infinite(self) -> u32 {
-        // The largest exponent, of all ones, is that of 2 − least − digits.
+        // The exponent's bits are all ones: 2 b + 1, where b = 2 − least − digits is the bias.
         ((2 - self.least - self.digits as i32) as u32 * 2 + 1) << (self.digits - 1)
     }
 
@@ -75,7 +75,7 @@ impl Affine {
         }
     }
 
-    /// The bits of the value at ±m, rounded to the nearest with ties to even, or down.
+    /// The bits of the value at ±m, rounded down if `down`, and otherwise to the nearest, ties to even.
     pub(super) fn at(self, m: u32, negative: bool, format: Format, down: bool) -> u32 {
         let product = i64::from(m) * i64::from(self.scale);
         let sum = self.offset + if negative { -product } else { product };
@@ -88,7 +88,7 @@ impl Affine {
         let place = (last + (64 - format.digits as i32)).max(format.least);
         let cut = (place - last) as u32;
         let size = u128::from(size << zeros);
-        // Of a number far below the least one, it only matters that it is not zero.
+        // Of a number far below the smallest one, it only matters that it is not zero.
         let (digits, rest, half) = match cut < 100 {
             true => (
                 (size >> cut) as u32,

@@ -1,8 +1,8 @@
-//! Random values from counters: uniform and normal values, and which values dropout keeps.
+//! Random values from counters: uniform and normal values, and the values that dropout keeps.
 //!
 //! Value i of element e uses word i mod 4 of Philox with the counter (i / 4, number of the element, 0, stream) and the
-//! seed as its key. What a value becomes depends on its place alone, whatever device or workgroup makes it. Everything
-//! from a word to a value is integer arithmetic, because devices may round floats differently.
+//! seed as its key. A value depends only on its place, not on the device or the workgroup that computes it. The
+//! conversion of words to values is all integer arithmetic, because devices may round floats differently.
 //!
 //! Cost: the values written once (dropout: also read once), the offsets read once, in one dispatch; ten rounds of two
 //! wide products for every four values, which on a fast GPU take longer than moving them.
@@ -111,7 +111,7 @@ impl Stream {
     }
 }
 
-/// A batch of this layout.
+/// A batch of random values, of this layout.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Random {
     pub kind: Kind,
@@ -122,20 +122,20 @@ pub(crate) struct Random {
 /// The number of different words.
 const WORDS: f64 = (1u64 << 32) as f64;
 
-/// The values that a word becomes, as the scalars of a call say it.
+/// How words become values, as the scalars of a call describe it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Values {
     pub affine: Affine,
-    /// The least and the largest value of uniform floats, as bits.
+    /// The smallest and the largest value of uniform floats, as bits.
     pub ends: [u32; 2],
 }
 
 impl Values {
-    /// Uniform floats from `low` to before `high`, also given as bits.
+    /// Uniform floats from `low` up to, but not including, `high`. `bits` are the bits of both.
     pub(crate) fn uniform(dtype: DType, [low, high]: [f64; 2], bits: [u32; 2]) -> Values {
         let format = Format::of(dtype);
         let zero = format.of_key(format.key(0) - 1);
-        // Both zeros are above the number below 0.
+        // If `high` is 0, the largest value is below both zeros.
         let before = format.key(if high == 0.0 { zero } else { bits[1] }) - 1;
         Values {
             affine: Affine::new((high - low) / WORDS, low, low.abs().max(high.abs())),
@@ -267,7 +267,7 @@ fn places(layout: &Layout) -> (Places, u32) {
     (places, total.div_ceil(tile) as u32)
 }
 
-/// Keeps values of one type or makes them zero.
+/// Keeps values of one type, or sets them to zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Dropout {
     pub dtype: DType,

@@ -12,9 +12,9 @@ pub(super) static TABLE: Table = Table {
     make: || table().to_vec(),
 };
 
-/// Parts of each power of two.
+/// The number of parts into which each power of two is divided.
 const PARTS: u32 = 32;
-/// Units of one deviation: quantiles below 8 fit a word.
+/// Units per standard deviation: quantiles below 8 fit a word.
 pub(super) const UNITS: f64 = (1u32 << 29) as f64;
 
 /// Four coefficients for each part of the powers of two from −1 down to −32, constant first, in units. The variable is
@@ -130,7 +130,7 @@ fn ratio(x: f64, above: [f64; 8], below: [f64; 8]) -> f64 {
     at(above) / at(below)
 }
 
-/// The natural logarithm of x from ½ to 1, without the platform's.
+/// The natural logarithm of x from ½ to 1, independent of the platform's implementation.
 fn logarithm(x: f64) -> f64 {
     let y = (x - 1.0) / (x + 1.0);
     let terms = (0..20).rev().map(|k| 1.0 / f64::from(2 * k + 1));

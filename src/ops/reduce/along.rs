@@ -89,8 +89,8 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
     let (op, result_type) = (reduce.op(), reduce.result());
     check_axis(op, x, axis)?;
     let result = one_a_line(op, x, axis)?;
-    // Extents may say any number of lines without values: refuse an oversized result before building its large work
-    // list.
+    // Extents may describe any number of lines without values: refuse an oversized result before building its large
+    // work list.
     check_size(op, &result, result_type, binding)?;
     let work = x.total().max(result.total()) as u64;
     let plan = Plan::new(op, x, axis, Some(&result))?;
