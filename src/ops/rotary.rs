@@ -1,4 +1,5 @@
-//! Rotary positions: pairs of values of each head, turned by an angle that grows with the row.
+//! Rotary position embeddings: pairs of values of each head are rotated by an angle that is proportional to the row's
+//! position.
 //!
 //! Cost: the values read twice, the second time from a cache, and written once, in one dispatch, which also reads one
 //! cosine and one sine for each row and pair of a head. These are computed on the host, in f64, when the operation is
@@ -32,23 +33,23 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
 };
 
-/// Row r is at position `start + r`; pair i of a head of d values turns by `base^(−2i/d)` for each position.
+/// Row r is at position `start + r`; pair i of a head of d values is rotated by `base^(−2i/d)` radians per position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Rotary {
     pub dtype: DType,
-    /// Heads of rows of rank 2. Those of rank 3 have an axis of heads.
+    /// The number of heads of operands of rank 2. Operands of rank 3 have an axis of heads.
     pub heads: usize,
     /// The bits of an f64.
     pub base: u64,
     pub start: usize,
     /// Whether pairs are neighbours, rather than half a head apart.
     pub neighbours: bool,
-    /// Whether to turn the other way, which is the adjoint.
+    /// Whether to rotate in the opposite direction, which is the adjoint.
     pub back: bool,
 }
 
 impl Rotary {
-    /// The values of a row, and of one of its heads.
+    /// The numbers of values in a row and in one of its heads.
     fn widths(self, x: &Layout) -> Result<[usize; 2]> {
         if !(2..=3).contains(&x.rank()) {
             return Err(Error::rank(OP, "2 or 3", x.rank()));
@@ -71,8 +72,9 @@ impl Rotary {
             };
             match found {
                 Some((first, widths)) if widths != of => {
+                    let of_first = x.shape(first);
                     let expected =
-                        format!("rows like those of element {first}, {}", x.shape(first));
+                        format!("{of_first} except for the first extent, as in element {first}");
                     return Err(Error::shape(OP, element, expected, shape));
                 }
                 Some(_) => (),
@@ -139,7 +141,7 @@ impl Rotary {
         ))
     }
 
-    /// The cosine and sine of each row and pair.
+    /// The cosine and sine of the angle of each row and pair.
     fn table(self, rows: usize, d: usize) -> Result<Vec<[f32; 2]>> {
         let base = f64::from_bits(self.base);
         let mut table = host::room(OP, rows * (d / 2))?;

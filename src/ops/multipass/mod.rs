@@ -226,8 +226,8 @@ fn transform(pass: &Pass, first: bool) -> Transform<'_> {
 
 /// log2 of the radix of each pass of a transform of 2^log values with this store mode.
 ///
-/// Fewer passes are better, and with the same number, equal radices. A last pass that splits halves writes runs that are
-/// half as long as it has columns, and not aligned to sectors. It therefore needs many columns, that is, a small radix.
+/// Fewer passes are better, and with the same number, equal radices. A last pass that splits halves writes runs half as
+/// long as it has columns, and not aligned to sectors. It therefore needs many columns, that is, a small radix.
 fn passes(log: u32, store: u32) -> &'static [u32] {
     match log {
         14 if halves(store) => &[8, 6],

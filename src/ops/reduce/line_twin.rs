@@ -13,15 +13,15 @@ use crate::ops::ordered::Ordered;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Scalar, f16_from_f64};
 
-/// Independent parts of a tile of a contiguous line, which the compiler vectorizes.
+/// Independent accumulators of a contiguous line, which the compiler vectorizes.
 const LANES: usize = 16;
 /// Adjacent lines that are reduced together if their values are strided.
 const TOGETHER: usize = 64;
 /// Values of a line that justify a parallel task.
 const PART: usize = 1 << 15;
 
-/// A reduction, value by value: the part of no values, the part with one more value and its place in the line, two
-/// parts together, and the result.
+/// A reduction, value by value: `nothing` is the accumulator of no values, `take` adds a value, given with its place in
+/// the line, `join` combines two accumulators, and `result` makes the result of one.
 #[derive(Clone, Copy)]
 struct Fold<A, T, J, R> {
     nothing: A,

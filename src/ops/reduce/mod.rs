@@ -57,7 +57,7 @@ slots! {
 }
 
 params! {
-    /// Of elements and of pairs, which have more of them.
+    /// For elements and for pairs; elements do not use those of a right operand.
     struct Params { count, listed, a_base, b_base, rank, pair_kind, a_elements, pair_right }
 }
 
@@ -65,7 +65,7 @@ params! {
     struct FinishParams { rank }
 }
 
-/// Elements of up to 4096 values, with one or a few invocations per element.
+/// Elements of up to 1024 values, with one or 32 invocations per element.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "reduce",
     source: include_str!("../../../shaders/reduce.wgsl"),
@@ -91,7 +91,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     },
 };
 
-/// Longer elements, with one workgroup per tile.
+/// Longer elements, with one workgroup per tile of up to 4096 values.
 pub(crate) static TILES: Kernel = Kernel {
     stem: "reduce_tiles",
     source: include_str!("../../../shaders/reduce.wgsl"),
@@ -171,7 +171,7 @@ pub(crate) enum Reduction {
     Norm1,
     /// The extents of the smallest box that holds every nonzero value: one word per axis.
     Box,
-    /// Of floats only.
+    /// Only for floats.
     Norm2,
     /// The largest magnitude.
     NormMax,
@@ -179,14 +179,14 @@ pub(crate) enum Reduction {
     ArgMax,
     Min,
     ArgMin,
-    /// Whether any value is nonzero; of u32 only.
+    /// Whether any value is nonzero; only for u32.
     Any,
-    /// Whether all values are nonzero; of u32 only.
+    /// Whether all values are nonzero; only for u32.
     All,
 }
 
 impl Reduction {
-    /// The public methods for whole elements and along an axis.
+    /// The names of the public methods for whole elements and along an axis.
     fn names(self) -> [&'static str; 2] {
         match self {
             Reduction::Sum => ["sum", "sum_axis"],
@@ -230,7 +230,7 @@ impl Reduction {
         }
     }
 
-    /// Whether the kernels of whole elements compute it. Others treat an element as one line.
+    /// Whether the kernels for whole elements compute it. If not, an element is reduced as one line.
     fn is_of_elements(self, dtype: DType) -> bool {
         use Reduction::{All, Any, NormMax, Product};
         match dtype {
@@ -472,10 +472,11 @@ struct Recipe<'a> {
     dtype: DType,
     /// Words of a partial accumulator.
     part_words: u64,
-    /// Values and where they are, and those of a right operand with the list of pairs.
+    /// The values and the layout of the operand.
     a: [Slot; 2],
+    /// The values and the layout of the right operand, and the list of pairs.
     right: Option<[Slot; 3]>,
-    /// All but the elements of a stage.
+    /// The parameters; each dispatch sets `count` and `listed`.
     params: Params,
 }
 
@@ -565,7 +566,7 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
         scratch.push(recipe.part_words * u64::from(classes.parts.max(1)));
     }
     if let Some(finish) = &classes.finish {
-        // Of f16, only boxes, whose parts are words.
+        // From f16, only boxes are reduced here, and their parts are words.
         let dtype = match recipe.dtype {
             DType::F16 => DType::U32,
             other => other,

@@ -1,4 +1,4 @@
-//! How elements are split: by their own size alone, so that a neighbour never changes a result.
+//! Splits elements by their own size only, so that no result depends on other elements.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) const LANES_EACH: usize = 32;
 const MIDDLE: u64 = 1024;
 /// Values of a tile.
 pub(super) const TILE: u64 = 4096;
-/// Words of an item of `Classes::tiles`, and below, of `Classes::finish`.
+/// Words per item of `Classes::tiles`, and per item of `Classes::finish`.
 pub(super) const TILE_WORDS: usize = 3;
 pub(super) const FINISH_WORDS: usize = 3;
 /// The slot of a tile that is the only one of its element.
@@ -85,7 +85,8 @@ impl Classes {
                 })?;
                 host::reserve(op, &mut tiles, TILE_WORDS * count as usize)?;
                 for tile in 0..count {
-                    // Only two boxes together exceed 32 bits, and no GPU holds those: the CPU kernel runs.
+                    // Only the values of two boxes together can exceed 32 bits. No GPU holds such boxes, so only the
+                    // CPU kernel runs.
                     let at = u64::from(tile) * TILE;
                     tiles.extend([element, at as u32, first + tile]);
                 }

@@ -151,7 +151,8 @@ impl<'a> Both<'a> {
     }
 
     fn size(&self) -> usize {
-        // An operand's size fits 32 bits, so a box inside it fits too, unless it is 0, whatever the rest wraps to.
+        // The size of a nonempty operand fits 32 bits, and so does that of a box inside it. If an extent is 0, the
+        // product is 0, whether or not it wraps.
         self.extents.iter().copied().fold(1, u32::wrapping_mul) as usize
     }
 
@@ -249,7 +250,7 @@ fn norm_combine(x: Norm, y: Norm) -> Norm {
 }
 
 fn norm_result((top, squares): Norm) -> f32 {
-    // The magnitude alone tells infinities and NaN; the sum is then meaningless.
+    // If the magnitude is infinite or NaN, so is the norm, and the sum is meaningless.
     match top {
         0 => 0.0,
         INFINITE => f32::INFINITY,

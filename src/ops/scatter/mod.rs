@@ -1,7 +1,7 @@
-//! Rows scattered to lists of indices: added up, or set.
+//! Scatters rows to lists of indices: adds them up, or sets them.
 //!
 //! Sums: a plan on the host inverts the lists, so that each row of the result knows its sources. Their order, and where
-//! they are cut, depend on the indices alone.
+//! they are cut, depend only on the indices.
 //!
 //! Cost: the rows read once, 4 bytes for each of them and for each row of the result, the result written once, in one
 //! dispatch; one more for each power of 64 in the number of times that the most frequent index occurs. Scratch: a 64th
@@ -50,7 +50,7 @@ const FAN: usize = 64;
 /// Marks a source among the sums of the previous dispatch.
 const SUMS: u32 = 1 << 31;
 
-/// Adds rows up at listed indices, over values of one type.
+/// Adds up rows at listed indices, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Add {
     pub indices: Indices,
@@ -67,7 +67,7 @@ impl Add {
         check(OP, y, indices, target, pairs)?;
         let by_row = Lists::of(OP, y, indices, target, pairs)?;
         let (mut dispatches, scratch, last) = sums(OP, dtype, &by_row)?;
-        // Those of each source on the CPU, the indices of the key, and the lists of rows that no dispatch uses.
+        // The list by source for the CPU, the indices in the key, and the lists by row if no dispatch uses them.
         let mut bytes = 8 * by_row.sources.len() + 4 * indices.values().len();
         bytes += indices.lists().bytes() + if last.is_some() { by_row.bytes() } else { 0 };
         let by_row = Tables::from(by_row);
@@ -194,8 +194,7 @@ impl Lists {
         &self.sources[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// The lists of rows with more than [`FAN`] sources, each as a batch element of its own, and the indices of these
-    /// rows.
+    /// The lists of rows with more than [`FAN`] sources, each as a separate element, and the indices of these rows.
     fn long(&self, op: &'static str) -> Result<(Lists, Vec<usize>)> {
         let mut long = Lists {
             elements: Vec::new(),
@@ -246,7 +245,7 @@ impl Lists {
         }
         host::push(op, &mut cut.starts, self.sources.len() as u32)?;
         cut.sources = self.sources;
-        // Fewer than the values that they sum, so the offsets fit.
+        // There are fewer sums than values that they sum, so the offsets fit.
         let layout = Layout::from_offsets(crate::ragged::Offsets::from_vec_unchecked(ends));
         Ok((layout, cut, sums))
     }
