@@ -45,7 +45,7 @@ params! {
     }
 }
 
-/// The most batches that one dispatch joins: as many as there are bindings.
+/// The largest number of batches that one dispatch joins: as many as there are bindings.
 const BATCHES: usize = 7;
 
 pub(crate) static JOIN: Kernel = Kernel {
@@ -212,7 +212,7 @@ impl Join {
         Ok(Launch::of(OP, dtype, result, gpu, work, twin))
     }
 
-    /// Joins up to [`BATCHES`] batches, from `first` on, which end at these values of the result.
+    /// Joins up to [`BATCHES`] batches, from `first` on. `ends` are the ends of all batches in the result.
     fn dispatch(self, ends: &[u32], first: usize) -> Dispatch {
         let dtype = self.dtype;
         // Units per value: words, or halves of them.
@@ -224,7 +224,7 @@ impl Join {
         let begin = first.checked_sub(1).map_or(0, |before| ends[before]);
         let last = ends.len().min(first + BATCHES) - 1;
         let words = dtype.words(ends[last] as usize) - (begin as usize * dtype.size() / 16 * 4);
-        // What is behind the last batch is the same one again, which ends where it begins.
+        // Unused bindings repeat the last batch. They have its end and thus no values.
         let input = |k: usize| Slot::Input((first + k).min(last));
         let end = |k: usize| Param::U32(ends[(first + k).min(last)].wrapping_mul(value));
         let base = |k: usize| Param::InputBase((first + k).min(last));

@@ -1,5 +1,5 @@
-//! Batches whose values follow from their places: arithmetic sequences, equal steps between two ends, and identity
-//! matrices.
+//! Batches whose values follow from their places: arithmetic sequences, evenly spaced values between two ends, and
+//! identity matrices.
 //!
 //! Cost: the values written once, in one dispatch; the offsets read once, for identity matrices also the extents.
 
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
     Eye,
 }
 
-/// A batch of this layout. Its two scalars are of its type, but f32 for f16, except that of `Eye`, which is bits.
+/// A batch of this layout. The call's two scalars have its type, or f32 for f16; the scalar of `Eye` is given as bits.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Sequence {
     pub kind: Kind,

@@ -25,7 +25,7 @@ fn last([m, n]: [usize; 2], row: usize, column: usize) -> usize {
     (m - 1) * row + (n - 1) * column
 }
 
-/// `c = a b`, or `c + a b` if `add`, of m x k and k x n values; no extent is 0.
+/// `c = a b`, or `c += a b` if `add`, of m x k and k x n values; no extent is 0.
 pub(super) fn multiply(
     c: &mut [f32],
     [row, column]: [usize; 2],

@@ -12,9 +12,10 @@ use crate::plan::CpuArgs;
 use crate::{Result, host};
 
 const OP: &str = "scatter_add";
-/// Largest element, in values, that a cache holds. Its sums are accumulated in the order of the sources.
+/// The largest number of values of an element that fits a cache. The sums of such an element are accumulated in the
+/// order of the sources.
 const NEAR: usize = 1 << 16;
-/// Most sources that are summed in a single chain.
+/// The largest number of sources that are summed in a single chain.
 const CHAIN: u32 = 8;
 
 /// The sources of every element in memory order, each with its row in the element, or `u32::MAX` for a row with more
@@ -98,7 +99,7 @@ pub(super) fn add_halves(
     })
 }
 
-/// A value that is summed in this type.
+/// A type of values, and the type in which they are summed.
 pub(super) trait Term: Copy {
     type Sum: Arithmetic;
     fn wide(self) -> Self::Sum;

@@ -116,9 +116,9 @@ struct Products {
 
 /// The shortest transform.
 const SHORTEST: u64 = 64;
-/// The most multiply-adds of the definition per value of the transform that would replace them; above, spectra are
-/// faster. If every term has at most this many values on one side, none is transformed, so products with `[1]` stay
-/// exact.
+/// The largest number of multiply-adds of the definition per value of the transform that would replace them; above it,
+/// spectra are faster. If every term has at most this many values on one side, none is transformed, so products with
+/// `[1]` stay exact.
 const DIRECT: u64 = 8;
 
 /// Products of matrices whose entries have one type. The plan attaches the grid of the results, with their extents.
@@ -200,7 +200,7 @@ fn extents(grid: &Layout) -> impl ExactSizeIterator<Item = [usize; 2]> + '_ {
 }
 
 impl Products {
-    /// Checks the extents, and computes the length of each result. The number of terms is the least work, because
+    /// Checks the extents, and computes the length of each result. The work is at least the number of terms, because
     /// planning visits each of them.
     fn new(
         (model, dtype): (Model, DType),
@@ -287,7 +287,7 @@ impl Products {
                     )
                     .at(matrix));
                 }
-                // Above 2³¹, which only the CPU could transform: by the definition.
+                // Results above 2³¹, which only the CPU could transform, are computed by the definition.
                 lengths.push(u32::try_from(length).unwrap_or(0));
             }
         }

@@ -2,7 +2,7 @@
 //! and the sums are transformed back.
 //!
 //! The results of one product that use the same transform length form a block: their rows, columns and all entries
-//! these share. Where all blocks together need too much scratch, they run in several turns. A block that does not fit
+//! these share. If all blocks together need too much scratch, they run in several turns. A block that does not fit
 //! alone is split along the inner extent, with sums that continue in the next turn. If its results alone do not fit, it
 //! is split into blocks of fewer rows or columns, which transform some entries again.
 
@@ -51,7 +51,7 @@ const SPECTRA: usize = 1;
 const SUMS: usize = 2;
 const OWN: usize = 3;
 
-/// The most words of a scratch buffer: 128 MiB.
+/// The largest number of words of a scratch buffer: 128 MiB.
 const SCRATCH: u64 = 1 << 25;
 /// The longest transform on a GPU.
 pub(super) const LONGEST: u64 = 1 << 24;
@@ -87,7 +87,7 @@ struct Turn {
     work: Vec<[u32; 4]>,
     tables: Vec<[u32; 4]>,
     cost: u64,
-    /// Whether the sums continue those of the turn before, and whether they are complete after this one.
+    /// Whether the sums continue those of the previous turn, and whether they are complete after this one.
     goes_on: bool,
     ends: bool,
 }
@@ -199,7 +199,7 @@ impl Turn {
         Ok(at)
     }
 
-    /// The dispatches of the turn; raises `words` to the words of the scratch buffers that they need.
+    /// The dispatches of the turn. Raises `words`, the sizes of the scratch buffers, to what they need.
     fn finish(&self, room: FftLimits, words: &mut Vec<u64>) -> Result<Vec<Dispatch>> {
         let op = self.op;
         let of_lengths = |lengths: &[u32], length: fn(u32) -> u32| {

@@ -14,7 +14,7 @@ use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};
 
-/// A placeholder in errors: the launch replaces it by its own name.
+/// A placeholder in errors: the launch replaces it with the name of the operation.
 const OP: &str = "conv_matmul";
 
 /// The entries of one operand.
@@ -114,7 +114,7 @@ pub(super) fn direct<T: Arithmetic, const KRON: bool>(
     })
 }
 
-/// The most words of the spectra of a turn, and of its sums: 128 MiB each.
+/// The largest number of words of the spectra of a turn, and of its sums: 128 MiB each.
 const TURN: u64 = 1 << 25;
 
 /// Computes every result by the method that the plan chose.
@@ -133,7 +133,7 @@ pub(super) fn spectral(args: &mut CpuArgs<'_>, plan: &Products) -> Result<()> {
     let mut results = results(plan, values)?;
     // Sums are charged to the budget while they wait for the next turn.
     let (mut sums, mut held, mut spectra) = (Vec::new(), None, Spectra::default());
-    // An eighth of the remaining budget for spectra, and one for sums.
+    // An eighth of the remaining budget for spectra, and another eighth for sums.
     let most = TURN.min(host::left() / 32);
     turns(OP, plan, most, |parts| {
         spectra.make(parts, operands)?;
@@ -237,7 +237,7 @@ fn frequencies(part: &Part<'_>) -> usize {
     part.block.length as usize / 2 + 1
 }
 
-/// The side and the number of the entry j of a row of the part, or of a column, which follow the rows.
+/// The side and the number of entry j of a line of the part. Lines are its rows, followed by its columns.
 fn entry(part: &Part<'_>, line: usize, j: usize) -> (usize, usize) {
     let (block, product) = (&part.block, part.block.product);
     match line.checked_sub(block.rows.len()) {
@@ -289,7 +289,8 @@ impl Sum<'_> {
         }
         let length = part.block.length as usize;
         let fft = IRFFT.of(length);
-        // Both are sums of real values. An infinite input makes their imaginary parts NaN, which the inverse rejects.
+        // The first and the last sum are real. An infinite input makes their imaginary parts NaN, which the inverse
+        // rejects.
         let last = sums.len() - 1;
         sums[0].im = 0.0;
         sums[last].im = 0.0;

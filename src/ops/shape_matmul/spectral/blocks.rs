@@ -88,7 +88,7 @@ pub(in super::super) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Whether its sums continue those of the turn before.
+    /// Whether its sums continue those of the previous turn.
     pub(in super::super) fn goes_on(&self) -> bool {
         self.inner.start > 0
     }
@@ -99,10 +99,10 @@ impl Part<'_> {
     }
 }
 
-/// Calls `run` with the parts of one turn after the other.
+/// Calls `run` for each turn, with its parts.
 ///
 /// The spectra of a turn take at most `most` words, and so do its sums, unless those of one result and one j take more.
-/// A block that does not fit alone runs in turns of its own, in the order of j.
+/// A block that does not fit alone runs in separate turns, in the order of j.
 pub(in super::super) fn turns<'a>(
     op: &'static str,
     plan: &'a Products,
