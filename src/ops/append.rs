@@ -138,7 +138,7 @@ pub(crate) fn widths(of: [&Layout; 2]) -> Result<[usize; 2]> {
         let row = &first.extents()[1..];
         for (element, shape) in layout.shapes().enumerate() {
             if shape.extents()[1..] != *row {
-                let expected = format!("{first} except for the first extent, as in element 0");
+                let expected = format!("{first}, with any number of rows, as in element 0");
                 return Err(Error::shape(OP, element, expected, shape));
             }
         }

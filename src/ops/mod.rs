@@ -214,11 +214,12 @@ macro_rules! wrapping {
 }
 wrapping!(i32: i32::wrapping_abs, u32: |x| x);
 
-/// Values that a workgroup of the streaming kernels makes.
+/// Values that a workgroup of the streaming kernels computes.
 const STREAM_TILE: usize = 2048;
 const STREAM: Constants = constants![STREAM_TILE];
 
-/// How elements of two batches meet: `pair_kind` of `shaders/lib/pairs.wgsl`. Of others there is a list.
+/// How elements of two batches are paired: `pair_kind` of `shaders/lib/pairs.wgsl`. For any other value, the shader
+/// reads a list of pairs.
 const ELEMENTWISE: u32 = 0;
 const ONE_TO_ALL: u32 = 1;
 const ALL_TO_ALL: u32 = 2;

@@ -95,8 +95,8 @@ impl<'a> PlanRequest<'a> {
 }
 
 impl Op {
-    /// Whether a device caches the plan. It does not where the same attributes rarely recur and take as much memory as
-    /// the plan.
+    /// Whether a device caches the plan. It does not if the attributes rarely recur and take as much memory as the
+    /// plan.
     pub(crate) fn is_cached(&self) -> bool {
         !matches!(
             self,
@@ -104,8 +104,8 @@ impl Op {
         )
     }
 
-    /// The function that computes the same as an instruction of a chain, and the type of its values. Operands of a
-    /// function of two must have one layout and be paired element by element.
+    /// The function of a chain that computes the same, and the type of its values. The operands of a function of two
+    /// must have one layout and be paired element by element.
     pub(crate) fn code(&self) -> Option<(chain::Code, DType)> {
         let (code, dtype) = match *self {
             Op::Map(map) => (chain::Code::of_kind(map.kind), map.dtype),

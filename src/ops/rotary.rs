@@ -74,7 +74,7 @@ impl Rotary {
                 Some((first, widths)) if widths != of => {
                     let of_first = x.shape(first);
                     let expected =
-                        format!("{of_first} except for the first extent, as in element {first}");
+                        format!("{of_first}, with any number of rows, as in element {first}");
                     return Err(Error::shape(OP, element, expected, shape));
                 }
                 Some(_) => (),

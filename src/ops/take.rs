@@ -1,4 +1,5 @@
-//! Values taken from lines by the indices that a device holds, and the adjoint: values put where indices say.
+//! Takes values from lines by indices that a device holds; and the adjoint, which puts values at the places that
+//! indices give.
 //!
 //! Cost: indices and values read once, the result written once, in one dispatch; if several values of a line are put,
 //! the result is filled with zeros first, in another one.
@@ -20,7 +21,7 @@ params! {
     struct Params { total, elements, tile, x_base, index_base, rank, axis }
 }
 
-/// Only the bits of values matter.
+/// Copies the bits of values, so one variant serves all types of 32 bits.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "take",
     source: include_str!("../../shaders/take.wgsl"),
@@ -33,10 +34,10 @@ pub(crate) static KERNEL: Kernel = Kernel {
     ],
 };
 
-/// Values of 32 bits, by indices along an axis, or into whole elements if there is none. Operand 1 has the indices.
+/// Values of 32 bits, by indices along an axis, or into whole elements if there is none. Operand 1 holds the indices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Take {
-    /// Whether values are put instead, into zeros of the layout that is operand 2. No index occurs twice in a line.
+    /// Whether values are put instead, into zeros of the layout of operand 2. No index occurs twice in a line.
     pub put: bool,
     pub dtype: DType,
     pub axis: Option<usize>,
@@ -138,7 +139,7 @@ fn check_lines(op: &'static str, axis: Option<usize>, c: &Layout, lines: &Layout
 
 /// How indices of an element correspond to values of its lines.
 struct Lines {
-    /// Values of a line, indices for it, and the distance of neighbours.
+    /// The numbers of values of a line and of indices into it, and the distance between neighbours.
     values: usize,
     indices: usize,
     step: usize,

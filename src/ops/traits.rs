@@ -7,10 +7,10 @@ use crate::ops::conv::choice::CostTable;
 #[derive(Clone, Copy)]
 pub(crate) struct Traits<'a> {
     pub costs: &'a CostTable,
-    /// The most multiply-adds that an operation may take.
+    /// The largest number of multiply-adds that an operation may take.
     pub allowed: u64,
     /// The limits of a GPU for transforms; `None` on the CPU.
     pub room: Option<FftLimits>,
-    /// The most bytes that a result may have on a GPU; `None` on the CPU.
+    /// The largest number of bytes of a result on a GPU; `None` on the CPU.
     pub binding: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Transposes matrices, each at its old offset, in tiles by way of workgroup memory: the part of
+//! Transposes matrices, each at its old offset, in tiles that pass through workgroup memory: the part of
 //! [`strided`](super::strided) that neither reads nor writes contiguous runs.
 
 use crate::plan::{
@@ -26,7 +26,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 
 /// Rows and columns of a workgroup's tile.
 const SIDE: u32 = 32;
-/// Values of a matrix above which its columns are too far apart for the caches.
+/// The number of values of a matrix above which the values of a column are too far apart for the caches.
 const FAR: u32 = 4096;
 
 /// The dispatch that transposes matrices, each given as (begin, rows, columns), of values of one or two words. `None`

@@ -53,7 +53,7 @@ impl Worklist {
     }
 }
 
-/// Items in order of falling cost, to within a factor of two, so that the last workgroups to start are short.
+/// Items in order of decreasing cost, to within a factor of two, so that the last workgroups to start are short.
 pub(super) struct ByCost {
     things: [Vec<u32>; 64],
 }

@@ -23,8 +23,8 @@ use crate::ragged::{DType, Layout, Real};
 /// The longest text in bytes.
 #[cfg(feature = "gpu")]
 const LONGEST: usize = 4096;
-/// The most operators, brackets and components. naga recurses into what is left of an operator and what is in brackets;
-/// its own limit counts brackets alone. This one keeps a thread's stack from overflowing, even without optimization.
+/// The largest number of operators, brackets and components. naga recurses into left operands and into brackets; its
+/// own limit only counts brackets. This one keeps a thread's stack from overflowing, even without optimization.
 #[cfg(feature = "gpu")]
 const DEEPEST: usize = 200;
 
@@ -99,7 +99,7 @@ impl Written {
         &self.text
     }
 
-    /// The public name of what made it.
+    /// The name of the public method that made it.
     pub(crate) fn op(&self) -> &'static str {
         match self.operands {
             1 => "map1",
@@ -114,7 +114,7 @@ impl Written {
         }
     }
 
-    /// Compiles the text alone. An error has the line, and naga's words.
+    /// Compiles the text by itself. An error has the line, and naga's message.
     #[cfg(feature = "gpu")]
     pub(crate) fn check(&self) -> Result<()> {
         check::check(self.op(), &self.text, self.names(), self.computed.name())
@@ -132,8 +132,8 @@ impl Written {
         (kernel(operands), variant)
     }
 
-    /// The function over values of a type, as an operation of a device with or without a use for the twin. Without it,
-    /// functions of one text are one operation.
+    /// The function over values of a type, as an operation. Only operations for the CPU hold the Rust function; others
+    /// are equal if their texts are.
     pub(crate) fn over(&self, dtype: DType, on_cpu: bool) -> Apply {
         Apply {
             text: self.text.clone(),
@@ -161,7 +161,7 @@ pub(crate) struct Apply {
 }
 
 impl Apply {
-    /// Functions of one text may differ on the CPU.
+    /// On the CPU, functions with the same text may differ.
     fn key(&self) -> (&str, usize, DType, Option<*const ()>) {
         let twin = self.twin.as_ref().map(|twin| Arc::as_ptr(twin).cast());
         (&self.text, self.names.len(), self.dtype, twin)
@@ -208,7 +208,7 @@ impl Apply {
         };
         let twin = self.twin.clone();
         let twin = CpuKernel::new(move |args| {
-            // Plans of a GPU have no twin, and no use for it.
+            // Plans for a GPU have no twin, and need none.
             if let Some(twin) = &twin {
                 match dtype {
                     DType::F16 => halves(args, &**twin),
@@ -252,7 +252,7 @@ fn words(args: &mut CpuArgs<'_>, twin: &Twin) {
     });
 }
 
-/// The same for f16, by way of f32 blocks that fit a core's cache.
+/// The same for f16, through f32 blocks that fit a core's cache.
 fn halves(args: &mut CpuArgs<'_>, twin: &Twin) {
     const FEW: usize = 1024;
     let inputs = args.inputs;
@@ -273,7 +273,7 @@ fn halves(args: &mut CpuArgs<'_>, twin: &Twin) {
     });
 }
 
-/// A variant of a kernel, which it does not list.
+/// A variant that its kernel does not list.
 #[derive(Debug)]
 pub(crate) struct Variant {
     text: Arc<str>,
@@ -309,7 +309,7 @@ impl Listed for Variant {
     }
 }
 
-/// The text as a function; its first line is the third one.
+/// A function that returns the text's value. The text begins in its third line.
 fn function(text: &str, names: &[&str], computed: &str) -> String {
     let parameters: Vec<String> = names
         .iter()
@@ -321,7 +321,7 @@ fn function(text: &str, names: &[&str], computed: &str) -> String {
 
 #[cfg(feature = "gpu")]
 mod check {
-    //! Compiles an application's text alone, before it is part of a kernel.
+    //! Compiles an application's text by itself, before it becomes part of a kernel.
 
     use std::error::Error as _;
 
@@ -332,7 +332,8 @@ mod check {
 
     /// Lines of `function` before the text.
     const BEFORE: usize = 2;
-    /// What ends an expression, or stands for something to the assembler of kernels. No expression has any of these.
+    /// Characters that end an expression, or that have a meaning to the assembler of kernels. No expression has any of
+    /// them.
     const FOREIGN: [char; 7] = [';', '{', '}', '@', '#', '$', '`'];
 
     pub(super) fn check(
@@ -347,7 +348,7 @@ mod check {
         }
         let next = text.bytes().skip(1).chain([0]);
         let is_part = |(of, next): &(u8, u8)| match of {
-            // Of a component, not of a number.
+            // The dot of a component, not of a number.
             b'.' => next.is_ascii_alphabetic(),
             of => b"+-*/%&|^<>=!~([".contains(of),
         };

@@ -240,7 +240,7 @@ fn split(x: &Layout, heads: usize, what: &str) -> Result<Option<(usize, usize)>>
     }
     for (element, shape) in with_rows() {
         if shape.extents()[1..] != of_first.extents()[1..] {
-            let expected = format!("{of_first} except for the first extent, as in element {first}");
+            let expected = format!("{of_first}, with any number of rows, as in element {first}");
             return Err(Error::shape(OP, element, expected, shape));
         }
     }

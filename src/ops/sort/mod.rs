@@ -36,7 +36,7 @@ params! {
     struct MergeParams { elements, rank, axis, flip, left }
 }
 
-/// Variants for words, and for f16 those that write halves have a flag for it.
+/// Variants for words, and for f16, where those that write halves have a flag.
 macro_rules! variants {
     ($([$($flag:literal),*];)+ halves: $([$($half:literal),*];)+) => {
         &[
@@ -73,7 +73,7 @@ pub(crate) static MERGE: Kernel = Kernel {
     source: include_str!("../../../shaders/sort_merge.wgsl"),
     interface: Interface::of::<MergeSlots, MergeParams>(),
     constants: &[CUT],
-    // Keys are merged as those of u32 are; the last merge writes halves.
+    // Keys of f16 are merged by the variants for u32; only the last merge writes halves.
     variants: variants! {
         [];
         ["PAIRS"];
@@ -97,7 +97,7 @@ pub(crate) enum Wanted {
 pub(crate) struct Sort {
     pub op: &'static str,
     pub dtype: DType,
-    /// Without one, each element is one line.
+    /// If `None`, each element is one line.
     pub axis: Option<usize>,
     pub wanted: Wanted,
     /// From the largest to the smallest.
@@ -162,7 +162,7 @@ impl Sort {
         let total = x.total() as u64;
         let half = self.dtype == DType::F16;
         let pairs = self.wanted != Wanted::Values;
-        // Without places, nothing is read or written where they would be.
+        // Without places, kernels neither read nor write the buffer for them.
         let of_places = if pairs { total } else { 1 };
         let (values, places) = match self.wanted {
             Wanted::Values => (Slot::Output(0), new(of_places)),
@@ -225,8 +225,8 @@ impl Sort {
         let Some(long) = &plan.long else {
             return (dispatches, scratch);
         };
-        // Each merge moves the keys to the other buffers, and the last one to the results. Those of f16 have no room
-        // for keys.
+        // Each merge moves the keys to the other pair of buffers, and the last one to the results. Results of f16 are
+        // too small to hold keys.
         let there = [new(total), new(of_places)];
         let keys_here = match half {
             true => [new(total), here[1].clone()],

@@ -7,11 +7,11 @@ use crate::ragged::Layout;
 use crate::{Result, host};
 use std::sync::Arc;
 
-/// Values that a workgroup sorts. Longer lines are cut into blocks of as many.
+/// Values that a workgroup sorts. Longer lines are cut into blocks of this many.
 pub(super) const BLOCK: usize = 2048;
 pub(super) const CUT: Constants = constants![BLOCK];
-/// The longest lines of each class. It determines the stages of the network, so more classes mean less work in more
-/// dispatches.
+/// The length of the longest lines of each class, which determines the stages of the sorting network. More classes mean
+/// less work in more dispatches.
 const CAPACITIES: [usize; 6] = [8, 32, 128, 512, 1024, BLOCK];
 /// The largest number of merges of a line with less than 2³² values, plus one.
 const MERGES: usize = 22;
@@ -32,7 +32,7 @@ pub(super) struct Class {
 pub(super) struct Long {
     /// `[element, line, block, 0]` for each block; lines with more merges come first.
     pub items: Arc<PlanBuffer>,
-    /// For each number m of merges, the blocks of lines with more than m.
+    /// For each number m of merges, the number of blocks of lines with more than m.
     pub blocks: Vec<u32>,
 }
 
@@ -101,7 +101,7 @@ impl Plan {
                 blocks.push((items.len() / 4) as u32);
             }
         }
-        // The first is of the lines with most merges; lines without a merge are not here.
+        // All these lines have a merge, so the last count, of lines with at least 0 merges, repeats the one before.
         blocks.pop();
         blocks.reverse();
         Ok(Plan {
@@ -145,7 +145,7 @@ mod tests {
             [4, 0, 1],
         ];
         assert_eq!(blocks, expected);
-        // Both lines have more than no merge; one has more than one, and more than two.
+        // Both lines have more than 0 merges; one has more than 1, and more than 2.
         assert_eq!(long.blocks, [7, 5, 5]);
         let merged = [0, 1, 2048, 2049, 4096, 4097, 8192, 8193].map(merges);
         assert_eq!(merged, [0, 0, 0, 1, 1, 2, 2, 3]);

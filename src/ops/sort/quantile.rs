@@ -85,10 +85,10 @@ impl Quantile {
                 elements: Param::U32(x.len() as u32),
                 rank: Param::U32(rank),
                 axis: Param::U32(along),
-                // Bits that no compiler knows: see `ends.wgsl`.
+                // Bits that no compiler can know: see `ends.wgsl`.
                 ones: Param::U32(u32::MAX),
             },
-            // An invocation writes a word.
+            // Each invocation writes one word.
             dtype.words(total).div_ceil(WG) as u32,
             total as u64,
         );

@@ -1,4 +1,4 @@
-//! The CPU kernel: lines sorted one by one, long ones by all threads.
+//! The CPU kernel: sorts lines one by one, long ones with all threads.
 
 use rayon::prelude::*;
 
@@ -11,10 +11,10 @@ use crate::{Result, host};
 
 use super::Wanted;
 
-/// Values from which a line is sorted by several threads.
+/// The number of values from which a line is sorted by several threads.
 const PARALLEL: usize = 1 << 15;
 
-/// The name in errors, which the device replaces by the operation's.
+/// A placeholder in errors: the launch replaces it with the name of the operation.
 const OP: &str = "sort";
 
 /// `flip` reverses the order of keys if all its bits are set.
@@ -50,12 +50,12 @@ pub(super) fn run<T: Ordered>(
     }
 }
 
-/// Keys of which no two are equal: those of values, and then their places.
+/// Distinct keys: the key of the value, followed by its place.
 fn with_place<T>(key: impl Fn(T) -> i32) -> impl Fn(u32, T) -> u64 {
     move |place, x| u64::from((key(x) ^ i32::MIN) as u32) << 32 | u64::from(place)
 }
 
-/// Writes what `of` makes of the sorted keys of each line.
+/// Writes `of(key)` for the sorted keys of each line.
 fn each<T: Ordered, K: Ord + Copy + Send + Sync, R: Send>(
     layout: &Layout,
     axis: Option<usize>,

@@ -1,8 +1,8 @@
-//! Strided copies, in which each value of the result is at most one value of the source: slices, padding, reversal,
+//! Strided copies, in which each value of the result is a value of the source or zero: slices, padding, reversal,
 //! other boxes, values placed apart, broadcasts, stacks and windows.
 //!
 //! An element of the result reads one element of the source, axis by axis. Along an axis of the result, it reads from a
-//! shift on, backwards, every few values, or the same value repeatedly, or it has a source value only every few places.
+//! shift on, backwards, every n-th value, or one value repeatedly; or only every n-th of its values has a source value.
 //! Anything outside the source's box is zero. Axes that can be merged are merged first, so that nearly everything
 //! becomes contiguous runs.
 //!
@@ -103,7 +103,7 @@ enum Read {
     Backwards,
     /// Only the values of a cut.
     Cut(Cut),
-    /// At the places from which a cut of the result reads; the result has no source value elsewhere.
+    /// To the places that a cut of the result would read; the result has no source value elsewhere.
     Place(Cut),
 }
 
@@ -162,7 +162,7 @@ impl Reading {
         Reading::shifted(std::iter::repeat_n(0, rank))
     }
 
-    /// The element that element `e` of the result reads; may not exist.
+    /// The index of the element that element `e` of the result reads; there may be no such element.
     fn source(&self, e: usize) -> usize {
         let (size, stride) = self.windows;
         e / size as usize * stride as usize + e % size as usize
@@ -200,7 +200,7 @@ impl Reading {
 #[derive(Clone, Debug)]
 struct Merged {
     reading: Reading,
-    /// `None` for the original layout.
+    /// `None` stands for the original layout.
     x: Option<Layout>,
     y: Option<Layout>,
     /// Whether contiguous values of the result are contiguous in the source, all forward or all backwards: rank 1, or
@@ -392,7 +392,8 @@ fn launch(
     Ok(Launch::new(op, dtype, y.clone(), dispatch, twin))
 }
 
-/// Element e of the result is element `e / size · stride + e % size` in another box, or zeros if there is none.
+/// The copy in which element e of the result is element `e / size · stride + e % size` in another box, or zeros if
+/// there is none.
 fn windows(
     op: &'static str,
     dtype: DType,

@@ -57,8 +57,8 @@ pub(crate) fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()>
     }
 }
 
-/// A part of an axis: every `step`-th value from `start` on, to before `end`. Negative places count from the axis's
-/// end, and places beyond its ends mean these ends.
+/// A part of an axis: every `step`-th value from `start` up to, but not including, `end`. Negative places count from
+/// the axis's end, and places beyond its ends stand for these ends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Cut {
     start: i64,
@@ -120,13 +120,13 @@ impl Cut {
             .div_ceil(self.step.unsigned_abs())
     }
 
-    /// The start as kernels get it: beyond an end of any axis if it does not fit.
+    /// The start as a kernel parameter. A start that does not fit is beyond an end of any axis.
     pub(super) fn start_on_gpu(self) -> u32 {
         let most = i64::from(i32::MAX);
         self.start.clamp(-most, most) as u32
     }
 
-    /// The step as kernels get it. A step that does not fit takes at most one value.
+    /// The step as a kernel parameter. With a step that does not fit, a cut has at most one value.
     pub(super) fn step_on_gpu(self) -> u32 {
         let most = i64::from(i32::MAX);
         self.step.clamp(-most, most) as u32
@@ -144,7 +144,7 @@ pub(crate) enum Begin {
     Centred,
 }
 
-/// A strided copy, in which each value is at most one value of the source, over values of one type.
+/// A strided copy, in which each value is a value of the source or zero, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Strided {
     pub how: How,
@@ -155,7 +155,7 @@ pub(crate) struct Strided {
 pub(crate) enum How {
     /// The box from start to end, which may extend outside.
     Slice { start: Vec<i64>, end: Vec<i64> },
-    /// Every few values along each axis, within the element.
+    /// Every n-th value along each axis, within the element.
     Cut(Vec<Cut>),
     /// Zeros before and after along each axis.
     Pad(Vec<(usize, usize)>),
@@ -167,7 +167,7 @@ pub(crate) enum How {
     Resize(&'static str),
     /// Boxes of the shapes of operand 1 that begin there along each axis, and may extend outside.
     Boxes(Vec<Begin>),
-    /// Zeros of the shapes of operand 1, in which these cuts read the source.
+    /// Zeros of the shapes of operand 1, with the source at the places that these cuts would read.
     Place(Vec<Cut>),
     /// Repeats extents of 1 to match the shapes of operand 1.
     Broadcast,
@@ -181,7 +181,7 @@ pub(crate) enum How {
 }
 
 impl Strided {
-    /// The plan. `allowed` is the most work of stacks.
+    /// The plan. `allowed` limits the work of stacks.
     pub(crate) fn plan(&self, inputs: &[&Layout], allowed: u64) -> Result<Plan> {
         let (dtype, x) = (self.dtype, inputs[0]);
         Ok(match &self.how {

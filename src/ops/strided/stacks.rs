@@ -39,7 +39,7 @@ impl Groups {
         }
     }
 
-    /// The element that a slice is read from; may not exist.
+    /// The index of the element that a slice is read from; there may be no such element.
     pub(crate) fn source(&self, slice: usize) -> usize {
         match *self {
             Groups::Counts(_) => slice,
@@ -165,10 +165,10 @@ fn made(
     })
 }
 
-/// Finds the ambient boxes of groups, in a time that does not depend on how far windows overlap.
+/// Finds the ambient boxes of groups, in time that does not depend on how far windows overlap.
 struct Boxes<'a> {
     x: &'a Layout,
-    /// Where windows overlap, their size. The batch is cut into blocks of this many elements.
+    /// The size of the windows if they overlap, otherwise 0. The batch is cut into blocks of this many elements.
     size: usize,
     /// For each element, the ambient box of its block up to it, and from it on.
     up_to: Vec<[u32; MAX_RANK]>,
@@ -217,7 +217,7 @@ impl<'a> Boxes<'a> {
         if self.size == 0 {
             group.for_each(|i| widen(&mut most, x.shape(i).extents()));
         } else if !group.is_empty() {
-            // It ends with its first block, with the batch, or in the second block.
+            // The group ends with its first block, with the batch, or in the second block.
             most = self.from[group.start];
             let last = group.end - 1;
             if last / self.size > group.start / self.size {

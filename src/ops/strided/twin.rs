@@ -11,7 +11,7 @@ use crate::ragged::{DType, Layout, MAX_RANK};
 
 type Made = Box<dyn Fn(&mut CpuArgs<'_>) + Send + Sync>;
 
-/// The CPU kernel for values of this type, of which only the size matters.
+/// The CPU kernel for values of this type. It depends only on the size of the type.
 pub(super) fn of(dtype: DType, merged: Merged) -> Made {
     match dtype {
         DType::F16 => Box::new(move |args| twin::<u16>(args, &merged)),
@@ -83,7 +83,7 @@ struct Walk {
     /// The indices with source values are the first of this range and every `apart`-th from there on.
     there: Range<usize>,
     apart: usize,
-    /// The distance of these values in the source.
+    /// The distance between these values in the source.
     step: i64,
 }
 
@@ -101,7 +101,7 @@ impl Walk {
 /// How one element is read.
 struct Steps {
     rank: usize,
-    /// Where the first source value of all axes is.
+    /// The index of the first value that is read, along all axes.
     begin: i64,
     /// For each axis of the result.
     axes: [Walk; MAX_RANK],
@@ -238,7 +238,7 @@ fn part<T: Pod>(out: &mut [T], column: usize, x: &[T], begin: i64, axis: &Walk) 
             let mut at = first;
             for value in some[next - from..].iter_mut().step_by(*apart) {
                 *value = x[at as usize];
-                // A far step leads to no value.
+                // A step that wraps leads to no value.
                 at = at.wrapping_add(*step);
             }
         }

@@ -99,7 +99,8 @@ fn check_reshape(x: &Layout, y: &Layout) -> Result<()> {
     y.check_lengths(op, x.lengths())
 }
 
-/// The shape of all rows together: elements agree along all axes but the first. Zeros if there is no element.
+/// The layout of one element with the rows of all elements, which must agree along all axes but the first. Its extents
+/// are 0 if there is no element.
 fn packed(x: &Layout) -> Result<Layout> {
     let op = "packed";
     let (mut all, mut inner) = (0u64, [0; MAX_RANK]);
@@ -229,7 +230,7 @@ fn as_real(x: &Layout) -> Result<Layout> {
     Ok(Layout::unchecked(offsets.finish(), rank, extents))
 }
 
-/// The shapes of pairs of floats as complex values: without the last axis, of 2.
+/// The shapes of pairs of floats as complex values: without the last axis, whose extent is 2.
 fn as_complex(x: &Layout) -> Result<Layout> {
     let (op, rank) = ("view_as_complex", x.rank() - 1);
     if rank == 0 {
@@ -244,7 +245,7 @@ fn as_complex(x: &Layout) -> Result<Layout> {
             return Err(Error::shape(
                 op,
                 element,
-                "a last extent of 2",
+                "(.., 2)",
                 Shape::from_extents_unchecked(shape),
             ));
         }
