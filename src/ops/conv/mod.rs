@@ -52,9 +52,9 @@ pub(crate) struct ConvRequest<'a> {
     pub method: ConvMethod,
     pub window: Window,
     pub costs: &'a CostTable,
-    /// The most multiply-adds that it may take.
+    /// The largest number of multiply-adds that it may take.
     pub allowed: u64,
-    /// The most bytes that a result may have on a GPU; `None` on the CPU.
+    /// The largest number of bytes that a result may have on a GPU; `None` on the CPU.
     pub binding: Option<u64>,
 }
 

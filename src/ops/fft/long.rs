@@ -17,7 +17,7 @@ use crate::ops::multipass::{
 use crate::plan::Dispatch;
 use crate::{Error, Result, host};
 
-/// The most words of all scratch buffers together: 512 MiB.
+/// The largest number of words of all scratch buffers together: 512 MiB.
 pub(super) const SCRATCH: u64 = 1 << 27;
 
 /// log2 of the longest transform, and of the longest transform inside Bluestein's algorithm.

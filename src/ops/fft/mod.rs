@@ -51,9 +51,9 @@ impl Transform {
 pub(crate) struct FftLimits {
     /// Bytes of workgroup memory.
     workgroup: u32,
-    /// The most words of a scratch buffer.
+    /// The largest number of words of a scratch buffer.
     scratch: u64,
-    /// The most bytes of a tensor.
+    /// The largest number of bytes of a tensor.
     binding: u64,
 }
 
@@ -67,12 +67,12 @@ impl FftLimits {
         }
     }
 
-    /// The most words of a scratch buffer.
+    /// The largest number of words of a scratch buffer.
     pub(crate) fn scratch(self) -> u64 {
         self.scratch
     }
 
-    /// The most bytes of a tensor.
+    /// The largest number of bytes of a tensor.
     pub(crate) fn binding(self) -> u64 {
         self.binding
     }

@@ -98,7 +98,7 @@ fn group(class: &Class) -> u32 {
     (1 << class.log_lanes()).max(64)
 }
 
-/// The most items that a workgroup runs one after the other with the same spectrum in registers.
+/// The largest number of items that a workgroup runs one after the other with the same spectrum in registers.
 const ROUNDS: usize = 4;
 
 slots! {

@@ -11,10 +11,10 @@ mod text;
 /// Results per invocation of the GPU's direct kernel: `R` of shaders/conv_direct.wgsl.
 const STRIP: u64 = 7;
 
-/// The most results of a pair that a GPU convolves directly in the same kernel as the transforms.
+/// The largest number of results of a pair that a GPU convolves directly in the same kernel as the transforms.
 pub(crate) const FEW_RESULTS: u64 = 16;
 
-/// The most blocks of a pair when both operands are split: a work list of half a gigabyte.
+/// The largest number of blocks of a pair when both operands are split: a work list of half a gigabyte.
 const MOST_BLOCKS: u64 = 1 << 24;
 
 /// log2 of the longest FFT with a cost.

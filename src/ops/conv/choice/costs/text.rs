@@ -70,7 +70,7 @@ impl FromStr for CostTable {
 
 /// The highest cost, thirty years: sums of costs stay finite for all possible lengths.
 const MOST: f64 = 1e18;
-/// The most workers.
+/// The largest number of workers.
 const MOST_WORKERS: usize = 1 << 20;
 
 fn cost(text: &str) -> Result<f64> {
