@@ -216,8 +216,8 @@ impl Gpu {
         self.rebase(op, replay, externals)?;
         let set = self.bind(op, replay, slabs, (schedule.given, externals));
         let set = set.map_err(|e| self.recorder().blamed(&machine, op, &lent, e))?;
-        // Locked throughout the run. So a submission that the application can make fail contains no other work, and
-        // other work that fails takes no part of this run with it.
+        // Locked throughout the run, so that no other thread records work between its dispatches: a submission that the
+        // application can make fail contains this run alone.
         let mut recorder = self.recorder();
         for external in externals {
             check_computed(&machine, op, &[&external.buffer])?;
