@@ -572,7 +572,7 @@ impl<T: Scalar> Tensor<T> {
             Storage::Traced(_) => Err(of_another(op)),
             _ => Err(Error::recording(
                 op,
-                "the tensor is a constant, not a value of this recording: hand it over as an input",
+                "the tensor is a constant, not a value of this recording: pass it as an input",
             )),
         }
     }
@@ -612,7 +612,7 @@ fn in_a_pool() -> bool {
 fn of_another(op: &'static str) -> Error {
     Error::recording(
         op,
-        "a value belongs to another recording: hand it over as an input",
+        "a value belongs to another recording: pass it as an input",
     )
 }
 
