@@ -88,7 +88,7 @@ def peak_bytes(f):
 
 
 def with_memory(f):
-    # Before timing, because a captured graph keeps the memory of its calls.
+    # Measured before timing, because a captured graph keeps the memory of its calls.
     peak = peak_bytes(f)
     row = measured(f) | {"peak_bytes": peak}
     torch.cuda.empty_cache()
@@ -254,7 +254,7 @@ def stacked(groups):
         for x, mask, half in batches:
             y = torch.relu(functional.conv1d(x, first, padding=16)) * mask
             y = functional.max_pool1d(y, 2)
-            # A window that does not fill is not one: without the mask, padding would be pooled with a last value.
+            # Incomplete windows are dropped: without the mask, a last value would be pooled with padding.
             y = torch.relu(functional.conv1d(y * half, second, padding=16)) * half
             mean = y.sum(2) / half.sum(2)
             slopes = torch.autograd.grad(mean.square().sum(), (first, second))

@@ -1,5 +1,5 @@
-//! A kernel of one's own between operations of the library: the median of each value and its two neighbours, within
-//! its row. The first and the last value of a row stay as they are.
+//! An application's own kernel between operations of the library: the median of each value and its two neighbours,
+//! within its row. The first and the last value of a row stay as they are.
 //!
 //! The kernel reads two buffers of the library, the values of a tensor and the offsets of its rows, and writes a third
 //! one that the library then reads as a tensor. Nothing comes back to the host in between.
@@ -59,7 +59,7 @@ struct Median {
 impl Median {
     fn new(device: &Device) -> Option<Median> {
         let (gpu, _) = device.wgpu()?;
-        // A device that the library opened logs the errors of an application that catches none.
+        // Without an error scope, a device that the library opened only logs errors.
         let wrong = gpu.push_error_scope(wgpu::ErrorFilter::Validation);
         let module = gpu.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("median of three"),

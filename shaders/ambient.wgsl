@@ -1,10 +1,10 @@
 // c = f(a, b) for every pair of vectors, where `combine` knows what a missing entry is: f is a row of the table in
-// src/ops/ambient. CONCAT: b behind a.
+// src/ops/ambient. CONCAT: b follows a.
 //
-// A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
-// that and the next ones into tables in workgroup memory, if they are not more than SPAN. An invocation makes four
-// consecutive values at a time, so that it searches once for four; c begins at a multiple of four and has slack behind
-// its last value. WIDE: c is complex; one value at a time.
+// A workgroup makes p.tile consecutive values of c: it finds the element in which the tile begins, and caches the data
+// of that element and of the next ones in tables in workgroup memory, if there are at most SPAN. An invocation makes
+// four consecutive values at a time, so that it searches once for four; c begins at a multiple of four and has slack
+// after its last value. WIDE: c is complex; one value at a time.
 
 #params
 @group(0) @binding(1) var<storage, read> a: array<A>;
@@ -126,7 +126,7 @@ fn quad(v: u32, tile: Tile) -> vec4<R> {
             }
             let i = u - start;
 #if CONCAT
-            // In front of b the difference wraps around, and is outside.
+            // Before the start of b, the difference wraps around, and is out of range.
             let j = i - entry.at.z;
 #else
             let j = i;
@@ -157,7 +157,7 @@ fn quad(v: u32, tile: Tile) -> vec4<R> {
 #else
     let end = (tile.end + 3u) / 4u;
     if tile.count == 1u {
-        // All of the tile in one element: nothing to search, and two quads under way at a time.
+        // The whole tile is in one element: no search, and two quads in flight at a time.
         let entry = sh_entry[0].at;
         let start = sh_start[0];
         for (var q = tile.start / 4u + lid; q < end; q += 2u * WG) {

@@ -18,7 +18,7 @@ const WG = 256u;
 // Elements that the tables hold.
 const SPAN = 64u;
 
-// What an element's values need, in loads of 16 bytes.
+// The data of an element that its values need, in loads of 16 bytes.
 struct Entry {
 #if RANK2
     // a, b, width of c, the bits of 1 / width
@@ -88,8 +88,8 @@ struct Place {
     in_b: bool,
 }
 
-// Where index i of c lies in b, along an axis of which a has `extent`: in front of b the difference wraps around, and
-// is outside.
+// Where index i of c lies in b, along an axis of which a has `extent`: before the start of b, the difference wraps
+// around, and is out of range.
 fn in_right(i: u32, extent: u32, axis: u32) -> u32 {
 #if CONCAT
     return i - select(0u, extent, ((p.beside >> axis) & 1u) != 0u);
@@ -152,7 +152,7 @@ fn result(v: u32, tile: Tile) -> R {
     var x = V();
     var y = V();
 #if $(OVERLAP) == true
-    // What meets nothing does not count. Both loads are in one branch.
+    // A value without a counterpart does not count. Both loads are in one branch.
     if place.in_a && place.in_b {
         x = load_a(place.a);
         y = load_b(place.b);

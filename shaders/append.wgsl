@@ -1,4 +1,4 @@
-// Appends rows to keys and values behind the rows that each element has already, in place.
+// Appends rows to keys and values, after the rows that each element has already, in place.
 //
 // items: for each element, its first new row, their number, its first reserved row, and their number; then tiles
 // (element, first new row). A workgroup copies the rows of one tile. Rows of f16 are whole words in the reserved
@@ -36,7 +36,7 @@ fn $(x)_word(at: u32) -> u32 {
     if first == 0u && lid == 0u {
         grown[element] = length + rows;
     }
-    // There is room for all of them: the host has counted. If there were not, no other element would be hit.
+    // The host has checked that all rows fit. The bound still ensures that no other element is ever overwritten.
     let last = min(min(first + p.tile, rows), room - min(length, room));
     let copied = max(first, last) - first;
     let source = items[at] + first;

@@ -253,7 +253,7 @@ fn make_tile(t: Tile, lid: u32) {
     #use begin
     let steps = p.block_wide / 4u;
     let count = (t.end - t.first) * steps;
-    // Read ahead, so that no load waits for its place; behind the last block there is a piece.
+    // Read ahead, so that no load waits for its address; the entries of pieces follow the last block.
     var block = order[min(t.first + turn / steps, p.pieces)];
     for (var step = turn; step < count; step += $(SETS)u) {
         let here = block;

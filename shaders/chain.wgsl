@@ -150,7 +150,7 @@ fn $(x)_quad(q: u32) -> vec4<u32> {
 #use load x2, 2
 #use load x3, 3
 #use load x4, 4
-    // All bits of p.ones are set, which no compiler knows, so that it does not write out the loops that these end.
+    // All bits of p.ones are set, which compilers cannot know, so they do not unroll the loops that this bounds.
     let all = p.ones & QUADS;
     let four = p.ones & 4u;
     var s = 0.0;
@@ -171,7 +171,7 @@ fn $(x)_quad(q: u32) -> vec4<u32> {
 #endfor
                 default: {}
             }
-            // Hidden from the compiler, which may take x - x for 0 and x / x for 1, though x may be no number.
+            // Hidden from the compiler, which might replace x - x by 0 and x / x by 1, although x may be NaN.
 #for q QUADS
             other.q$(q) &= vec4(p.ones);
 #endfor

@@ -1,6 +1,6 @@
 // c = weights (exp(x − sums) − 1) at the row's target, and weights exp(x − sums) elsewhere: the gradient of the
-// weighted losses of cross_entropy.wgsl with regard to x, if `sums` are the logarithms of the sums of exponentials of
-// its rows. A target that is not below the row's length is nowhere.
+// weighted losses of cross_entropy.wgsl with respect to x, if `sums` are the logarithms of the sums of exponentials of
+// its rows. A target that is not below the row's length matches no value.
 //
 // Tiles and tables as in ambient.wgsl. An invocation computes one value at a time, or a word of two halves.
 

@@ -96,7 +96,7 @@ fn bits_of(acc: Acc) -> u32 {
 #endif
 
 #if FINISH
-// Accumulators, as they are.
+// Loads accumulators, without conversion.
 fn taken(at: u32) -> Acc {
     return bitcast<Acc>(x[at]);
 }
@@ -238,7 +238,7 @@ fn place(i: u32) -> u32 {
     return i ^ ((i / 32u) & 31u);
 }
 
-// Cumulates up to RUN * lanes values, on top of `carry`. Must be called in uniform control flow.
+// Cumulates up to RUN * lanes values, starting from `carry`. Must be called in uniform control flow.
 fn cumulate(base: u32, to: u32, step: u32, n: u32, carry: Acc, lid: u32, lane: u32, lanes: u32) {
     let slot = lid / lanes * lanes * RUN;
     let held = held_of(base, FIRST * lane, n, step, lanes);

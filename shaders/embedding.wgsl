@@ -1,8 +1,8 @@
 // c = rows of a table, x: row r of c is row ids[r], or p.missing where x has no such row.
 //
 // Bits are copied unchanged. Sizes count units: a unit is a word, or a half for f16, of which p.missing holds two. An
-// invocation makes four words at a time. c begins at a multiple of these, x and the ids where p.x_base and p.ids_base
-// say; what lies after the last value of c is slack of its buffer.
+// invocation makes four words at a time. c begins at a multiple of these, x and the ids at p.x_base and p.ids_base;
+// words after the last value of c are slack of its buffer.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<vec4<u32>>;
@@ -15,7 +15,7 @@ const WG = 256u;
 
 // Four words of c from unit u on.
 fn quad(u: u32) -> vec4<u32> {
-    // An empty result has no workgroups, so that rows have values.
+    // An empty result has no workgroups, so here p.width is not 0.
     var row = u / p.width;
     var k = u - row * p.width;
     var words = vec4(p.missing);

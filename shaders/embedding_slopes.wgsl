@@ -53,7 +53,7 @@ fn value(row: u32, k: u32) -> f32 {
     return sum_of_places(first, first + GROUP, k);
 }
 #else
-// The same of sums of groups.
+// As sum_of_places, for the sums of groups.
 fn sum_of_groups(first: u32, end: u32, k: u32) -> f32 {
     var all = 0.0;
     for (var at = first; at < end; at += EIGHT) {

@@ -35,7 +35,7 @@ fn point(i: u32) -> V {
     return half_of(y[i / 2u], i);
 }
 
-// The place of no result.
+// Marks that there is no result.
 const NOWHERE = 0xffffffffu;
 var<workgroup> sh_places: array<u32, WG>;
 var<workgroup> sh_results: array<u32, WG>;

@@ -55,7 +55,7 @@ fn chirp(k: u32, n: u32) -> vec2<f32> {
     return half_turn(square, n);
 }
 
-// Value s of an invocation is `step` behind the one before it.
+// Value s of an invocation is `step` after the previous one.
 
 #if FIRST
 // Real value i, or zero from n on. Without a branch, loads do not wait for each other.

@@ -107,8 +107,8 @@ fn bins_of(four: vec4<u32>) -> vec4<u32> {
     let places = distances * bitcast<f32>(p.per_unit);
     let shifted = places + SHIFT;
     let near = bitcast<vec4<u32>>(shifted) - bitcast<u32>(SHIFT);
-    // Negative if a value is below the edge that it is nearest to. Bits that no compiler knows, because some would drop
-    // SHIFT otherwise: then nothing would be certain.
+    // Negative if a value is below the edge that it is nearest to. The mask hides the sum from compilers, some of which
+    // would otherwise cancel SHIFT, and then no bin would be certain.
     let rest = places - (bitcast<vec4<f32>>(bitcast<vec4<u32>>(shifted) & vec4(p.ones)) - SHIFT);
     var bins = near - select(vec4(0u), vec4(1u), rest < vec4(0.0));
     let certain = abs(rest) > vec4(bitcast<f32>(p.margin));
@@ -156,7 +156,7 @@ fn place_of(item: vec4<u32>, elements: u32, v: u32) -> u32 {
     let copies = (1u << log) - 1u;
     // Where the counter of bin 0 of the item's first element is.
     let base = select(first_counter, lid & copies, held);
-    // A counter in storage, and how often it was met: equal values often follow each other.
+    // A counter in storage, and how often to increment it: equal values often follow each other.
     var counter = base;
     var times = 0u;
     // All places are counted from the beginning of the buffer, in values.
@@ -166,7 +166,8 @@ fn place_of(item: vec4<u32>, elements: u32, v: u32) -> u32 {
     var e = 0u;
     var its = base;
     var next = select(end, begin, elements > 1u);
-    // Without values, none is compared with edges, because a batch without values has none.
+    // Without values, the loop must not run, because it compares with edges, which a batch without values does not
+    // have.
     let quads = select(0u, (end + 4u * PER_WORD - 1u) / (4u * PER_WORD), begin < end);
     let last_quad = max(quads, 1u) - 1u;
     let first_quad = begin / (4u * PER_WORD) + lid;

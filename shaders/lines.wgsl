@@ -61,7 +61,7 @@ fn total(v: vec4<f32>) -> f32 {
 }
 
 #if EXP
-// Negative infinity, which no compiler knows.
+// Negative infinity, hidden from compilers.
 fn beyond() -> f32 {
     return bitcast<f32>(p.ones & 0xff800000u);
 }
@@ -334,7 +334,7 @@ fn there4(k: u32, end: u32, lanes: u32) -> vec4<bool> {
     return places4(k, lanes) < vec4(end);
 }
 
-// Stands for values beyond the end of a line.
+// The value that replaces those beyond the end of a line.
 fn filler() -> f32 {
 #if EXP
     return beyond();
@@ -359,7 +359,7 @@ fn quad_at(base: u32, place: vec4<u32>, step: u32) -> vec4<f32> {
     );
 }
 
-// In place of each value beyond the end, filler().
+// Replaces each value beyond the end by filler().
 fn there_or(v: vec4<f32>, k: u32, end: u32, lanes: u32) -> vec4<f32> {
     return select(vec4(filler()), v, there4(k, end, lanes));
 }
@@ -367,7 +367,7 @@ fn there_or(v: vec4<f32>, k: u32, end: u32, lanes: u32) -> vec4<f32> {
 #if PAIRS
 #include "held_words"
 
-// The same of consecutive values.
+// The same for consecutive values.
 fn held_pairs(base: u32, k: u32, end: u32, lanes: u32) -> Held {
     let words = held_words(base, k, end, lanes);
     let ab = words.ab;

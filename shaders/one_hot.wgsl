@@ -25,7 +25,7 @@ const WG = 256u;
         var place = 4u * q - row * p.depth;
         var values = vec4<u32>();
         for (var k = 0u; k < 4u; k += 1u) {
-            // What lies after the last row is slack.
+            // Words after the last row are slack.
             values[k] = select(0u, p.one, x[p.x_base + min(row, rows - 1u)] == place);
             place += 1u;
             if place == p.depth {

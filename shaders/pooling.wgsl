@@ -87,7 +87,7 @@ fn bits_of_key(key: u32) -> u32 {
 #endif
 
 #if PLACE
-// How far behind index `begin` of x the largest value of the window is, in rows of `width` values.
+// The distance of the window's largest value from index `begin` of x, in rows of `width` values.
 fn pooled(begin: u32, width: u32) -> u32 {
     var top = key_at(begin);
     var place = 0u;

@@ -35,7 +35,7 @@ const PART = 4u * WG;
 
 var<workgroup> sh_words: array<u32, PART>;
 
-// Of an element, the kernel needs only its place.
+// The kernel needs only an element's start.
 struct Entry {
     unused: u32,
 }
@@ -159,7 +159,7 @@ fn kept(word: u32, v: u32) -> u32 {
         if v < end {
             var values: vec4<u32>;
             for (var k = 0u; k < 4u; k += 1u) {
-                // What lies after the last value is slack.
+                // Words after the last value are slack.
                 let word = sh_words[min(4u * lid + k, end - 1u - begin)];
 #if DROPOUT
                 values[k] = kept(word, v + k);

@@ -4,9 +4,10 @@
 // SUM of the products over the overlap, and EQUAL after zero extension. RANK1: the elements of pairs are vectors;
 // otherwise they are boxes of p.rank axes.
 //
-// How depends on the element's own size alone. THREAD: elements of up to SHORT values, one an invocation. LANES: the
-// elements listed in items (all, when nothing is listed), LANES_EACH invocations each. TILES: [element, first value,
-// slot] in items, a workgroup each; a tile that is not its element's only one leaves its part in partials[slot].
+// The method depends on the element's own size alone. THREAD: elements of up to SHORT values, one per invocation.
+// LANES: the elements listed in items (all of them if nothing is listed), with LANES_EACH invocations each. TILES:
+// [element, first value, slot] in items, a workgroup each; a tile that is not its element's only one leaves its part in
+// partials[slot].
 //
 // p.count elements are in the dispatch; p.listed: items lists them.
 
@@ -176,7 +177,7 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
     if zero {
         return acc;
     }
-    // From the last axis on; each axis is put in front of those after it.
+    // From the last axis to the first; each axis is inserted before the later ones.
     var ends = nothing();
     var rest = i;
     for (var axis = p.rank - 1u; axis > 0u; axis -= 1u) {

@@ -1,5 +1,5 @@
-// Rotary positions: the two values of each pair of a head, (a, b), become (a cos φ − b sin φ, b cos φ + a sin φ), where
-// φ depends on the row and the pair.
+// Rotary position embeddings: the two values of each pair of a head, (a, b), become (a cos φ − b sin φ, b cos φ + a sin
+// φ), where φ depends on the row and the pair.
 //
 // table: for each row, and each pair of a head, cos φ and sin φ. Tiles and tables of elements as in ambient.wgsl. An
 // invocation computes one result at a time, or a word of two halves.

@@ -9,7 +9,7 @@
 // tile is (offset of four rows, offset of four columns, 0, 0) and the offsets of its results, one entry per row. Four
 // rows, and four columns, are the offsets of their spectra for each j.
 //
-// p.add: the product is added to what is there.
+// p.add: the product is added to the values of y.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<vec2<f32>>;

@@ -1,6 +1,6 @@
-// Copies values by the indices that a device holds: value i of each line of c is value index[i] of the same line of x,
-// zero where that line is shorter. PUT: value i of each line of x becomes value index[i] of the same line of c, unless
-// that line is shorter; c is zero before. ONE: the same for at most one value of each line of x; all of c is written.
+// Copies values by indices on the device: value i of each line of c is value index[i] of the same line of x, or zero if
+// that line is shorter. PUT: value i of each line of x becomes value index[i] of the same line of c, unless that line
+// is shorter; c must be zero before. ONE: the same for at most one value of each line of x; all of c is written.
 //
 // A line is the values of an element along axis p.axis, or the whole element if p.rank is 0. The indices have the
 // layout c_meta, and so has the side whose values are in their order: c, or x for PUT. The other side has line_meta.

@@ -1,4 +1,4 @@
-// Copies pieces of vectors, of any 32-bit type, to longer places, padded with zeros, or to shorter ones.
+// Copies pieces of vectors, of any 32-bit type, to destinations that may be longer, padded with zeros, or shorter.
 //
 // A workgroup copies PIECES entries of the list: (offset in x, values available, offset in y, values wanted), at most
 // 512 values.

@@ -1,8 +1,8 @@
 //! The error type of the whole library.
 //!
 //! Every failure on bad input is an [`Error`] that names the operation, the element of the batch if there is one, what
-//! was expected and what was given. An operation that returns an error has computed nothing and left nothing half
-//! written.
+//! was expected and what was given. An operation that returns an error has computed nothing and has left no partial
+//! result.
 
 mod facts;
 mod make;
@@ -475,8 +475,8 @@ pub enum Error {
         reason: String,
     },
 
-    /// Something that a recorded program cannot do: read a value while it is recorded, use a value of another
-    /// recording or after its end, or differentiate an operation that has no gradient.
+    /// Something that a recording does not support: reading a value during the recording, using a value of another
+    /// recording or one whose recording has ended, or differentiating an operation that has no gradient.
     #[error("{op}: {reason}")]
     Recording {
         /// The public operation.
@@ -485,7 +485,7 @@ pub enum Error {
         reason: String,
     },
 
-    /// An input of a plan that has another layout or type than the plan was made for.
+    /// An input of a plan whose layout or type differs from the one that the plan was made for.
     #[error("{op}: input {input}: {}expected {expected}, got {got}: make a plan for these layouts", at(.element))]
     Layout {
         /// The public operation.

@@ -111,12 +111,12 @@ pub use num_complex::Complex32;
 pub use ragged::{Bsr, Indices, Layout, Pairing, Ragged, Shape, Topology};
 pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
 
-/// Attention over ragged batches, the cache of decoding, and rotary positions.
+/// Attention over ragged batches, the cache of keys and values for decoding, and rotary position embeddings.
 pub mod attention {
     pub use crate::tensor::{Attention, Cache, Rotary, merge};
 }
 
-/// Parts of batches, and what operations say of their operands.
+/// Types that describe batches and operands: offsets, permutations, lists of pairs, seeds, and spread operands.
 pub mod batch {
     pub use crate::error::Side;
     pub use crate::ragged::{MAX_RANK, Offsets, PairList, Permutation, Rows};
@@ -132,7 +132,7 @@ pub mod conv {
     pub use crate::tensor::{ConvPlan, Convolution, CorrelateMax, Pooling, Sbd};
 }
 
-/// Devices: how to open them, what they have, and what they did.
+/// Devices: how to open them, and their properties, memory and timings.
 pub mod device {
     #[cfg(feature = "gpu")]
     pub use crate::gpu::GpuOptions;
@@ -151,16 +151,16 @@ pub mod device {
 
 /// Matrix products with options: transposes, epilogues, tiers.
 ///
-/// One word stands for all transposes. [`Tensor::transpose`] permutes the axes of every element, into a copy;
+/// There are several ways to transpose. [`Tensor::transpose`] permutes the axes of every element and copies the values;
 /// [`ShapeMatrix::transpose`] also copies. [`BsrTensor::transpose`] copies nothing.
 /// [`transpose_left`](product::Product::transpose_left) and [`transpose_right`](product::Product::transpose_right)
-/// multiply transposes without making them.
+/// multiply by the transpose of a factor without storing it.
 pub mod product {
     pub use crate::ops::matmul::{Activation, Tier};
     pub use crate::tensor::{Product, RightFactor};
 }
 
-/// Types of values, and the functions of them, including those that applications write.
+/// Types of values, and functions of single values, including those that applications write.
 pub mod scalar {
     pub use crate::ops::ambient::functions;
     pub use crate::ops::maps::{MapInfo, maps};

@@ -71,7 +71,7 @@ pub fn check_concat(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check 
     match wrong {
         None if a.len() == c.len() => Ok(format!("all {} values", c.values().len())),
         None => Err(format!("{} elements instead of {}", c.len(), a.len())),
-        Some(i) => Err(format!("element {i} is not both, one behind the other")),
+        Some(i) => Err(format!("element {i} is not both, one after the other")),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Draws the README's picture, as SVG: a batch as it lies in memory, beside its padded twin, and the times of chosen
-//! rows beside the peer's.
+//! Draws the README's picture, as SVG: the memory layout of a batch, packed and padded, and the times of chosen rows
+//! beside the peer's.
 //!
 //! The picture has no background and follows the reader's colour scheme, so it is legible on a light and a dark page.
 

@@ -15,7 +15,7 @@ struct Job {
     /// Values of a head.
     width: usize,
     causal: bool,
-    /// At most so many µs on the device, of f32 and of f16; 0 for no target.
+    /// The most µs on the device, for f32 and for f16; 0 for no target.
     targets: [f64; 2],
 }
 
@@ -217,7 +217,7 @@ fn row<T: Float>(
 /// The pairs of a query and a key that it attends to.
 fn scores(sizes: &[[usize; 2]], causal: bool) -> usize {
     let of = |&[n, m]: &[usize; 2]| match causal {
-        // Queries and keys are as many.
+        // There are as many queries as keys.
         true => n * (n + 1) / 2,
         false => n * m,
     };

@@ -81,8 +81,8 @@ fn labels(bench: &mut Bench) -> Outcome<()> {
     )
 }
 
-/// A row of this name, with the bytes that it must move and its target, whose values the last function checks by
-/// element and place.
+/// A row of this name, with the bytes that it must move, and its target. The last function checks values by element and
+/// index.
 fn row<T: Scalar>(
     bench: &mut Bench,
     (name, bytes, target): (&'static str, u64, f64),

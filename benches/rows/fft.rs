@@ -81,7 +81,7 @@ fn real(bench: &mut Bench, name: &'static str, length: usize, target: f64) -> Ou
     })
 }
 
-#[expect(clippy::too_many_arguments, reason = "a row is that much")]
+#[expect(clippy::too_many_arguments, reason = "a row has this many parts")]
 fn measure(
     bench: &mut Bench,
     name: &'static str,

@@ -73,7 +73,7 @@ struct Spread {
     /// The layout of the spread operand.
     of: fn(&Layout) -> Result<Layout>,
     run: fn(&Tensor<f32>, &Tensor<f32>) -> Result<Tensor<f32>>,
-    /// The place in the spread operand's values that belongs to value `i` of element `element`.
+    /// The index of the spread operand's value that is paired with value `i` of element `element`.
     place: fn(&Layout, usize, usize) -> usize,
 }
 

@@ -265,7 +265,7 @@ fn products<T: Float + Into<f32>>(
     let (a, b) = factors(case.extents, case.right.unwrap_or(&own))?;
     let columns = case.extents.first().map_or(0, |[_, _, n]| *n);
     let bias = Ragged::random(&Layout::from_lengths([columns])?, 75)?;
-    // What the device gets, and the same values in f32.
+    // The operands on the device, and the same values in f32.
     let stored = |batch: Ragged<f32>| -> Result<_> {
         let stored = batch.cast(narrow)?;
         Ok((bench.device.upload(&stored)?, stored.cast(T::into)?))

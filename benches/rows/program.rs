@@ -228,7 +228,7 @@ fn maps(bench: &mut Bench, name: &'static str, values: usize) -> Outcome<()> {
     let row = bench.measure(spec, run)?;
     let ratio = row.times.best_known().as_secs_f64() / one.best_known().as_secs_f64();
     let row = row.note("dispatches", plan.report().dispatches as f64);
-    // So few values take about as long as a dispatch, which a chain has only one of.
+    // With so few values, the time is that of a dispatch, of which a chain has one.
     let row = match name == "program/maps-5-small" && bench.device.is_gpu() {
         true => {
             let took = row.times.best_known().as_secs_f64() * 1e6;

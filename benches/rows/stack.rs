@@ -25,7 +25,7 @@ fn network(x: &Tensor<f32>, [first, second]: [&Tensor<f32>; 2]) -> Result<Tensor
     conv(&conv(x, first)?.max_pool(&[2])?, second)?.mean()
 }
 
-/// The sum of the squares of all values, and its gradients with regard to both filters.
+/// The sum of the squares of all values, and its gradients with respect to both filters.
 fn step(r: &mut Recording) -> Result<()> {
     let (x, first, second): (Tensor<f32>, Tensor<f32>, Tensor<f32>) =
         (r.input()?, r.input()?, r.input()?);

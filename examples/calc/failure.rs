@@ -55,7 +55,7 @@ impl Failure {
     }
 
     /// The same failure under the name of the requested operation, in place of the name that the library reports. The
-    /// name of an option stays behind it: it says which argument is wrong.
+    /// name of an option is kept after it, because it says which argument is wrong.
     pub fn named(self, name: &str) -> Failure {
         let Some(op) = self.op.filter(|&op| op != name) else {
             return self;

@@ -267,7 +267,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "heads",
-        "how many heads matrices have side by side; 1 by default",
+        "the number of heads that matrices hold side by side; 1 by default",
     ),
     ("base", "the base of rotary's angles; 10,000 by default"),
     (
@@ -280,7 +280,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "key_heads",
-        "the same of keys and values; by default as many as heads",
+        "the number of heads of keys and values; by default as many as heads",
     ),
     (
         "causal",
@@ -292,7 +292,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "cached",
-        "[n, ..] for each element: keys and values are a cache, of which the first n rows count; not with a bias",
+        "[n, ..] for each element: keys and values are a cache whose first n rows are in use; not with a bias",
     ),
     (
         "softcap",

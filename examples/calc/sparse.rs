@@ -113,8 +113,8 @@ pub fn sampled(call: &mut Call<'_>) -> Result<Answer> {
     })?)
 }
 
-/// The blocks of a dense matrix, as rows of another one: so the values of a block-sparse matrix follow from a dense one
-/// on the device.
+/// The blocks of a dense matrix, viewed as rows of another one, so that the values of a block-sparse matrix are
+/// gathered on the device.
 struct Blocks<'a> {
     topology: &'a Topology,
     /// The rows of the blocks that are stored, in their order.

@@ -15,6 +15,6 @@ pub fn bar(quiet: bool, what: String, steps: usize) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64)
         .with_style(style)
         .with_message(what);
-    bar.enable_steady_tick(Duration::from_millis(100)); // also while a step takes its time
+    bar.enable_steady_tick(Duration::from_millis(100)); // moves during long steps, too
     bar
 }

@@ -12,7 +12,7 @@ use crate::published::Failure;
 /// The most tokens of a batch, unless one sentence has more.
 const BATCH: usize = 8192;
 
-/// The vectors of all lines, of length 1, and what computing them took.
+/// The vectors of all lines, of length 1, and the time and memory of computing them.
 pub struct Embedded {
     pub vectors: Vec<Vec<f32>>,
     pub tokens: usize,
@@ -24,7 +24,7 @@ pub struct Embedded {
     pub planning: Duration,
     /// The largest arena: the values between the tokens and the vectors.
     pub arena_bytes: u64,
-    /// What the batch of that arena would need if it were padded: every value belongs to a token.
+    /// The bytes that this arena would take if its batch were padded, given that every value belongs to a token.
     pub padded_bytes: u64,
 }
 

@@ -1,7 +1,7 @@
 //! The encoder: BERT's layers on ragged batches, from tokens to one vector for each sentence.
 //!
 //! Layers that treat each token alone see the tokens of all sentences as the rows of one matrix. Attention and the mean
-//! see the sentences. Both are views of the same values, and there is no row that is not a token.
+//! see the sentences. Both are views of the same values, and every row is a token.
 
 use vsla::product::Activation;
 use vsla::program::Program;

@@ -1,4 +1,4 @@
-//! A tiny model with random weights, in the published layout: what the example runs on if there is no other.
+//! A tiny model with random weights, in the published layout, for runs without a published model.
 
 use safetensors::{Dtype, tensor::TensorView};
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use crate::published::{Config, Files};
 
 const SEED: u64 = 16;
 
-/// The model's sizes, but for its vocabulary.
+/// The model's sizes, except that of its vocabulary.
 const CONFIG: Config = Config {
     vocabulary: 0,
     hidden: 64,

@@ -1,4 +1,4 @@
-//! Writes text: characters one by one, each drawn from what the model expects after all before it.
+//! Writes text: characters one by one, each drawn from the probabilities that the model gives after all earlier ones.
 
 use vsla::{Device, Ragged, Result, Tensor};
 
@@ -8,7 +8,7 @@ use crate::text::END;
 /// Scores are divided by it: below 1, likely characters become likelier.
 const TEMPERATURE: f64 = 0.8;
 
-/// Writes so many tokens after each prompt, all prompts in one batch. After the end of a piece, another begins.
+/// Writes `length` tokens after each prompt, all prompts in one batch. After the end of a piece, another begins.
 ///
 /// The prompts have different lengths, and so have the pieces that grow from them.
 pub fn write(
@@ -39,7 +39,7 @@ pub fn write(
     Ok(written)
 }
 
-/// The token at this part, from 0 to below 1, of the probabilities of all tokens side by side.
+/// Draws a token: the one at position `part`, from 0 to below 1, of the cumulative probabilities of all tokens.
 fn drawn(scores: &[f32], part: f64) -> u32 {
     let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let weight = |score: &f32| (f64::from(score - largest) / TEMPERATURE).exp();
@@ -50,7 +50,7 @@ fn drawn(scores: &[f32], part: f64) -> u32 {
             return token;
         }
     }
-    // Rounding may leave a little.
+    // Rounding may leave a small remainder.
     scores.len() as u32 - 1
 }
 

@@ -1,7 +1,7 @@
 //! Trains a small transformer to write text, character by character, on pieces of different lengths without padding.
 //!
-//! Two layers of causal attention with rotary positions. One step (forward, backward, optimizer) is one recorded
-//! program. The text is a part of Alice's Adventures in Wonderland, a sentence a piece.
+//! Two layers of causal attention with rotary position embeddings. One step (forward, backward, optimizer) is one
+//! recorded program. The text is a part of Alice's Adventures in Wonderland, a sentence a piece.
 
 use std::error::Error;
 use std::path::PathBuf;

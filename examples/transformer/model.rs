@@ -1,4 +1,4 @@
-//! The model: causal attention with rotary positions, and layers that treat each character alone.
+//! The model: causal attention with rotary position embeddings, and layers that treat each character alone.
 //!
 //! Linear layers see the characters of all pieces as the rows of one matrix; attention sees the pieces. Both are views
 //! of the same values. The weights are one ragged batch, a matrix for each layer: so the optimizer is written once.
@@ -32,7 +32,7 @@ impl Model {
         let scale = ([1, d], 1.0, 0.0);
         let linear =
             |inputs: usize, outputs: usize| ([inputs, outputs], 0.0, (1.0 / inputs as f32).sqrt());
-        // What layers add to rows begins small.
+        // Matrices whose results are added to rows begin with small weights.
         let added = |inputs: usize| ([inputs, d], 0.0, 0.3 * (1.0 / inputs as f32).sqrt());
         let layer = [
             scale,
@@ -70,7 +70,7 @@ impl Model {
         normal.mul_add(deviations.each(), means.each())
     }
 
-    /// The rows that the layers make of the tokens of each piece, as one matrix.
+    /// The results of the layers for the tokens of each piece, as the rows of one matrix.
     fn rows(self, tokens: &Tensor<u32>, weights: &Weights) -> Result<Tensor<f32>> {
         let x = weights.table()?.embedding(tokens)?;
         let pieces = x.layout().clone();
@@ -87,7 +87,7 @@ impl Model {
         norm(&x, &weights.part(1 + self.layers * OF_LAYER)?)
     }
 
-    /// Queries, keys and values of each piece, the first two turned by the positions of their rows.
+    /// Queries, keys and values of each piece, the first two rotated by the positions of their rows.
     fn heads_of(
         self,
         rows: &Tensor<f32>,

@@ -85,7 +85,7 @@ fn a_seed_gives_the_same_bits() {
     }
 }
 
-/// What a character expects next does not depend on later characters, or on other pieces of the batch.
+/// The scores after a character do not depend on later characters, or on other pieces of the batch.
 #[test]
 fn characters_see_only_those_before_them() {
     let pieces = short();

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// The token before and after each piece of text.
 pub const END: u32 = 0;
-/// Of so many pieces, one is held out for validation.
+/// One in this many pieces is held out for validation.
 const HELD_OUT: usize = 10;
 
 /// The characters of a text, which are tokens from 1 on.
@@ -75,7 +75,7 @@ impl Pieces {
 pub struct Baselines {
     /// Characters by their frequency in the training pieces.
     pub unigram: f64,
-    /// By their frequency after the character before, mixed with their frequency anywhere.
+    /// By their frequency after the previous character, mixed with their overall frequency.
     pub bigram: f64,
 }
 
@@ -93,7 +93,8 @@ impl Baselines {
         for (before, after) in pieces.validation.iter().flat_map(|piece| both(piece)) {
             let anywhere = single[after] / all;
             let pair = pairs.get(&(before, after)).copied().unwrap_or(0.0);
-            // As if each character had once been followed by a character from anywhere.
+            // Smoothed, as if each character had been followed once more by a character drawn from their overall
+            // frequencies.
             let next = (pair + anywhere) / (firsts[before] + 1.0);
             losses[0] -= f64::ln(anywhere);
             losses[1] -= f64::ln(next);

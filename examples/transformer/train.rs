@@ -29,7 +29,7 @@ pub struct Point {
     pub validation: f64,
 }
 
-/// A trained model, and what training it took.
+/// A trained model, and the time and memory of its training.
 pub struct Trained {
     pub weights: Tensor<f32>,
     pub points: Vec<Point>,
@@ -40,7 +40,7 @@ pub struct Trained {
     pub planning: Duration,
     /// The largest arena: the values between inputs and outputs of a step, gradients included.
     pub arena_bytes: u64,
-    /// What these values would need if each batch were padded to its longest piece.
+    /// The bytes that these values would take if each batch were padded to its longest piece.
     pub padded_bytes: u64,
 }
 
@@ -98,7 +98,7 @@ pub fn loss(
     Ok(sum / all as f64)
 }
 
-/// Trains a model for some steps, on batches of pieces in another random order each time that all have been seen.
+/// Trains a model for some steps, on batches of pieces in a new random order for each pass over all pieces.
 pub fn train(
     device: &Device,
     (model, pieces): (Model, &Pieces),

@@ -17,7 +17,7 @@ const BATCH: usize = 30;
 /// The rate of the first step; it falls to 0 along half a cosine wave.
 const RATE: f64 = 3e-3;
 
-/// A trained network, and what training it took.
+/// A trained network, and the time and memory of its training.
 pub struct Trained {
     pub weights: Tensor<f32>,
     /// The mean loss of each epoch's recordings, each before its step.
@@ -57,7 +57,7 @@ fn step(device: &Device) -> Program {
     })
 }
 
-/// Trains a network on all recordings for some epochs, in batches of another random order in each.
+/// Trains a network on all recordings for some epochs, in batches of a new random order for each.
 pub fn train(
     device: &Device,
     (data, scale): (&Dataset, &Scale),
@@ -147,7 +147,8 @@ pub fn train(
     })
 }
 
-/// The arena of a step for these recordings. Of a program of its own, so that it does not take the place of another.
+/// The arena of a step for these recordings. Planned by a separate program, so that it does not enlarge another
+/// program's arena.
 fn padded_bytes(
     device: &Device,
     recordings: &Layout,

@@ -1,5 +1,5 @@
-//! Runs anything as a program: elements alone against in the batch, and, with the feature `gpu`, each operation on the
-//! GPU against the CPU. Run as said in `run.sh`.
+//! Runs any input as a program. Compares elements alone with elements in the batch and, with the feature `gpu`, each
+//! operation on the GPU with the CPU. See `run.sh` for how to run it.
 
 #![no_main]
 

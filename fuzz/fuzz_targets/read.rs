@@ -1,4 +1,4 @@
-//! Reads anything as a `.vsla` file. Run as said in `run.sh`.
+//! Reads any input as a `.vsla` file. See `run.sh` for how to run it.
 
 #![no_main]
 
@@ -7,14 +7,14 @@ use vsla::io::{Any, Contents, Stored};
 
 fuzz_target!(|file: &[u8]| {
     check(file);
-    // What lies behind the sum is found by files whose sum is right.
+    // Fixes the checksum, so that inputs get past it to the code that follows.
     if let Some(body) = file.len().checked_sub(4) {
         let sum = crc32fast::hash(&file[..body]);
         check(&[&file[..body], &sum.to_le_bytes()].concat());
     }
 });
 
-/// A file is refused, or it holds exactly what is written of it.
+/// A file is refused, or writing its contents again gives the same file.
 fn check(file: &[u8]) {
     let Ok(any) = Any::read_from(file) else {
         return;

@@ -1,4 +1,4 @@
-//! Reads anything as a `.safetensors` file. Run as said in `run.sh`.
+//! Reads any input as a `.safetensors` file. See `run.sh` for how to run it.
 
 #![no_main]
 
@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|file: &[u8]| {
     let _ = support::tensors::read_all(file);
-    // What lies behind the header's length is found by files whose length is right: to the last brace.
+    // Sets the header's length to end at the last brace, so that inputs get past the check of the length.
     if let Some(header) = file.iter().rposition(|&byte| byte == b'}')
         && let Some(text) = file.get(8..=header)
     {

@@ -1,4 +1,4 @@
-//! Reads anything as a document of every type, in JSON and in postcard. Run as said in `run.sh`.
+//! Reads any input as a document of every type, in JSON and in postcard. See `run.sh` for how to run it.
 
 #![no_main]
 

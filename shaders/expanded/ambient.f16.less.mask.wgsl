@@ -4,12 +4,12 @@ const ELEMENTWISE = 0u;
 const ONE_TO_ALL = 1u;
 const ALL_TO_ALL = 2u;
 // c = f(a, b) for every pair of vectors, where `combine` knows what a missing entry is: f is a row of the table in
-// src/ops/ambient. CONCAT: b behind a.
+// src/ops/ambient. CONCAT: b follows a.
 //
-// A workgroup makes p.tile consecutive values of c: it finds the element the tile begins in, and puts what it needs of
-// that and the next ones into tables in workgroup memory, if they are not more than SPAN. An invocation makes four
-// consecutive values at a time, so that it searches once for four; c begins at a multiple of four and has slack behind
-// its last value. WIDE: c is complex; one value at a time.
+// A workgroup makes p.tile consecutive values of c: it finds the element in which the tile begins, and caches the data
+// of that element and of the next ones in tables in workgroup memory, if there are at most SPAN. An invocation makes
+// four consecutive values at a time, so that it searches once for four; c begins at a multiple of four and has slack
+// after its last value. WIDE: c is complex; one value at a time.
 
 struct Params {
     first_group: u32,
@@ -152,7 +152,7 @@ fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
 // For each operand: the type of its binding; `a_one`, which loads one value; and `a_four`, which loads four consecutive
 // ones. Places count values. For results: the type of their binding, and `packed`, which converts four of them to it.
 //
-// WIDE: results are complex, and made one by one, so that there is only `a_one`.
+// WIDE: results are complex, and made one by one, so there is only `a_one`.
 //
 // Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
 //
@@ -362,7 +362,7 @@ fn main(
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
     let end = (tile.end + 3u) / 4u;
     if tile.count == 1u {
-        // All of the tile in one element: nothing to search, and two quads under way at a time.
+        // The whole tile is in one element: no search, and two quads in flight at a time.
         let entry = sh_entry[0].at;
         let start = sh_start[0];
         for (var q = tile.start / 4u + lid; q < end; q += 2u * WG) {

@@ -183,7 +183,7 @@ fn chirp(k: u32, n: u32) -> vec2<f32> {
     return half_turn(square, n);
 }
 
-// Value s of an invocation is `step` behind the one before it.
+// Value s of an invocation is `step` after the previous one.
 
 // The column of an invocation. Its mirror, column n - b modulo the number of columns, is C / 2 invocations away, so
 // that values that unfold together are in one workgroup. If n is even, two columns are their own mirrors and take the

@@ -1,8 +1,8 @@
 // map_table.f32.exp
 alias E = f32;
 const STREAM_TILE = 2048u;
-// y = f(x), value by value: `value` is a row of the table in src/ops/maps, or, with OWN, what an application wrote. f16
-// is packed two to a word and computed in f32.
+// y = f(x), value by value: `value` is a row of the table in src/ops/maps, or, with OWN, an expression of the
+// application. f16 is packed two to a word and computed in f32.
 //
 // Four words at a time: y begins at a multiple of four, x at p.x_base, counted in values. The values after the last, in
 // its quad, are slack of y's buffer.

@@ -42,7 +42,7 @@ fn float_of(x: vec2<u32>, negative: bool) -> u32 {
     let last = bitcast<i32>(p.exponent) + select(32, 0, short) - i32(zeros);
     let place = max(last + i32(32u - DIGITS), LEAST);
     let cut = u32(place - last);
-    // Of numbers far below the least, only that they are not zero matters.
+    // Of numbers far below the smallest one, it only matters that they are not zero.
     let more = min(max(cut, 31u) - 31u, 31u);
     var rest = low != 0u || (high & ((1u << more) - 1u)) != 0u;
     high >>= more;

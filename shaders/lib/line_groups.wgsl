@@ -15,7 +15,7 @@ fn rounds_of(lanes: u32) -> u32 {
     return select(select(4u, 8u, lanes >= 32u), 16u, lanes >= 128u);
 }
 
-// What a workgroup does.
+// The work of a workgroup.
 struct Group {
     // The entries of its elements.
     first: u32,

@@ -1,7 +1,7 @@
 // For each operand: the type of its binding; `a_one`, which loads one value; and `a_four`, which loads four consecutive
 // ones. Places count values. For results: the type of their binding, and `packed`, which converts four of them to it.
 //
-// WIDE: results are complex, and made one by one, so that there is only `a_one`.
+// WIDE: results are complex, and made one by one, so there is only `a_one`.
 //
 // Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
 //

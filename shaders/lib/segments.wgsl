@@ -5,7 +5,7 @@
 // `ahead`, `column`, `whole`, `rest`, `last`, `block_units` and `last_column`, or with SAMPLED `k`. Defines the blocks
 // `segment_from`, which begins a segment, or `column_of_b`; `load`, which loads a stage and advances; and `clear`.
 
-## Passes what the segment of a slot is, by number, and the slot's position in it.
+## Passes to `what` the number of a slot's segment, and the slot's position in it.
 #block located x X i what
 #if $(X)_INNER == 1
 #use in_segment $(what), (8u * $(x)_unit$(i))

@@ -1,4 +1,4 @@
-// Value i of x, in the type in which it is computed with: f32 for f16, of which a word holds two.
+// Value i of x, in the type used for computation: f32 for f16, of which a word holds two.
 #if F16
 #include "half_of"
 

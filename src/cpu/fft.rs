@@ -32,12 +32,12 @@ pub(super) fn cached_bytes() -> u64 {
     CACHED.load(Ordering::Relaxed) as u64
 }
 
-/// The most bytes that the cached plans of all kinds may take together, and the part of the host budget. A larger plan
-/// is cached alone.
+/// The most bytes that the cached plans of all kinds may take together, which is also limited to 1/`SHARE` of the host
+/// budget. A larger plan is cached alone.
 const CACHE_BYTES: usize = 256 << 20;
 const SHARE: u64 = 8;
 
-/// Reserves the bytes of a plan in the cache, from which all others are dropped if it has no room.
+/// Reserves the bytes of a plan in the cache; if they do not fit, all other plans are dropped.
 fn reserve(bytes: usize) {
     let most = host::host_memory_limit() / SHARE;
     let most = usize::try_from(most).map_or(CACHE_BYTES, |most| most.min(CACHE_BYTES));

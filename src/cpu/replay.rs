@@ -41,14 +41,14 @@ impl Cpu {
     }
 }
 
-/// Lists of a step, whose memory the next step uses again. Empty in between.
+/// Lists of a step, whose allocations the next step reuses. Empty in between.
 #[derive(Default)]
 struct Lists {
     taken: Vec<Taken>,
     inputs: Vec<CpuInput<'static>>,
 }
 
-/// The list without its contents, for values of another lifetime. `collect` keeps the memory.
+/// The emptied list, for values of another lifetime. `collect` reuses the allocation.
 fn emptied<'a>(mut inputs: Vec<CpuInput<'_>>) -> Vec<CpuInput<'a>> {
     inputs.clear();
     let none =
@@ -141,7 +141,7 @@ fn run_into(
                 _ => return Err(misplaced(op)),
             };
             let words = &mut all[from..from + words as usize];
-            // What a result that lies over an operand begins with is that operand.
+            // A result that lies over an operand begins with its values.
             if output.over.is_none() {
                 poison(words);
             }
@@ -186,7 +186,8 @@ fn poison(words: &mut [u32]) {
     }
 }
 
-/// A step that reads and writes the same slab, or two results in one: the arena is laid out so that there is none.
+/// The error for a step that reads and writes the same slab, or has two results in one. The arena's layout excludes
+/// such steps.
 fn misplaced(op: &'static str) -> Error {
     Error::recording(
         op,

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// An offset is never below 0, so only element 0 can have an invalid start, and the others only an invalid end.
+/// Offsets are unsigned, so only element 0 can have an invalid start; any other element can only have an invalid end.
 pub(super) fn offsets_fault(element: &usize) -> &'static str {
     match element {
         0 => "does not start at 0",

@@ -1,9 +1,9 @@
 //! Assembles a kernel's WGSL source.
 //!
-//! The header names the kernel, and has the constants that it shares with its planner.
+//! The header has the kernel's name, and the constants that it shares with its planner.
 //!
 //! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the
-//! element type: for f16 the word that holds two. Before it stand the extensions that the flag `MATRIX` asks for.
+//! element type: for f16, the word that holds two values. The extensions that the flag `MATRIX` requires come first.
 //!
 //! `#params` writes the parameter block and its binding, with the fields that the kernel's `params!` declares, all of
 //! them u32; `#params scale: f32` gives one of them another type. `#main {` begins the entry point of workgroups of WG
@@ -105,7 +105,7 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
     )
 }
 
-/// The same of any variant.
+/// The same for any variant, listed or not.
 pub(crate) fn assemble_as(kernel: &Kernel, v: &dyn Listed) -> Result<String, String> {
     let dtype_flag = v.dtype().name().to_uppercase();
     let mut flags: Vec<&str> = v.flags().into_owned();
@@ -165,7 +165,7 @@ struct Expansion<'a> {
     out: String,
 }
 
-/// What stands between `#block` and `#endblock`.
+/// The lines between `#block` and `#endblock`.
 #[derive(Clone)]
 struct Block<'a> {
     name: String,
@@ -190,7 +190,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Writes a line, or does what a directive says. Returns how many of the following lines are done with it.
+    /// Writes a line, or executes a directive. Returns how many of the following lines the directive has consumed.
     fn line(
         &mut self,
         line: &'a str,
@@ -200,7 +200,7 @@ impl<'a> Expansion<'a> {
         let off = open.contains(&false);
         let code = line.trim_start();
         if !code.starts_with('#') {
-            // What directives leave behind may be several empty lines.
+            // Directives may leave several empty lines; only one is written.
             let again = line.is_empty() && self.out.ends_with("\n\n");
             if !off && !again {
                 let indent = if line.is_empty() { 0 } else { self.indent };
@@ -208,7 +208,7 @@ impl<'a> Expansion<'a> {
             }
             return Ok(0);
         }
-        // A loop fills in its own texts, as names become known.
+        // A loop substitutes its own texts, once its names are known.
         let directive = if off || code.starts_with("#for ") {
             Cow::Borrowed(code)
         } else {
@@ -253,7 +253,7 @@ impl<'a> Expansion<'a> {
         Ok(0)
     }
 
-    /// Whether the variant has the flag, or has not the `!flag`, or how two numbers or texts compare.
+    /// Whether a condition holds: `FLAG`, `!FLAG`, or a comparison of two numbers or texts.
     fn holds(&self, condition: &str) -> Result<bool, String> {
         let sides = |sign| {
             let (left, right) = condition.split_once(sign)?;
@@ -342,7 +342,7 @@ fn main(
         Ok(())
     }
 
-    /// `name COUNT` counts; `x y in a b, c d` takes one text for each name at a time; behind a `;` follows an inner
+    /// `name COUNT` counts; `x y in a b, c d` takes one text for each name at a time; after a `;` follows an inner
     /// loop.
     fn repeat(&mut self, loops: &str, body: &[&'a str]) -> Result<(), String> {
         let (outer, inner) = match loops.split_once(';') {
@@ -380,7 +380,7 @@ fn main(
         Ok(())
     }
 
-    /// What happens while names stand for texts.
+    /// Runs a closure while these names stand for these texts.
     fn with<'t>(
         &mut self,
         names: &[String],
@@ -398,7 +398,7 @@ fn main(
         Ok(())
     }
 
-    /// A line with what its `$(..)` stand for, inner ones first.
+    /// A line with its `$(..)` substituted, inner ones first.
     fn filled<'b>(&self, line: &'b str) -> Result<Cow<'b, str>, String> {
         let mut line = Cow::Borrowed(line);
         while let Some(at) = line.rfind("$(") {
@@ -423,9 +423,9 @@ fn main(
         known.map(|(_, text)| text.as_str())
     }
 
-    /// The value of numbers, and names of numbers, under `+`, `-`, `*`, `/` and `%`.
+    /// The value of an expression of numbers, and names of numbers, with `+`, `-`, `*`, `/` and `%`.
     fn value(&self, sum: &str) -> Option<u32> {
-        // The last operator of those that bind least is applied last.
+        // The last of the operators with the lowest precedence is applied last.
         for operators in [&['+', '-'][..], &['*', '/', '%']] {
             if let Some(at) = sum.rfind(operators) {
                 let (left, right) = (self.value(&sum[..at])?, self.value(&sum[at + 1..])?);
@@ -443,7 +443,7 @@ fn main(
     }
 }
 
-/// Generated lines, indented by the brackets around them, and more.
+/// Generated lines, indented by their nesting in brackets and by `more`.
 fn indented(text: &str, more: usize) -> String {
     let mut out = String::new();
     let mut depth = 0usize;
@@ -461,7 +461,7 @@ fn indented(text: &str, more: usize) -> String {
     out
 }
 
-/// What stands between commas outside of parentheses.
+/// The texts between commas outside of parentheses.
 fn parts(texts: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0;
     let parts = texts.split(move |c| {
@@ -471,7 +471,7 @@ fn parts(texts: &str) -> impl Iterator<Item = &str> {
     parts.map(str::trim).filter(|part| !part.is_empty())
 }
 
-/// The lines before the `end` of what began on the line before them.
+/// The lines up to the `end` that matches a `begin` on the line before them.
 fn body<'l, 'a>(lines: &'l [&'a str], begin: &str, end: &str) -> Result<&'l [&'a str], String> {
     let mut depth = 0;
     let length = lines.iter().position(|line| {

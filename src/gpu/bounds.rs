@@ -29,7 +29,7 @@ pub(crate) struct Watch {
     pub buffer: Arc<GpuBuffer>,
     /// `kernel: array` of each record, and the kernel alone of its first one.
     places: Mutex<Vec<String>>,
-    /// The kernels of which accesses were compared.
+    /// The kernels whose accesses were compared.
     ran: Mutex<BTreeSet<String>>,
 }
 
@@ -76,7 +76,7 @@ impl Watch {
         Ok(made.text)
     }
 
-    /// The kernels of which accesses were compared, by all records that were read so far.
+    /// The kernels whose accesses were compared, according to all records read so far.
     pub(crate) fn kernels(&self) -> Vec<String> {
         let ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
         ran.iter().cloned().collect()
@@ -246,7 +246,7 @@ fn telling_at_the_end(text: &str) -> Result<String, String> {
     Ok(format!("{before}fn main({head}{body}{last}{after}"))
 }
 
-/// The same lines without `//` comments.
+/// The lines without `//` comments.
 fn without_comments(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     for line in source.lines() {

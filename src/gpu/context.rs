@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// The `max_*` fields lower the device's limits and never raise them: an application can leave resources to others, and
 /// a test can emulate a small device on a large one.
 ///
-/// The most work that an operation may ask for is no option of the GPU: each handle of a device, also of the CPU, can
+/// The work limit of an operation is not an option of the GPU, because each handle of a device, and of the CPU, can
 /// have its own; see [`Device::with_work_limit`](crate::Device::with_work_limit).
 ///
 /// ```

@@ -149,7 +149,7 @@ impl Gpu {
         drop(recorder);
         let _ = self.device.poll(wgpu::PollType::Poll);
         if self.health.check("trim").is_err() {
-            // Nothing runs any more: what was only held for recorded work is not in use.
+            // Nothing is recorded any more, so copies that only recorded work held are no longer in use.
             self.copies.give_up(|| false);
             self.pool.evict(None);
             self.pool.settle(u64::MAX);

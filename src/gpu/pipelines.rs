@@ -43,8 +43,8 @@ pub(crate) struct Pipeline {
 /// Bytes of the smallest buffer bound to a kernel: one quad of words.
 const SMALLEST_BINDING: u64 = 16;
 
-/// The most compiled kernels with expressions of applications; one more drops all of them. Plans keep those that they
-/// use.
+/// The most cached kernels with expressions of applications; one more evicts all of them. Plans keep those that they
+/// use alive.
 const WRITTEN: usize = 1024;
 
 type Key = (&'static str, usize);
@@ -259,7 +259,7 @@ fn trusted(
     //
     // Kernels access a buffer's data, rounded up to a quad of words (16 bytes); the words after the data in the last
     // quad have no meaning. Kernels that load the next quad early clamp its index to `arrayLength`, so they may also
-    // read one quad behind the data, inside the binding. `Recorder::bind_group` binds the whole of a buffer, which the
+    // read one quad after the data, inside the binding. `Recorder::bind_group` binds the whole of a buffer, which the
     // pool made no smaller than its data and which one tensor has at a time, and an imported buffer with its own size.
     // Devices with `GpuOptions::poison` or instrumented kernels, on which the suite runs, bind buffers only as far as
     // their data, so that `arrayLength` is the end of the data and its last quad.
@@ -278,7 +278,7 @@ fn trusted(
     // buffer or an array in workgroup memory is compared with the length of the array. The suite's `bounds` trials, and
     // with `VSLA_INSTRUMENTED=1` all others that share the suite's devices, count no out-of-bounds access.
     //
-    // Not compared are indices into arrays of constant length elsewhere, which are in bounds by construction:
+    // Indices into other arrays, of constant length, are not compared. They are in bounds by construction:
     // - Arrays local to a function (values of a transform, of a map, of a tile): literals, or counters of loops that
     //   end at the array's length.
     // - Arrays of the parameter block and of structures: `shift`, `step` and `axes` of `strided_boxes` have a place for

@@ -65,7 +65,7 @@ pub(crate) struct Pool {
     exact: bool,
     /// Notified whenever a readback buffer is freed or destroyed.
     pub freed: Freed,
-    /// As if wgpu had no memory for a buffer of so many bytes, or of more.
+    /// For tests: buffers of at least this many bytes fail as if wgpu had no memory.
     #[cfg(test)]
     pub refused: AtomicU64,
 }

@@ -110,7 +110,7 @@ impl Gpu {
             true => None,
             false => match self.staging.read_buffer(&self.pool, op, all) {
                 Ok(buffer) => buffer,
-                // One by one they need less, and what they need is made room for.
+                // Read one by one, ranges need less memory, for which room is made.
                 Err(Error::OutOfMemory { .. }) => None,
                 Err(error) => return Err(self.health.note(error)),
             },

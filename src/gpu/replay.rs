@@ -13,8 +13,8 @@ use super::run::{Bound, share};
 use crate::plan::{Access, Dispatch, Memory, Param, Schedule, Step};
 use crate::{Error, Result, host};
 
-/// The bind groups of the last few sets of external buffers are kept, so that batches and outputs that take turns make
-/// no new ones.
+/// The bind groups of the last few sets of external buffers are kept, so that runs that alternate between batches and
+/// outputs make no new ones.
 const SETS: usize = 4;
 
 /// A buffer outside the arena, and where a tensor begins in it, counted in units of its type.
@@ -47,7 +47,8 @@ pub(crate) struct Replay {
 struct Set {
     key: Vec<(u64, u64)>,
     groups: Vec<Option<wgpu::BindGroup>>,
-    /// The outputs, without which it is of no use, and what the application holds, which must not be kept from it.
+    /// The outputs, without which the set is useless, and the buffers that the application holds, which the set must
+    /// not keep alive.
     held: Vec<Weak<GpuBuffer>>,
 }
 
@@ -215,8 +216,8 @@ impl Gpu {
         self.rebase(op, replay, externals)?;
         let set = self.bind(op, replay, slabs, (schedule.given, externals));
         let set = set.map_err(|e| self.recorder().blamed(&machine, op, &lent, e))?;
-        // Locked throughout: no other work is part of submissions that the application can make fail, and other work
-        // that fails takes no part of this run with it.
+        // Locked throughout the run, so that no other thread records work between its dispatches: a submission that the
+        // application can make fail contains this run alone.
         let mut recorder = self.recorder();
         for external in externals {
             check_computed(&machine, op, &[&external.buffer])?;

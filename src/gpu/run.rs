@@ -40,7 +40,7 @@ pub(super) fn share(groups: u32, cost: u64, budget: u64) -> u32 {
     (u128::from(groups) * u128::from(budget) / u128::from(cost)).max(1) as u32
 }
 
-/// An operand: values in a buffer, starting at `base`, counted in words, or in halves for f16.
+/// An operand: values in a buffer from `base` on, which is counted in words, or in halves for f16.
 pub(crate) struct GpuInput<'a> {
     pub buffer: &'a Arc<GpuBuffer>,
     pub base: u32,
@@ -407,7 +407,7 @@ impl Gpu {
     ) -> Result<R> {
         loop {
             let bytes = match attempt() {
-                // Without a number wgpu itself ran out of memory, and everything unused is freed.
+                // Without a number, wgpu itself ran out of memory; everything unused is then freed.
                 Err(Error::OutOfMemory {
                     bytes, available, ..
                 }) => available.map(|_| bytes),

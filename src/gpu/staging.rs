@@ -29,8 +29,8 @@ pub(crate) fn copy_out(from: &[u8], to: &mut [u8]) {
 }
 
 fn copy_in(from: &[u8], mut to: wgpu::WriteOnly<'_, [u8]>) {
-    // The recorder is locked. A thread of a pool that waits for others may take up a job that needs it, and would wait
-    // for itself.
+    // The recorder is locked. A thread of a rayon pool that waits for others may run a job that needs the recorder, and
+    // would deadlock.
     if from.len() < 2 * PARALLEL_COPY || rayon::current_thread_index().is_some() {
         to.copy_from_slice(from);
     } else {

@@ -2,28 +2,30 @@
 //! never alive at the same step may share memory.
 //!
 //! wgpu tracks the usage of whole buffers, so a dispatch must not read and write one slab, even at disjoint ranges.
-//! Such items are apart: they never share a slab. Slabs also keep an arena within the limits on the size of a buffer.
+//! Items that one dispatch reads and writes are therefore *apart*: they never share a slab. Slabs also keep an arena
+//! within the limits on the size of a buffer.
 //!
-//! The best packing cannot be found in reasonable time. Items are placed one by one, each where slabs grow least. The
-//! largest items first is mostly the best order; the largest products of size and lifetime first is the next. The order
-//! of birth suits chains of layers: it alternates between two slabs. To try the longest lifetimes first, too, does not
-//! make arenas smaller on average. Each order is tried with several numbers of slabs: the more there are, the more
-//! choice the last items have, but the less the first ones share. Then, items that end where their slab ends are moved
-//! forward in the best order. An attempt ends as soon as it is larger than the best so far.
+//! An optimal packing cannot be found in reasonable time. Items are placed greedily, each where slabs grow least, in
+//! three orders: largest size first, which is best in most cases; largest product of size and lifetime first; and by
+//! birth, which suits chains of layers, because it alternates between two slabs. A fourth order, by lifetime, did not
+//! make arenas smaller on average. Each order is tried with several numbers of slabs: more slabs give the last items
+//! more choice, but let the first ones share less. Finally, in the best order, items that end where their slab ends are
+//! moved to earlier positions. An attempt stops as soon as it is larger than the best so far.
 
 use std::cmp::Reverse;
 
 /// Offsets are multiples of this: WebGPU's default for `min_storage_buffer_offset_alignment`.
 const UNIT: u64 = 256;
 
-/// The most slabs that are tried. There are more only if items that are apart, or the limit on a slab, require it.
+/// The most slabs that are tried. An arena has more only if items that are apart, or the size limit of a slab, require
+/// it.
 const SLABS: usize = 5;
 
 /// Above this number of items, only one attempt is made, because it takes quadratic time.
 const MANY: usize = 20_000;
 
-/// The most attempts to improve an order, and the most items, summed over these attempts: from 75 items on, there are
-/// fewer attempts, and above 15,000 there are none.
+/// The most attempts to improve an order, and the most items over all attempts: above 75 items, there are fewer
+/// attempts, and above 15,000 none.
 const MOVES: usize = 200;
 const MOVED: usize = 15_000;
 
@@ -63,7 +65,8 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Places `items`. Those of each pair in `apart` are in different slabs. No slab has more than `largest` bytes.
+    /// Places `items`. The two items of each pair in `apart` get different slabs. No slab has more than `largest`
+    /// bytes.
     ///
     /// On one core, 300 items take less than a millisecond, and 10,000 items some tenths of a second. The memory is
     /// proportional to the numbers of items and pairs.
@@ -137,7 +140,7 @@ pub(crate) fn largest_live(items: &[Item]) -> u64 {
     (live.max().unwrap_or(0) as u64).saturating_mul(UNIT)
 }
 
-/// Moves items forward in the order of `best`, if that makes it no larger.
+/// Tries to improve `best`: moves items to earlier positions in its order, and keeps a move if the arena does not grow.
 fn improve(
     request: &Request,
     bound: u64,
@@ -146,7 +149,7 @@ fn improve(
     best: &mut Packing,
     next: &mut Packing,
 ) {
-    // The same numbers every time.
+    // A fixed seed, so that equal requests give equal arenas.
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut last = best.last();
     for _ in 0..moves {
@@ -184,7 +187,7 @@ impl Span {
     }
 }
 
-/// What is asked for.
+/// A packing problem.
 struct Request {
     spans: Vec<Span>,
     /// The items that item i must be apart from are `others[starts[i]..starts[i + 1]]`.
@@ -216,7 +219,7 @@ impl Request {
             starts[a as usize] += 1;
             starts[b as usize] += 1;
         }
-        // First the ends of the lists. Filling them from behind turns these into starts.
+        // First the ends of the lists. Filling each list backwards turns its end into its start.
         let mut end = 0;
         for start in &mut starts {
             end += *start;
@@ -242,7 +245,7 @@ impl Request {
         &self.others[self.starts[item] as usize..self.starts[item + 1] as usize]
     }
 
-    /// A number of units that no arena is below.
+    /// A lower bound on the units of every arena.
     fn bound(&self, items: &[Item], apart: &[(u32, u32)]) -> u64 {
         let units = |item: u32| u64::from(self.spans[item as usize].units);
         let largest = (0..items.len() as u32).map(units).max().unwrap_or(0);
@@ -268,15 +271,15 @@ struct Slab {
     /// By increasing offset.
     rows: Vec<Row>,
     units: u32,
-    /// Whether the next item may not be placed here.
+    /// Whether the next item must not be placed here.
     barred: bool,
 }
 
 impl Slab {
-    /// The lowest offset at which `span` meets no item that is alive at the same time, even if the slab has to grow.
+    /// The lowest offset at which `span` overlaps no item that is alive at the same time, even if the slab has to grow.
     fn lowest(&self, span: Span) -> u32 {
         let mut end = 0;
-        // Without branches that depend on lifetimes, which would be mispredicted.
+        // Has no branches that depend on lifetimes, which would be mispredicted.
         for row in &self.rows {
             let meets = (row.born <= span.dies) & (span.born <= row.dies);
             if meets & (row.offset.saturating_sub(end) >= span.units) {
@@ -288,7 +291,7 @@ impl Slab {
     }
 }
 
-/// Places of some items: those that come first in an order.
+/// The places of the first items of an order.
 struct Packing {
     slabs: Vec<Slab>,
     /// The slab of each item that is placed, `u32::MAX` for the others.
@@ -317,7 +320,7 @@ impl Packing {
         self.units = 0;
     }
 
-    /// Takes the places of the items that come first in the order of `from`.
+    /// Copies from `from` the places of the items in `first`, the first ones of its order.
     fn keep(&mut self, from: &Packing, first: &[u32]) {
         self.clear(from.slabs.len());
         for (index, (slab, all)) in self.slabs.iter_mut().zip(&from.slabs).enumerate() {

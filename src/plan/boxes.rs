@@ -245,7 +245,7 @@ fn elementwise_offsets(
             for (i, end) in ends.iter_mut().enumerate() {
                 let i = piece * PIECE + i;
                 total += length(a[i + 1] - a[i], b[i + 1] - b[i]);
-                // Wraps if the total does not fit; then the result is discarded below.
+                // Wraps if the total does not fit, in which case the result is discarded below.
                 *end = total as u32;
             }
             total

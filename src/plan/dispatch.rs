@@ -1,9 +1,9 @@
 //! A dispatch: a kernel variant, the buffers that it binds and the words of its parameter block, by name.
 //!
-//! WGSL says in a binding's number and in a field's place which buffer and which word of the parameter block is what.
-//! Rust says it in two structures a kernel, made by [`slots!`] and [`params!`], of which a [`Dispatch`] is made: the
-//! compiler sees that nothing is missing or there twice, and one test compares their names and order with the module of
-//! every variant. Planning turns them into lists; nothing compares names when a kernel runs.
+//! A shader identifies buffers by binding numbers, and parameters by their position in `Params`. Rust mirrors both in
+//! two structures per kernel, declared by [`slots!`] and [`params!`]. A [`Dispatch`] is made of one value of each, so
+//! the compiler rejects missing and duplicate fields; a test compares names and order with the parsed module of every
+//! variant. Planning turns the structures into lists; nothing compares names when a kernel runs.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub(crate) enum Param {
 pub(crate) struct Dispatch {
     pub kernel: &'static Kernel,
     pub variant: usize,
-    /// A variant that the kernel does not list, which runs instead: a function that the application wrote.
+    /// A variant that the kernel does not list, used instead of a listed one: a function that the application wrote.
     pub written: Option<Arc<dyn Listed + Send + Sync>>,
     pub slots: Vec<Slot>,
     /// The parameters that follow the two common ones (first workgroup, number of workgroups).
@@ -88,7 +88,7 @@ impl Dispatch {
         }
     }
 
-    /// The same dispatch with a variant that the kernel does not list.
+    /// The dispatch with a variant that the kernel does not list.
     pub(crate) fn written(self, variant: Arc<dyn Listed + Send + Sync>) -> Dispatch {
         Dispatch {
             written: Some(variant),
@@ -193,8 +193,8 @@ macro_rules! slots {
 }
 pub(crate) use slots;
 
-/// A structure with a [`Param`] for each field of the shader's `Params` behind the first two. `name: [n]` is an array
-/// of as many words, and `name: Others` stands for all fields of another such structure.
+/// A structure with a [`Param`] for each field of the shader's `Params` after the first two. `name: [n]` is an array of
+/// n words, and `name: Others` stands for all fields of another such structure.
 macro_rules! params {
     ($(#[$about:meta])* $vis:vis struct $name:ident { $($param:ident $(: $kind:tt)?),+ $(,)? }) => {
         $(#[$about])*

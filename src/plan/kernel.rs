@@ -27,10 +27,10 @@ pub(crate) enum Field {
     Of(&'static [Field]),
 }
 
-/// Numbers that a shader and its planner must agree on, by the name that both know them by.
+/// Numbers that a shader and its planner must agree on, by their common name.
 pub(crate) type Constants = &'static [(&'static str, u32)];
 
-/// Constants of this scope, under their own names.
+/// Lists constants of this scope under their own names.
 macro_rules! constants {
     ($($name:ident),+ $(,)?) => {
         &[$((stringify!($name), $name as u32)),+]
@@ -38,17 +38,17 @@ macro_rules! constants {
 }
 pub(crate) use constants;
 
-/// What a kernel lists as a variant: a row of its table, which planners ask for by value; or a [`Variant`], if no part
-/// of its source is generated.
+/// A variant that a kernel lists: a row of its table, which planners request by value; or a [`Variant`], if no part of
+/// its source is generated.
 pub(crate) trait Listed: fmt::Debug + Sync {
     fn dtype(&self) -> DType;
-    /// The flags with which the source is assembled, in the order that the variant's name has them.
+    /// The flags with which the source is assembled, in the order in which the variant's name has them.
     fn flags(&self) -> Cow<'static, [&'static str]>;
     /// The numbers of the row: constants of the shader, by which `#for` counts.
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         Vec::new()
     }
-    /// Texts of the row, by the names that the source has for them.
+    /// Texts of the row, by the names that the source uses for them.
     fn texts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -75,7 +75,7 @@ pub(crate) fn named(flags: &[(bool, &'static str)]) -> Cow<'static, [&'static st
     on.map(|(_, flag)| *flag).collect()
 }
 
-/// The index of a row in the table of a kernel. Unit tests ask for every row that planners can ask for.
+/// The index of a row in the table of a kernel. Unit tests request every row that planners can request.
 pub(crate) fn place_of<V: Listed + PartialEq>(table: &[V], row: &V) -> usize {
     let found = table.iter().position(|listed| listed == row);
     debug_assert!(found.is_some(), "{row:?} is not listed");
@@ -157,7 +157,7 @@ impl Kernel {
         self.name_of(self.variants.get(variant))
     }
 
-    /// The same for a variant, listed or not.
+    /// As [`name`](Self::name), for a variant that may not be listed.
     pub(crate) fn name_of(&self, variant: Option<&dyn Listed>) -> String {
         match variant {
             Some(v) => {
@@ -188,7 +188,7 @@ impl Matrices {
         }
     }
 
-    /// The number of multiply-adds that take as long as a single one without cooperative matrices.
+    /// The number of multiply-adds that take as long as one without cooperative matrices.
     pub(crate) fn rate(self) -> u64 {
         match self {
             Matrices::Eight => 1,

@@ -159,8 +159,8 @@ impl OutputLayout {
 pub(crate) struct Output {
     pub layout: OutputLayout,
     pub dtype: DType,
-    /// The operand in whose memory it lies. Kernels see that operand as this result only, and keep the values that they
-    /// do not write.
+    /// The operand in whose memory the result lies, if it is changed in place. Kernels bind the memory as this result
+    /// only, and preserve values that they do not write.
     pub over: Option<usize>,
 }
 

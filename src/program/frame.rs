@@ -36,8 +36,8 @@ struct Template {
 }
 
 impl Template {
-    /// Places for these values, in slabs of at most `largest` bytes. Those that need more than in `before` get one part
-    /// of `spare` in addition, so that batches that differ slightly do not move them again.
+    /// Places for these values, in slabs of at most `largest` bytes. Values that need more than in `before` are
+    /// enlarged by 1/`spare` of their size, so that slightly larger batches do not move them again.
     fn new(
         values: &Values,
         before: Option<&Template>,
@@ -75,8 +75,8 @@ impl Template {
 }
 
 impl Frame {
-    /// Places for these values, and whether the slabs grew. Values that need no more than in an earlier plan keep their
-    /// places; otherwise all move to new ones. If there is no memory for that, nothing changes.
+    /// Places for these values, and whether the slabs grew. If no value needs more than in an earlier plan, its places
+    /// are reused; otherwise all values are placed again. If there is no memory for that, nothing changes.
     pub(super) fn fit(&mut self, device: &Device, values: &Values) -> Result<(Arena, bool)> {
         let all = &self.templates;
         let known = all.iter().position(|template| template.is_for(values));
@@ -136,8 +136,9 @@ impl Frame {
         Ok(true)
     }
 
-    /// The slabs for a run on the CPU; others if a run has them. Not locked during the run: a thread that waits for
-    /// others to finish a kernel may take up another run meanwhile.
+    /// The slabs for a run on the CPU; new ones if another run has taken them. They are not locked during the run,
+    /// because a rayon thread that waits for others to finish a kernel may meanwhile start another run, which would
+    /// deadlock.
     pub(super) fn take(&mut self, cpu: &Cpu) -> Result<Vec<Option<CpuBuffer>>> {
         let mut slabs = std::mem::take(&mut self.cpu);
         renew(
@@ -149,7 +150,7 @@ impl Frame {
         Ok(slabs)
     }
 
-    /// Takes slabs back, unless they have grown meanwhile or others are there.
+    /// Takes slabs back, unless the frame's slabs have grown meanwhile, or another run has returned its own.
     pub(super) fn give_back(&mut self, slabs: Vec<Option<CpuBuffer>>) {
         let sizes = slabs.iter().flatten().map(|slab| slab.bytes().len() as u64);
         if self.cpu.is_empty() && sizes.eq(self.sizes.iter().copied()) {

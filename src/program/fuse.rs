@@ -82,7 +82,7 @@ impl Nodes {
             functions[*at as usize] = function(node(at));
             values(at).for_each(|value| starts[value as usize] += 1);
         }
-        // First the ends of the lists. Filling them from behind turns these into starts.
+        // First the ends of the lists. Filling each list backwards turns its end into its start.
         let mut end = 0;
         for start in &mut starts {
             end += *start;
@@ -162,7 +162,7 @@ fn producer(graph: &Graph, value: ValueId) -> Option<u32> {
     }
 }
 
-/// A chain in place of a group, as far as planning decides by it.
+/// A chain in place of a group, in the form in which planning decides whether a kernel can run it.
 #[derive(Default)]
 struct Draft {
     dtype: Option<DType>,

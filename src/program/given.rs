@@ -34,7 +34,7 @@ pub(super) struct Changed {
 /// What a run gets for an input.
 pub(super) enum Given<'a> {
     Lent(Operand<'a>),
-    /// Keys or values of a cache, which nobody else refers to.
+    /// Keys or values of a cache, to which there is no other reference.
     Kept(&'a mut Storage),
 }
 
@@ -85,7 +85,7 @@ impl Input {
 }
 
 impl Inputs {
-    /// The inputs that are not of caches, with their numbers.
+    /// The inputs that do not belong to caches, with their numbers.
     pub(super) fn lent(&self) -> impl Iterator<Item = (usize, &Input)> {
         let is_kept = |i: usize| {
             let mut caches = self.caches.iter();

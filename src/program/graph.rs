@@ -7,7 +7,7 @@ use crate::ragged::{DType, Layout};
 use crate::tensor::{Device, Graph, Node, Origin, ValueId};
 use crate::{Error, Result};
 
-/// What lives in the arena, before it has places.
+/// The values and scratch buffers of the arena, before they are placed.
 pub(super) struct Values {
     pub items: Vec<Item>,
     /// Pairs of items that a dispatch reads and writes.
@@ -16,7 +16,7 @@ pub(super) struct Values {
     pub classes: Vec<Class>,
 }
 
-/// Where a root is.
+/// Where the memory of a root is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Home {
     /// Nothing that runs needs it.
@@ -41,7 +41,7 @@ pub(super) struct Lowered {
     /// The nodes to run: launches only.
     pub steps: Vec<u32>,
     pub values: Values,
-    /// Where each value is, by its number; of views, their roots count.
+    /// Where each value is, by its number; views count as their roots.
     homes: Vec<Home>,
     externals: usize,
     /// The first item of the scratch buffers of each step.
@@ -138,7 +138,7 @@ impl Lowered {
                 false => Class::Activation,
             };
             for &result in &node.results {
-                // What lies outside, or changes what does.
+                // Some results have memory already: outputs, and results over operands, whose roots they share.
                 let root = self.graph.values[result as usize].root;
                 if self.homes[root as usize] != Home::Nowhere {
                     continue;
@@ -248,7 +248,7 @@ impl Lowered {
             }
         };
         let operand = |source: &crate::tensor::Source, changed: bool| {
-            // What a step changes in place is a result to it.
+            // An operand that a step changes in place is passed only as a result.
             let Some(value) = source.value.filter(|_| !changed) else {
                 return StepOperand {
                     memory: None,

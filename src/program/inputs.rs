@@ -1,4 +1,4 @@
-//! What a run takes and gives: tensors of any type, in order.
+//! The operands and outputs of a run: tensors of any type, in order.
 
 use crate::ragged::{DType, Float, Layout, Ragged, Scalar};
 use crate::tensor::{Cache, Device, Kept, Operand, Storage, Tensor};
@@ -16,7 +16,7 @@ mod sealed {
     }
 
     pub trait State {
-        /// Copies what others refer to.
+        /// Copies memory that other handles refer to.
         fn detach(&mut self) -> Result<()>;
 
         fn kept(&mut self) -> Kept<'_>;
@@ -42,7 +42,7 @@ impl<T: Scalar> sealed::Value for Tensor<T> {
 
 impl<T: Scalar> Value for Tensor<T> {}
 
-/// What a run changes: a [`Cache`] of any type. Sealed.
+/// State that a run changes: a [`Cache`] of any type. Sealed.
 pub trait State: sealed::State {}
 
 impl<T: Float> sealed::State for Cache<T> {
@@ -105,7 +105,7 @@ impl Outputs {
         self.values.is_empty()
     }
 
-    /// Output `i`. The plan writes to its memory again only when no tensor refers to it any more.
+    /// Output `i`. The plan reuses its memory only when no tensor refers to it any more.
     ///
     /// # Errors
     /// [`Argument`](Error::Argument) when there is no such output, or when its values have another type.

@@ -44,27 +44,27 @@
 //! work, in order: `run` does not wait. The plan knows its kernels, their parameters, bind groups and memory, so a run
 //! costs the host less than a microsecond an operation on a GPU, whatever the operations are.
 //!
-//! Tensors that exist already can be used inside; they become constants, which [`Report`] names. An operation on such
-//! tensors alone is not recorded: it runs whenever a plan is made. A method without operands, such as
-//! [`Device::arange`](crate::Device::arange), is recorded on the thread that records (see [Threads](#threads)). Numbers
-//! that methods take, seeds among them, are fixed in the plan. Numbers that change from run to run are inputs: multiply
-//! by them with [`Tensor::scale_by`]. What would have to read values (`download`, `shrink`, `degree`, `minimal_shape`,
-//! `equivalent`) is [`Error::Recording`].
+//! Tensors that exist already can be used inside; they become constants, which [`Report`] names. An operation on
+//! constants alone is not recorded: it runs whenever a plan is made. A method without operands, such as
+//! [`Device::arange`](crate::Device::arange), is recorded on the thread that records (see [Threads](#threads)). Scalar
+//! arguments of methods, including seeds, are fixed in the plan. Pass numbers that change from run to run as inputs,
+//! and multiply by them with [`Tensor::scale_by`]. Methods that read values back (`download`, `shrink`, `degree`,
+//! `minimal_shape`, `equivalent`) give [`Error::Recording`].
 //!
 //! # Threads
 //! An operation on a value of a recording belongs to that recording, on any thread, so a function may divide its work
-//! among threads or jobs of rayon. They record one after another, in any order: results have the same bits, but the
-//! arena may have another size.
+//! among threads or jobs of rayon. The order in which they record may vary: results have the same bits, but the size of
+//! the arena may differ.
 //!
 //! A method without operands belongs to the recording of the thread that called [`Program::plan`]. On other threads,
-//! and if that thread belongs to a pool of rayon, it runs whenever a plan is made, and its result is a constant. For a
-//! thread of a pool takes up other jobs while it waits, which are no part of the recording.
+//! and on a thread of a rayon pool, it runs whenever a plan is made, and its result is a constant. The reason is that a
+//! thread of a pool may run other jobs while it waits, which are no part of the recording.
 //!
 //! # Batches that never repeat
 //! A plan belongs to the layouts of its inputs. [`Program::plan`] records the function again for each new set of
-//! layouts; what does not depend on them, the arena, belongs to the program and only grows. So planning costs some
-//! microseconds an operation, and may be done on another thread while the plan before runs. [`Program::reserve`] grows
-//! the arena beforehand.
+//! layouts; what does not depend on them, the arena, belongs to the program and only grows. So planning costs a few
+//! microseconds an operation, and may be done on another thread while the previous plan runs. [`Program::reserve`]
+//! grows the arena beforehand.
 //!
 //! # Gradients
 //! [`Recording::gradients`] records the operations that compute derivatives, so they share the arena and the run with
@@ -114,14 +114,14 @@ pub struct Program {
 
 type Body = dyn Fn(&mut Recording) -> Result<()> + Send + Sync;
 
-/// What all plans of a program share.
+/// The state that all plans of a program share.
 struct Shared {
     device: Device,
     body: Box<Body>,
     passes: Passes,
     frame: Mutex<Frame>,
     counters: Mutex<Counters>,
-    /// The operations of the latest recording: the next one makes room for as many.
+    /// The number of operations of the latest recording, for which the next one reserves memory.
     operations: AtomicUsize,
 }
 
@@ -135,7 +135,7 @@ impl Shared {
     }
 }
 
-/// What a program did so far.
+/// Counts of what a program has done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Counters {
@@ -147,8 +147,8 @@ pub struct Counters {
     pub growths: u64,
     /// Sets of output buffers that were allocated because callers held all others.
     pub outputs: u64,
-    /// Bind groups made for a GPU: by the first runs of a plan, and whenever the arena grew or the buffers of inputs
-    /// and outputs are not among those of the plan's last four runs.
+    /// Bind groups made on a GPU: in the first runs of a plan, after the arena has grown, and when the combination of
+    /// input and output buffers is none of the last four that the plan used.
     pub bind_groups: u64,
 }
 
@@ -175,8 +175,8 @@ impl Program {
         Program::with_passes(device, passes, body)
     }
 
-    /// The same with some optimizations turned off, for tests and to find out what they gain. Results have the same
-    /// bits.
+    /// As [`new`](Self::new), with some optimizations turned off, for tests and to measure what they gain. Results have
+    /// the same bits.
     pub fn with_passes(
         device: &Device,
         passes: Passes,
@@ -199,7 +199,7 @@ impl Program {
         &self.shared.device
     }
 
-    /// Records the function for inputs of these layouts, in order, and plans its runs. The only call that plans.
+    /// Records the function for inputs of these layouts, in order, and plans its runs. Runs plan nothing.
     ///
     /// Cost: that of planning each operation; nothing runs on the device except copies of metadata.
     ///
@@ -235,7 +235,7 @@ impl Program {
         Ok(plan)
     }
 
-    /// Grows the arena to what inputs of these layouts need, so that later plans need not.
+    /// Grows the arena to the size that inputs of these layouts need, so that later plans need not grow it.
     ///
     /// # Errors
     /// Those of [`plan`](Self::plan).
@@ -286,12 +286,12 @@ impl Recording {
         self.trace.input(&layout)
     }
 
-    /// The next input is a cache of keys and values, which a run changes in place: after it, the caller's cache is as
-    /// the last [`append`](Cache::append) of the recording leaves this one. It takes three of the plan's layouts, those
-    /// of [`Cache::layouts`], and [`Plan::run_with`] gets the caches apart from the other inputs.
+    /// The next input, a cache of keys and values. A run changes the caller's cache in place, as each
+    /// [`append`](Cache::append) to this one does in the recording. A cache takes three of the plan's layouts, those of
+    /// [`Cache::layouts`], and is passed to [`Plan::run_with`] separately from the other inputs.
     ///
-    /// The rows that each step appends are known from the layouts of the recording, and their lengths are on the
-    /// device. So one plan serves all steps that append as many rows.
+    /// The numbers of rows that a run appends follow from the layouts of the recording, while the lengths of the cache
+    /// are on the device. So one plan serves all steps that append the same numbers of rows.
     ///
     /// ```
     /// use vsla::attention::Cache;
@@ -347,7 +347,7 @@ impl Recording {
         Ok(layout.clone())
     }
 
-    /// Makes a value the next output.
+    /// Makes a tensor the next output.
     ///
     /// # Errors
     /// [`Recording`](Error::Recording) for a value of another recording;
@@ -358,9 +358,9 @@ impl Recording {
 
     /// Records `part` so that gradients compute its values again instead of keeping them in memory.
     ///
-    /// Saves the memory of the values in between, and costs the part's work once more. Parts inside a part belong to
-    /// it. Second derivatives keep what first ones computed again, so it saves them nothing. See
-    /// [the guide](crate::pages::programs) for a network that is cut into parts.
+    /// Saves the memory of the values in between, and costs the part's work once more. Nested parts belong to the
+    /// outermost one. Second derivatives keep the values that first derivatives recomputed, so for them it saves
+    /// nothing. See [the guide](crate::pages::programs) for a network that is cut into parts.
     ///
     /// # Errors
     /// Those of the part.

@@ -1,4 +1,4 @@
-//! What planning does to a recorded graph before it lays out memory.
+//! The passes that transform a recorded graph before its memory is laid out.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -17,13 +17,13 @@ use crate::tensor::{Device, Graph, Node, Origin, ValueId};
 pub struct Passes {
     /// Drops operations that no output needs.
     pub drop_unused: bool,
-    /// Makes equal operations on equal operands once.
+    /// Runs equal operations on equal operands once.
     pub merge_equal: bool,
     /// Runs maps and functions of two operands, value by value over one layout, in one kernel, which reads and writes
     /// memory once. The kernel interprets a list of functions: a software GPU, which computes all of them for every
     /// entry of the list, is slower with it.
     pub fuse: bool,
-    /// Puts values that are never needed at the same time in the same memory.
+    /// Lets values that are never needed at the same time share memory.
     pub reuse_memory: bool,
 }
 

@@ -41,13 +41,13 @@ struct Inner {
     /// The words of each result that the program allocates.
     results: Vec<u64>,
     outputs: Vec<Place>,
-    /// What the report says, which is written when it is asked for.
+    /// The data of the report, which is written on request.
     planned: (Lowered, Arena),
     report: OnceLock<Report>,
     state: Mutex<Held>,
 }
 
-/// What a plan keeps from run to run.
+/// The state that a plan keeps from run to run.
 enum Held {
     Cpu {
         results: Vec<Vec<Arc<CpuBuffer>>>,
@@ -68,7 +68,7 @@ impl fmt::Debug for Plan {
 impl Plan {
     pub(super) fn new(program: &Arc<Shared>, mut graph: Graph) -> Result<Plan> {
         let device = &program.device;
-        // What becomes of caches is needed, too.
+        // The final values of caches are needed, too.
         let visible = graph.outputs.len();
         let latest = graph.caches.iter().flat_map(|cache| cache.latest);
         graph.outputs.extend(latest);
@@ -143,7 +143,7 @@ impl Plan {
         })
     }
 
-    /// What the plan does, step by step, and how its memory is used.
+    /// Describes the plan's steps and its use of memory.
     pub fn report(&self) -> &Report {
         let (lowered, arena) = &self.inner.planned;
         self.inner
@@ -158,9 +158,9 @@ impl Plan {
 
     /// Runs the program on tensors, in the order of [`Recording::input`](super::Recording::input).
     ///
-    /// On a GPU, records the run after all work recorded before, and does not wait. Outputs are new tensors as long as
-    /// anybody holds the results of earlier runs; otherwise their memory is used again. An input may be an output of
-    /// an earlier run. An input that is a view is copied first if kernels need it at a whole pair or quad of words.
+    /// On a GPU, records the run after all work recorded before, and does not wait. Outputs get new memory as long as
+    /// tensors refer to the results of earlier runs; otherwise that memory is reused. An input may be an output of an
+    /// earlier run. An input that is a view is copied first if kernels need it aligned to a pair or quad of words.
     ///
     /// # Errors
     /// Before any work: [`Argument`](Error::Argument) for another number of inputs, [`Layout`](Error::Layout) for an
@@ -175,8 +175,8 @@ impl Plan {
     /// [`Recording::input`](super::Recording::input), and the caches in that of
     /// [`Recording::cache`](super::Recording::cache).
     ///
-    /// Each cache is left as the last append of the recording leaves it. It is changed in place, unless anybody else
-    /// refers to its memory, which is copied first then. The lengths are new tensors, as outputs are.
+    /// Each cache is changed as the appends of the recording say: in place, unless another handle refers to its memory,
+    /// which is then copied first. The lengths are new tensors, as outputs are.
     ///
     /// # Errors
     /// Before any work, and all caches stay as they were: those of [`run`](Self::run), where a cache counts as three
@@ -343,7 +343,7 @@ impl Inner {
         };
         let mut externals = host::room(RUN, self.schedule.externals)?;
         let mut bases = host::room(RUN, self.schedule.externals)?;
-        // In place of what the run changes, which nobody else may refer to meanwhile.
+        // A placeholder for memory that the run changes, to which there must be no other reference meanwhile.
         let nothing = match self.taken.caches.is_empty() {
             true => None,
             false => Some(Arc::new(cpu.slab(RUN, 0)?)),
@@ -423,7 +423,7 @@ impl Inner {
             None => self.fresh(|words| gpu.slab(RUN, words * 4))?,
         };
         for buffer in &results {
-            // Even if an earlier run failed.
+            // Clears the mark of an earlier run that failed.
             buffer.written.store(0, Ordering::Relaxed);
         }
         let mut externals = host::room(RUN, self.schedule.externals)?;

@@ -1,4 +1,4 @@
-//! What a plan does, in words and numbers.
+//! Reports of what a plan does.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,7 +32,7 @@ pub struct Report {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Bytes {
-    /// What the values take in the arena. If an earlier plan of the same operations needed more, then as much.
+    /// The bytes that the values take in the arena. If an earlier plan of the same operations needed more, its figure.
     pub arena: u64,
     /// The largest sum of the sizes of values that are needed at one time: no arena is smaller.
     pub largest_live: u64,
@@ -59,9 +59,9 @@ pub struct Step {
     pub kernels: Vec<(String, u32)>,
     /// Multiply-adds, or values where they are only moved. On a GPU, including multiplications by zeros.
     pub cost: u64,
-    /// What it reads: `in 0`, `const 1`, or `slab:offset` in the arena.
+    /// Its operands: `in 0`, `const 1`, or `slab:offset` in the arena.
     pub reads: Vec<String>,
-    /// What it writes: `out 0`, or `slab:offset` in the arena.
+    /// Its results: `out 0`, or `slab:offset` in the arena.
     pub writes: Vec<String>,
 }
 

@@ -48,12 +48,12 @@ fn later_runs_are_right() {
     let Some(device) = device() else { return };
     let program = program(&device);
     for round in 0..3 {
-        // New layouts, of which nothing is there.
+        // New layouts, without copies on the device.
         let layout = Layout::from_lengths([3, 1 + round]).unwrap();
         let x = device.full(&layout, 1.0f32).unwrap();
         let plan = program.plan(&[&layout]).unwrap();
         if round > 0 {
-            // With everything there, and otherwise while metadata and parameters are on their way.
+            // In some rounds all copies are on the device; in others, metadata and parameters are still being copied.
             device.flush().unwrap();
         }
         let lost = plan.run(&[&x]).unwrap();
@@ -62,7 +62,7 @@ fn later_runs_are_right() {
         let error = values(lost.get(0)).unwrap_err();
         assert_eq!(error.kind(), "not_computed", "{error}");
         drop(lost);
-        // What else was recorded is lost, too.
+        // Other work in the same submission is lost, too.
         let x = device.full(&layout, 1.0f32).unwrap();
         for _ in 0..4 {
             let out = plan.run(&[&x]).unwrap();

@@ -41,8 +41,8 @@ const OP: &str = "ragged";
 /// `{:#}`. `Debug` writes the same.
 ///
 /// # Cloning
-/// `clone` copies the values. It cannot return an error: unlike the other functions of this library, it asks no budget,
-/// and aborts the process if the system has no memory.
+/// `clone` copies the values. It cannot return an error: unlike the other functions of this library, it does not check
+/// the memory budget, and aborts the process if the system has no memory.
 #[derive(Clone, PartialEq)]
 pub struct Ragged<T> {
     layout: Layout,

@@ -133,7 +133,7 @@ impl Scalar for f16 {
 /// A type of real numbers: `f32`, `i32` or `u32`.
 ///
 /// Convolutions, inner products and tests for equivalence are defined on these types. Most other operations also take
-/// `f16`, which is computed in `f32`; the type of their values is a [`Factor`], or a [`Float`] if it is no integer.
+/// `f16`, which is computed in `f32`; their values are of a type [`Factor`], or [`Float`] if integers are excluded.
 pub trait Real: Factor {}
 
 impl Real for f32 {}

@@ -145,7 +145,7 @@ impl Pairs {
         })
     }
 
-    /// The requested pairing. Of a list, only the sizes that it needs are compared.
+    /// The requested pairing, checked. For a list, only the batch sizes that it needs are compared.
     pub fn new(
         op: &'static str,
         left: &Layout,

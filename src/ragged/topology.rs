@@ -258,7 +258,7 @@ impl Topology {
 }
 
 impl Order {
-    /// Groups blocks, given in storage order as (row, column), by row. (To group by column, pass (column, row).)
+    /// Groups blocks by row, given as (row, column) in storage order. To group by column, pass (column, row).
     fn new(rows: usize, blocks: impl Iterator<Item = (u32, u32)> + Clone) -> Result<Order> {
         let mut offsets = host::zeroed::<u32>(OP, rows + 1)?;
         for (row, _) in blocks.clone() {

@@ -16,13 +16,13 @@ use crate::{Error, Result};
 ///
 /// 1. the product q_i · k_j times [`scale`](Self::scale), 1 / √d by default;
 /// 2. with [`softcap`](Self::softcap) c, s becomes c tanh(s / c);
-/// 3. [`bias`](Self::bias) is added, and what [`alibi`](Self::alibi) says is subtracted;
-/// 4. [`causal`](Self::causal), [`window`](Self::window) and [`blocks`](Self::blocks) exclude keys. A key counts if
-///    none of them excludes it.
+/// 3. [`bias`](Self::bias) is added, and the penalty of [`alibi`](Self::alibi) is subtracted;
+/// 4. [`causal`](Self::causal), [`window`](Self::window) and [`blocks`](Self::blocks) exclude keys. A query attends to
+///    a key if none of them excludes it.
 ///
 /// # Shapes
-/// For each element, queries are (n, heads, d), keys (m, key heads, d) and values (m, key heads, dv); n and m differ
-/// from element to element, the other extents do not, except that an element without rows may have any, such as (0, 0).
+/// For each element, queries are (n, heads, d), keys (m, key heads, d) and values (m, key heads, dv). n and m may
+/// differ from element to element; the other extents may not, except that those of an element without rows are ignored.
 /// The result is (n, heads, dv). Operands of rank 2 hold the heads side by side, (n, heads · d) and so on, as linear
 /// layers produce them; [`heads`](Self::heads) then says how many, and the result is (n, heads · dv). With fewer key
 /// heads than heads, consecutive heads share one ([`key_heads`](Self::key_heads)). d and dv are from 1 to 256; for f16,
@@ -41,11 +41,11 @@ use crate::{Error, Result};
 /// - Attention does not respect equivalence: a zero at the end of the keys is another key.
 ///
 /// # Errors of results
-/// o is off by at most 2⁻²³ max|v| ((d + 8) S + m + 32), where S is the largest Σ_l |scale q_l k_l| + |bias| +
+/// The error of o is at most 2⁻²³ max|v| ((d + 8) S + m + 32), where S is the largest Σ_l |scale q_l k_l| + |bias| +
 /// |slope · distance| of the row's keys, max|v| is over the values of these keys, and m is the number of keys of the
-/// element; for f16 half a unit in the last place in addition, and on cooperative matrices of 16 × 16 (heads of up to
-/// 128 values, in multiples of 8) 2⁻¹⁰ (1 + m 2⁻¹⁴) max|v| for the rounding of weights. The log-sum-exp is off by at
-/// most half of the first bound without max|v|, and 2⁻²² of its own size.
+/// element; for f16, add half a unit in the last place, and on cooperative matrices of 16 × 16 (heads of up to 128
+/// values, in multiples of 8) also 2⁻¹⁰ (1 + m 2⁻¹⁴) max|v| for the rounding of weights. The error of the log-sum-exp
+/// is at most half of the first bound without max|v|, plus 2⁻²² of its magnitude.
 ///
 /// # Cost
 /// 2 (d + dv) floating-point operations for each score whose stage of keys (16 or 32) is not masked as a whole. Scores
@@ -89,7 +89,7 @@ pub struct Attention<'a, T: Float> {
 
 impl<T: Float> Tensor<T> {
     /// Attention of these queries over keys and values, element by element: see [`Attention`] for the formula, shapes,
-    /// options and what is promised.
+    /// options and guarantees.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -138,21 +138,21 @@ impl<T: Float> Tensor<T> {
 }
 
 impl<'a, T: Float> Attention<'a, T> {
-    /// The number of heads that operands of rank 2 have side by side; 1 without this. Operands of rank 3 have an axis
-    /// of heads.
+    /// The number of heads that operands of rank 2 hold side by side; 1 by default. Operands of rank 3 have an axis of
+    /// heads.
     pub fn heads(mut self, heads: usize) -> Self {
         self.heads = heads;
         self
     }
 
-    /// The number of heads of keys and values of rank 2, which divides that of the queries; as many as the queries
-    /// without this. Query head h attends to key head ⌊h · key heads / heads⌋.
+    /// The number of heads of keys and values of rank 2, which must divide that of the queries; by default, as many as
+    /// the queries have. Query head h attends to key head ⌊h · key heads / heads⌋.
     pub fn key_heads(mut self, heads: usize) -> Self {
         self.key_heads = Some(heads);
         self
     }
 
-    /// The factor of the products; 1 / √d without this.
+    /// The factor by which products are multiplied; 1 / √d by default.
     pub fn scale(mut self, scale: f32) -> Self {
         self.scale = Some(scale);
         self
@@ -165,7 +165,7 @@ impl<'a, T: Float> Attention<'a, T> {
     }
 
     /// Excludes the keys after each query's position. The last query is at the position of the last key: query i
-    /// attends to keys j ≤ i + m − n, which is also right when earlier keys come from a cache.
+    /// attends to keys j ≤ i + m − n, which also holds when earlier keys come from a cache.
     ///
     /// PyTorch's `is_causal` and masks made by `tril` align the first query with the first key instead
     /// ([`top_left`](Self::top_left)); for n = m both are the same.
@@ -214,26 +214,27 @@ impl<'a, T: Float> Attention<'a, T> {
     }
 
     /// Subtracts slope · |distance| from the scores, where the distance is that of a key from a query's position (Press
-    /// et al., 2022). One vector of a slope for each head; slopes have no gradient.
+    /// et al., 2022). `slopes` is one vector, with a slope for each head; slopes have no gradient.
     pub fn alibi(mut self, slopes: &'a Tensor<f32>) -> Self {
         self.alibi = Some(slopes);
         self
     }
 
-    /// Adds exp(sink) to the denominator of each row, as a key with value 0 would. One vector of a sink for each head.
+    /// Adds exp(sink) to the denominator of each row, as a key with that score and value 0 would. `sinks` is one
+    /// vector, with a sink for each head.
     pub fn sinks(mut self, sinks: &'a Tensor<f32>) -> Self {
         self.sinks = Some(sinks);
         self
     }
 
-    /// Runs the attention. In programs it has gradients with regard to queries, keys, values and bias, and to sinks if
-    /// there are no slopes of ALiBi.
+    /// Runs the attention. In programs, it has gradients with respect to queries, keys, values and bias, and also to
+    /// sinks unless ALiBi slopes are given.
     ///
     /// # Errors
     /// Before any work: [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize) and [`Shape`](Error::Shape) with the
     /// first element that does not fit; [`Argument`](Error::Argument) for heads that do not divide the width or the
-    /// number of heads, for heads of no or more than 256 values, for a window of one key, for a cap or scale that is
-    /// not finite or a cap that is not positive, and for slopes or sinks that are not one for each head;
+    /// number of heads, for heads of 0 or more than 256 values, for a window of one key, for a cap or scale that is not
+    /// finite or a cap that is not positive, and for slopes or sinks that are not one for each head;
     /// [`Unsupported`](Error::Unsupported) for f16 with an odd number of values in a head;
     /// [`DeviceMismatch`](Error::DeviceMismatch), [`TooLarge`](Error::TooLarge), [`WorkLimit`](Error::WorkLimit),
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
@@ -325,7 +326,7 @@ impl<'a, T: Float> Attention<'a, T> {
             sinks: self.sinks.is_some(),
         };
         // Cooperative matrices are loaded from whole quads of words. Other kernels would compute other bits, so views
-        // that begin elsewhere are copied.
+        // with another alignment are copied.
         let views = [q, k, v].map(|x| matrices && !x.begins_at(8));
         if views.contains(&true) {
             let layouts: Vec<&Layout> = operands.iter().map(|operand| operand.layout).collect();
@@ -359,9 +360,10 @@ impl<'a, T: Float> Attention<'a, T> {
 /// [`run_with_lse`](Attention::run_with_lse), in any number, into those of all keys.
 ///
 /// With w_p = exp(lse_p − max lse), o = Σ w_p o_p / Σ w_p and lse = max lse + log Σ w_p, for each query and head. A
-/// part without keys (−∞) has no weight; if no part has any, the results are 0 and −∞. A sink or a bias belongs to the
-/// scores of one part. f16 is computed in f32 and rounded once. Error: that of each part's result and log-sum-exp,
-/// weighted likewise, plus (2 parts + 8) 2⁻²⁴ max|o_p|. Cost: a few dispatches, which read every part once.
+/// part without keys (−∞) has no weight; if no part has any, the results are 0 and −∞. Add sinks to one part only; each
+/// part takes the bias of its own keys. f16 is computed in f32 and rounded once. Error: those of the parts' results and
+/// log-sum-exps, with the same weights, plus (2 parts + 8) 2⁻²⁴ max|o_p|. Cost: a few dispatches, which read every part
+/// once.
 ///
 /// ```
 /// use vsla::{Device, Ragged, Shape, attention};
@@ -408,7 +410,7 @@ pub fn merge<T: Float>(parts: &[(&Tensor<T>, &Tensor<f32>)]) -> Result<(Tensor<T
     let most = parts[1..]
         .iter()
         .try_fold(first_lse.clone(), |most, (_, lse)| most.maximum(*lse));
-    // Subtracting −∞ from itself would give no number.
+    // −∞ − (−∞) would be NaN.
     let most = most
         .map_err(named)?
         .clamp(LOWEST, f32::INFINITY)
@@ -444,20 +446,21 @@ pub fn merge<T: Float>(parts: &[(&Tensor<T>, &Tensor<f32>)]) -> Result<(Tensor<T
     Ok((o, lse))
 }
 
-/// A recorded or finished attention, as its gradients see it.
+/// The operands and attributes of an attention, for its gradients.
 pub(crate) struct Attended<'a, T: Float> {
     pub of: &'a attention::Attention,
     pub q: Tensor<T>,
     pub k: Tensor<T>,
     pub v: Tensor<T>,
     pub bias: Option<Tensor<T>>,
-    /// The slopes and sinks, as the operation has them.
+    /// The ALiBi slopes and the sinks, in the form in which the operation takes them.
     pub per_head: Option<Tensor<f32>>,
     pub scalars: &'a [u32],
 }
 
 impl<T: Float> Attended<'_, T> {
-    /// For each query and head the log-sum-exp, what a score's cotangent is relative to, and the slope of ALiBi.
+    /// For each query and head: the log-sum-exp, the value δ that is subtracted from the cotangents of weights, and the
+    /// ALiBi slope.
     pub(crate) fn stats(
         &self,
         (g, o): (&Tensor<T>, &Tensor<T>),

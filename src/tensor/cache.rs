@@ -1,4 +1,4 @@
-//! A ragged cache of keys and values: rows are appended in place, and attention reads them as they lie.
+//! A ragged cache of keys and values: rows are appended in place, and attention reads them without a copy.
 
 use std::sync::Arc;
 
@@ -14,31 +14,31 @@ use crate::{Error, Result, host};
 /// Keys and values of each element of a batch, which grow in reserved memory: for decoding, where each step attends
 /// from a few new queries to all keys so far.
 ///
-/// Element i has room for as many rows as its layout says, and a length, the number of rows that count. [`append`]
-/// writes rows behind the length of each element, n_i of them, which may be 0, and moves nothing else.
-/// [`Tensor::attention_over`] attends to the first rows of each element, as many as its length says, exactly as
-/// attention over tensors of these rows alone would: causal masks, windows and slopes of ALiBi count from the length.
+/// Element i has capacity for as many rows as its layout says, and a length, the number of rows in use. [`append`]
+/// writes n_i new rows after those in use, where n_i may be 0, and moves nothing else. [`Tensor::attention_over`]
+/// attends to the first rows of each element, as many as its length says, exactly as attention over tensors of these
+/// rows alone would: causal masks, windows and ALiBi measure positions from the length.
 ///
 /// # Lengths
-/// Lengths are numbers on the device, so that layouts, and with them all plans, stay the same from step to step. The
-/// cache counts along on the host, and refuses rows that have no room before any work starts. Reserved rows behind the
-/// length have no meaning and no effect, whatever they hold.
+/// Lengths are stored on the device, so that layouts, and with them all plans, stay the same from step to step. The
+/// cache also keeps track of them on the host, and refuses rows that do not fit before any work starts. Reserved rows
+/// beyond the length have no meaning and no effect, whatever they hold.
 ///
 /// # Memory
-/// A clone shares memory, as a clone of a tensor does. A cache whose memory nobody else refers to is changed in place;
-/// otherwise [`append`] copies it first, so that clones, and tensors from [`keys`](Self::keys) and
+/// A clone shares memory, as a clone of a tensor does. [`append`] changes memory that no other handle refers to in
+/// place; otherwise it copies the memory first, so that clones, and tensors from [`keys`](Self::keys) and
 /// [`values`](Self::values), never change.
 ///
 /// # Programs
 /// [`Recording::cache`](crate::program::Recording::cache) makes a cache an operand of a program, and
-/// [`Plan::run_with`](crate::program::Plan::run_with) runs it on caches: each is left as the last recorded append leaves
-/// it, changed in place. One plan serves all steps that append as many rows.
+/// [`Plan::run_with`](crate::program::Plan::run_with) runs it on caches, which it changes in place, as the recorded
+/// appends do. One plan serves all steps that append the same numbers of rows.
 ///
 /// # Cost
-/// Appending reads the new rows once and writes them once, in one dispatch, and allocates the lengths alone: 4 bytes
-/// for each element. Attention is planned for the reserved rows, which the device's work limit counts, but reads the
-/// rows that count, and stops there. It runs on the kernels for any device, not on cooperative matrices. If the
-/// reserved memory is cut into pieces, from 1,024 rows on, each piece costs a workgroup, also behind the length.
+/// Appending reads the new rows once and writes them once, in one dispatch, and allocates only the new lengths: 4 bytes
+/// for each element. Attention is planned for the reserved rows, which the device's work limit counts, but reads only
+/// the rows in use. It runs on the portable kernels, not on cooperative matrices. From 1,024 reserved rows on, the rows
+/// are cut into pieces, and each piece costs a workgroup, even beyond the length.
 ///
 /// There are no gradients.
 ///
@@ -55,12 +55,12 @@ use crate::{Error, Result, host};
 /// let room = Layout::from_shapes(2, [Shape::new(&[4, 1])?, Shape::new(&[2, 1])?])?;
 /// let mut cache = Cache::<f32>::new(&device, &room, &room)?;
 /// cache.append(&of(vec![0.0, 0.0, 0.0], [2, 1])?, &of(vec![1.0, 3.0, 5.0], [2, 1])?)?;
-/// // Only the first sentence goes on.
+/// // Only the first sentence continues.
 /// cache.append(&of(vec![0.0], [1, 0])?, &of(vec![8.0], [1, 0])?)?;
 /// assert_eq!(cache.counts(), [3, 1]);
 /// let y = of(vec![1.0, 1.0], [1, 1])?.attention_over(&cache).causal().run()?.download_blocking()?;
 /// assert!((y.row(0)[0] - 4.0).abs() < 1e-5 && y.row(1)[0] == 5.0);
-/// // The second sentence has room for one more.
+/// // The second sentence has room for one more row.
 /// let full = cache.append(&of(vec![0.0; 2], [0, 2])?, &of(vec![0.0; 2], [0, 2])?).unwrap_err();
 /// assert_eq!((full.op(), full.element()), ("append", Some(1)));
 /// # Ok::<(), vsla::Error>(())
@@ -73,15 +73,15 @@ pub struct Cache<T: Float> {
     pub(super) values: Tensor<T>,
     /// One vector, with the length of each element.
     pub(super) lengths: Tensor<u32>,
-    /// The same on the host; in a recording, the rows appended there.
+    /// The same lengths on the host; in a recording, the number of rows appended so far.
     counts: Arc<Vec<u32>>,
 }
 
-/// The parts of a cache of any type that a run of a program changes.
+/// The parts of a cache that a run of a program changes, without its element type.
 pub struct Kept<'a> {
     pub(crate) device: Device,
     pub(crate) dtype: DType,
-    /// Keys and values, which begin at the beginning of their memory.
+    /// Keys and values, which begin at the start of their buffers.
     pub(crate) rows: [(&'a mut Storage, &'a Layout); 2],
     pub(crate) lengths: &'a mut Tensor<u32>,
     pub(crate) counts: &'a mut Arc<Vec<u32>>,
@@ -93,7 +93,7 @@ impl<T: Float> Cache<T> {
     ///
     /// # Errors
     /// [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize), and [`Shape`](Error::Shape) with the first element whose
-    /// numbers of rows differ or whose rows are not like those of element 0;
+    /// numbers of rows differ or whose rows have another shape than those of element 0;
     /// [`Unsupported`](Error::Unsupported) for f16 with rows of an odd number of values; those of
     /// [`Device::full`](crate::Device::full).
     pub fn new(device: &Device, keys: &Layout, values: &Layout) -> Result<Cache<T>> {
@@ -103,8 +103,8 @@ impl<T: Float> Cache<T> {
         Cache::of(zeros(keys)?, zeros(values)?, counts)
     }
 
-    /// A cache of tensors: of element i, the first `lengths[i]` rows count, and the others are room. The tensors are
-    /// copied when rows are appended while anybody else refers to their memory.
+    /// A cache made of existing tensors: the first `lengths[i]` rows of element i are in use, and the others are free.
+    /// The tensors are copied when rows are appended while another handle refers to their memory.
     ///
     /// # Errors
     /// Those of [`new`](Self::new), [`ElementCount`](Error::ElementCount) for another number of lengths,
@@ -165,17 +165,17 @@ impl<T: Float> Cache<T> {
         Ok(cache)
     }
 
-    /// Appends rows behind the length of each element: n_i rows of keys and of values for element i, which may be 0.
+    /// Appends rows to each element: n_i rows of keys and of values to element i, where n_i may be 0.
     ///
-    /// In place, unless anybody else refers to the memory, which is copied first then. Bit patterns are preserved.
-    /// Recorded in a program, it changes the cache that the program is run on; of clones of one cache, only one can be
-    /// appended to there.
+    /// The rows are written in place, unless another handle refers to the memory, which is then copied first. Bit
+    /// patterns are preserved. In a recording, it stands for changing the cache that the program is run on; of several
+    /// clones of a recorded cache, only one can be appended to.
     ///
     /// # Errors
     /// Before any work, and the cache stays as it was: [`Shape`](Error::Shape) with the first element that has no room
-    /// for its rows, or whose rows are not like those of the cache; [`Rank`](Error::Rank),
-    /// [`BatchSize`](Error::BatchSize), [`DeviceMismatch`](Error::DeviceMismatch),
-    /// [`Recording`](Error::Recording) for a cache that is no operand of the recording or was appended to already,
+    /// for its rows, or whose rows have another shape than those of the cache; [`Rank`](Error::Rank),
+    /// [`BatchSize`](Error::BatchSize), [`DeviceMismatch`](Error::DeviceMismatch), [`Recording`](Error::Recording) for
+    /// a cache that is not an operand of the recording, or a clone of which was appended to already,
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn append(&mut self, keys: &Tensor<T>, values: &Tensor<T>) -> Result<()> {
         let append = Append { dtype: T::DTYPE };
@@ -183,7 +183,7 @@ impl<T: Float> Cache<T> {
         self.keys.check_device(OP, keys)?;
         self.keys.check_device(OP, values)?;
         self.keys.layout().check_len(OP, keys.len())?;
-        // Before shared memory is copied.
+        // Checked before shared memory is copied.
         let all = [self.keys.layout(), self.values.layout()];
         append.check(all, [keys.layout(), values.layout()])?;
         let counts = grown(OP, &self.counts, keys.layout(), (self.keys.layout(), ""))?;
@@ -228,8 +228,8 @@ impl<T: Float> Cache<T> {
         Ok(())
     }
 
-    /// The number of rows of each element that count. In a recording, where lengths are not known, the number of rows
-    /// appended there.
+    /// The length of each element, as the host knows it. In a recording, where lengths are not known, the number of
+    /// rows appended so far.
     pub fn counts(&self) -> &[u32] {
         &self.counts
     }
@@ -239,17 +239,17 @@ impl<T: Float> Cache<T> {
         &self.lengths
     }
 
-    /// All reserved rows of keys. Those behind the length of their element have no meaning.
+    /// All reserved rows of keys. Those beyond their element's length have no meaning.
     pub fn keys(&self) -> &Tensor<T> {
         &self.keys
     }
 
-    /// All reserved rows of values. Those behind the length of their element have no meaning.
+    /// All reserved rows of values. Those beyond their element's length have no meaning.
     pub fn values(&self) -> &Tensor<T> {
         &self.values
     }
 
-    /// The layouts of keys, values and lengths, which [`Program::plan`](crate::program::Program::plan) needs of a
+    /// The layouts of keys, values and lengths, which [`Program::plan`](crate::program::Program::plan) takes for a
     /// cache.
     pub fn layouts(&self) -> [&Layout; 3] {
         [
@@ -259,7 +259,7 @@ impl<T: Float> Cache<T> {
         ]
     }
 
-    /// Copies what others refer to, so that it can be changed in place.
+    /// Copies memory that other handles refer to, so that the cache can be changed in place.
     pub(crate) fn detach(&mut self) -> Result<()> {
         for rows in [&mut self.keys, &mut self.values] {
             let alone = match &rows.storage {
@@ -275,7 +275,7 @@ impl<T: Float> Cache<T> {
         Ok(())
     }
 
-    /// What a run changes.
+    /// The parts that a run changes.
     pub(crate) fn kept(&mut self) -> Kept<'_> {
         Kept {
             device: self.keys.device.clone(),
@@ -297,7 +297,7 @@ impl<T: Float> std::fmt::Debug for Cache<T> {
     }
 }
 
-/// The name of the constructors in errors.
+/// The name of the constructors in error messages.
 const NEW: &str = "cache";
 
 fn check<T: Float>(keys: &Layout, values: &Layout) -> Result<()> {
@@ -323,8 +323,8 @@ fn check<T: Float>(keys: &Layout, values: &Layout) -> Result<()> {
     }
 }
 
-/// The numbers of rows after `new` rows are appended to `counts`; an error if they have no room. `whose` names the
-/// cache.
+/// The lengths `counts` after appending the rows of `new`; an error if they do not fit. `room` is the reserved layout,
+/// and a text that names the cache in the error.
 pub(crate) fn grown(
     op: &'static str,
     counts: &[u32],
@@ -335,7 +335,7 @@ pub(crate) fn grown(
     grown_by(op, counts, rows, room)
 }
 
-/// The same, given the numbers of new rows.
+/// As [`grown`], given the numbers of new rows.
 pub(crate) fn grown_by(
     op: &'static str,
     counts: &[u32],

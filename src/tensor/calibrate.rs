@@ -19,8 +19,8 @@ impl Device {
     /// Measures the current cost of convolutions on this device, in less than a second once the kernels are compiled.
     ///
     /// The result is a plain value that you can print, save, and pass to [`with_costs`](Self::with_costs). It depends
-    /// on what else the machine is doing. With a calibrated table, Auto may choose other methods than on other
-    /// machines, so results may differ from theirs, within their error bounds.
+    /// on what else the machine is doing. With a calibrated table, Auto may choose other methods than with the built-in
+    /// one, so results may differ within their error bounds.
     ///
     /// ```no_run
     /// # use vsla::Device;
@@ -61,7 +61,7 @@ impl Device {
         Ok(CostTable::of(engine, costs))
     }
 
-    /// The time that one worker takes per pair, out of very many pairs.
+    /// The time per pair that one worker takes, measured over very many pairs.
     fn pair(&self, costs: &Costs, (m, n): (usize, usize), method: ConvMethod) -> Result<f64> {
         let workers = costs.workers;
         let known = self.costs().choose(m as u64, n as u64, method);

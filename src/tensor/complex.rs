@@ -40,7 +40,7 @@ impl Tensor<Complex32> {
     /// Multiplies both parts of every value by a real factor; the layout is unchanged.
     ///
     /// Respects equivalence. Each part is rounded once; NaN and 0 · ∞ give NaN in that part. On a GPU that flushes
-    /// subnormal values to 0, so does a subnormal times ∞. Cost: values read once, written once.
+    /// subnormal values to 0, a subnormal times ∞ also gives NaN. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged};
@@ -228,8 +228,8 @@ of_parts! {
 
 impl Tensor<f32> {
     /// Views pairs of floats along the last axis, whose extent is 2, as complex values, the real part first: the
-    /// reverse of [`view_as_real`](Tensor::view_as_real). Nothing is copied, unless the values begin at an odd place of
-    /// their memory.
+    /// reverse of [`view_as_real`](Tensor::view_as_real). Nothing is copied, unless the values begin at an odd word of
+    /// their buffer.
     ///
     /// A matrix of n × 2 becomes an element of n values, like PyTorch's `view_as_complex`. A series of 2 n interleaved
     /// parts becomes such a matrix by [`reshape`](Tensor::reshape), also without a copy. Does not respect equivalence:

@@ -2,8 +2,8 @@
 //!
 //! Let B' have the rows of B and of iB alternately. Then the floats of A B, as stored, are the real product of the
 //! floats of A and those of B': the real part of a value of A multiplies a row of B (re, im, re, im, …), and its
-//! imaginary part the same row of iB (−im, re, −im, re, …). So A and the result are views, and one real product does
-//! all of the work.
+//! imaginary part the same row of iB (−im, re, −im, re, …). So A and the result are used as views, without a copy, and
+//! one real product does all of the work.
 
 use num_complex::Complex32;
 
@@ -22,7 +22,7 @@ impl<T: Scalar> Tensor<T> {
     }
 }
 
-/// Matrices as real factors on the right.
+/// The matrices B' of matrices B: complex matrices as real right factors.
 fn turned(b: &Tensor<Complex32>) -> Result<Tensor<f32>> {
     let rows = b.folded::<Complex32>(Fold::Apart)?;
     let turned = rows.scale_complex(Complex32::I)?;

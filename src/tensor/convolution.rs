@@ -30,7 +30,7 @@ pub struct Convolution<'a, T: Real> {
 }
 
 impl<T: Real> Convolution<'_, T> {
-    /// Convolves every pair by this method.
+    /// Sets the method by which every pair is convolved.
     ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
@@ -109,9 +109,9 @@ impl<T: Real> Convolution<'_, T> {
     /// [`Tensor::conv`] of every pair.
     ///
     /// # Errors
-    /// Those of [`Tensor::conv`]; [`Method`](crate::Error::Method) for a pair that the [`method`](Self::method) asked
-    /// for cannot serve; [`Stride`](crate::Error::Stride) for strides of 0, and where they are not as many as there are
-    /// axes.
+    /// Those of [`Tensor::conv`]; [`Method`](crate::Error::Method) for a pair that the requested
+    /// [`method`](Self::method) does not support; [`Stride`](crate::Error::Stride) for a stride of 0, or a number of
+    /// strides that differs from the number of axes.
     pub fn conv(&self) -> Result<Tensor<T>> {
         self.convolved(false)
     }

@@ -134,7 +134,7 @@ pub(super) fn one(dtype: DType) -> u32 {
     }
 }
 
-/// A float as f64; `None` for integers.
+/// A float, widened to f64; `None` for integers.
 pub(super) fn wide<T: Factor>(x: T) -> Option<f64> {
     match T::DTYPE {
         DType::F32 => Some(f64::from(bytemuck::cast::<T, f32>(x))),
@@ -143,7 +143,7 @@ pub(super) fn wide<T: Factor>(x: T) -> Option<f64> {
     }
 }
 
-/// The word of a scalar, f32 for f16, which has to be finite.
+/// The word of a scalar, which must be finite; f16 is widened to f32.
 fn finite<T: Factor>(op: &'static str, what: &str, x: T) -> Result<u32> {
     match wide(x) {
         None => Ok(bytemuck::cast(x)),

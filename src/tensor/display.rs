@@ -12,8 +12,8 @@ use crate::{Result, host};
 ///
 /// Only the values that are written are read. On a GPU, reading submits recorded work and blocks the thread until it is
 /// done; `{:?}` and [`layout`](Tensor::layout) do neither. If the values cannot be read, the error is written in their
-/// place. In browsers, where a thread cannot block, the values of a GPU's tensors are left out. A value of a recording
-/// has none yet.
+/// place. In browsers, where a thread cannot block, the values of a GPU's tensors are left out. A tensor of a recording
+/// has no values yet.
 ///
 /// ```
 /// # use vsla::{Device, Ragged};

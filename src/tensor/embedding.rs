@@ -1,4 +1,4 @@
-//! Embeddings: rows of a table by ids that a device holds.
+//! Embeddings: rows of a table, selected by ids on the device.
 
 use half::f16;
 
@@ -11,22 +11,23 @@ use crate::ops::strided::View;
 use crate::ragged::{DType, Float, Layout};
 
 impl<T: Float> Tensor<T> {
-    /// The rows of this table that ids name, `c[.., k] = x[id, k]`.
+    /// Looks up rows of this table by id, `c[.., k] = x[id, k]`.
     ///
     /// The table is a batch of one element (vocabulary, width). An element of ids of shape s becomes one of shape (s,
-    /// width): n words become n rows. Ids are on the device, and are never read on the host; so an id outside the
-    /// vocabulary gives a row of NaN and no error. Bit patterns of rows are preserved, including those of NaNs; empty
-    /// elements have no rows. PyTorch calls it `embedding`. For indices that the host has,
-    /// [`gather_paired`](Self::gather_paired) takes rows of any type. Does not respect equivalence: the id 0 has a row.
+    /// width): n words become n rows. Ids are never read on the host, so an id outside the vocabulary gives a row of
+    /// NaN and no error. Bit patterns of rows are preserved, including those of NaNs; empty elements have no rows.
+    /// PyTorch calls it `embedding`. For indices on the host, [`gather_paired`](Self::gather_paired) takes rows of any
+    /// type. Does not respect equivalence: the id 0 has a row.
     ///
-    /// The gradient of the table adds up, for each row, the cotangents of its ids, in the order of the ids and in f32:
-    /// in eights, then the sums of eights, in groups of 64 and what lies before and after them. It is the same for
-    /// every run, because nothing is added atomically. |error| ≤ γ_h Σ|g| with h ≤ 23 + ⌈n/512⌉ for an id that occurs
-    /// n times, and half a unit in the last place for f16. Ids outside the vocabulary add nothing.
+    /// The gradient with respect to the table is, for each row, the sum of the cotangents that belong to its id.
+    /// Cotangents are added in f32, in an order that depends on the ids alone: groups of 64, and the remainders before
+    /// and after them, each as sums of eight. Runs give the same bits, because nothing is added atomically. |error| ≤
+    /// γ_h Σ|g| with h ≤ 23 + ⌈n/512⌉ for an id that occurs n times; for f16, add half a unit in the last place. Ids
+    /// outside the vocabulary add nothing.
     ///
-    /// Cost: ids and the rows that they name read once, the result written once, in one dispatch. Of the gradient: that
-    /// of [`argsort`](Tensor::argsort) of all ids as one line; then cotangents read once and the table written once, in
-    /// three dispatches, of which an id that occurs n times takes about n/64 steps one after the other.
+    /// Cost: ids and the rows that they name read once, the result written once, in one dispatch. Cost of the gradient:
+    /// that of [`argsort`](Tensor::argsort) of all ids as one line; then cotangents read once and the table written
+    /// once, in two or three dispatches. An id that occurs n times takes about n/64 sequential steps.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -70,8 +71,8 @@ impl<T: Float> Tensor<T> {
         .one()
     }
 
-    /// For each row of a table of this layout, the sum of the rows of this batch that have its id: the adjoint of
-    /// [`embedding`](Self::embedding).
+    /// For each row of a table of this layout, the sum of the rows of this batch whose id names that row: the adjoint
+    /// of [`embedding`](Self::embedding).
     pub(crate) fn embedding_slopes(&self, ids: &Tensor<u32>, table: &Layout) -> Result<Tensor<T>> {
         let line = Layout::from_lengths([ids.layout.total()])?;
         let line: Tensor<u32> = ids.run_with_layout(Op::View(View::Divided), &line)?;

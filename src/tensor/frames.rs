@@ -15,8 +15,8 @@ impl Device {
     /// [`stft`](Tensor::stft) that most programs use.
     ///
     /// It is the periodic one, like PyTorch's `hann_window`: copies shifted by a half, a third, … of its size add up to
-    /// a constant, and so do their squares from a third on. A size of 0 gives an empty vector. Each value is rounded
-    /// once from f64.
+    /// a constant, and so do the squares of copies shifted by a third or less. A size of 0 gives an empty vector. Each
+    /// value is rounded once from f64.
     ///
     /// ```
     /// # use vsla::Device;
@@ -30,7 +30,7 @@ impl Device {
     pub fn hann(&self, size: usize) -> Result<Tensor<f32>> {
         let layout = Layout::from_lengths([size])?;
         let step = std::f64::consts::PI / size as f64;
-        // By symmetry, equal values are equal to the last bit.
+        // Computed by symmetry, so that values that are equal by definition have equal bits.
         let value = |j: usize| (step * j.min(size - j) as f64).sin().powi(2) as f32;
         let mut values = host::room("hann", size)?;
         values.extend((0..size).map(value));
@@ -58,7 +58,7 @@ fn check(op: &'static str, window: &Tensor<f32>, hop: usize) -> Result<(u32, u32
     Ok((window.layout.total() as u32, hop))
 }
 
-/// A step of a transform by frames; `layout` is that of the result if it is not frames.
+/// A step of a short-time transform; `layout` is that of the result if the result is not frames.
 pub(crate) fn frames_of(
     x: &Tensor<f32>,
     window: &Tensor<f32>,

@@ -29,7 +29,7 @@ pub(crate) fn of_two<T: Scalar, R: Scalar>(
     Call::new(&left.tensor.device, op, &operands).one()
 }
 
-/// The same for two spread operands, over elements of these shapes.
+/// As [`of_two`], for two spread operands, over elements of these shapes.
 pub(crate) fn of_two_over<T: Scalar, R: Scalar>(
     name: &'static str,
     left: Spread<'_, T>,
@@ -47,7 +47,7 @@ pub(crate) fn of_two_over<T: Scalar, R: Scalar>(
     Call::new(&left.tensor.device, op, &operands).one()
 }
 
-/// Adds to an error about ranks the ways in which a vector could be spread over the elements of the other operand.
+/// Adds to an error about ranks the calls that would spread a vector over the elements of the other operand.
 fn with_ways(error: Error, left: &Layout, right: &Layout) -> Error {
     let Error::Rank { op, got, .. } = error else {
         return error;

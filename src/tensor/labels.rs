@@ -90,8 +90,8 @@ impl<T: Float> Tensor<T> {
     /// The gradient of the losses times these weights, one for each row: `w (softmax(x) − one_hot(t))`, given the
     /// logarithms of the rows' sums of exponentials. The targets are those of a [`cross_entropy`](Self::cross_entropy).
     ///
-    /// A row that has a NaN, or ∞, or nothing but −∞ gives NaN where exp(x − sum) is one. A target that is not below
-    /// the row's length is nowhere.
+    /// A row with a NaN or ∞, or with only −∞, gives NaN wherever exp(x − sum) is NaN. For a target that is not below
+    /// the row's length, nothing is subtracted from the softmax.
     pub(crate) fn cross_entropy_slopes(
         &self,
         targets: &Tensor<u32>,

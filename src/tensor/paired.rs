@@ -52,7 +52,7 @@ impl<T: Scalar> Tensor<T> {
         check_work("pair", None, pairs.len() as u64, self.device.allowed())?;
         #[cfg(feature = "gpu")]
         if let Backend::Gpu(gpu) = self.device.backend() {
-            // Checked before a plan allocates host memory for the pairs.
+            // Checked here, before a plan allocates host memory for the pairs.
             gpu.check_elements("pair", pairs.len())?;
         }
         Ok(Paired {

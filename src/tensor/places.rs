@@ -1,5 +1,5 @@
-//! The adjoints of slices and of what picks values from lines: values placed apart, boxes of given shapes, and values
-//! by the indices that a device holds.
+//! The adjoints of slices and of selections from lines: values placed at a stride, boxes of given shapes, and values by
+//! indices on the device.
 
 use super::Tensor;
 use super::run::Call;
@@ -10,7 +10,7 @@ use crate::ops::take::Take;
 use crate::ragged::{Factor, Layout, Scalar};
 
 impl<T: Scalar> Tensor<T> {
-    /// Zeros of these shapes, in which the first values of these cuts are this batch: the adjoint of a
+    /// Zeros of these shapes, with this batch at the first positions of these cuts: the adjoint of a
     /// [`strided_slice`](Self::strided_slice).
     ///
     /// # Errors
@@ -19,23 +19,23 @@ impl<T: Scalar> Tensor<T> {
         self.strided_with_layout(How::Place(cuts.to_vec()), layout)
     }
 
-    /// The boxes of these shapes that begin there along each axis: zeros outside the element.
+    /// Boxes of these shapes that begin at `begin` along each axis; zeros outside the element.
     pub(crate) fn boxes(&self, begin: &[Begin], layout: &Layout) -> Result<Tensor<T>> {
         self.strided_with_layout(How::Boxes(begin.to_vec()), layout)
     }
 }
 
 impl<T: Factor> Tensor<T> {
-    /// The values at these indices of each line along an axis, or of each element; zeros where a line is shorter. A
-    /// type of 32 bits.
+    /// The values at these indices of each line along an axis, or of each element; zeros for indices beyond the end of
+    /// a line. For types of 32 bits.
     pub(crate) fn take(&self, indices: &Tensor<u32>, axis: Option<usize>) -> Result<Tensor<T>> {
         let (put, dtype) = (false, T::DTYPE);
         let op = Op::Take(Take { put, dtype, axis });
         Call::new(&self.device, op, &[self.operand(), indices.operand()]).one()
     }
 
-    /// Zeros of this layout, with the values at these indices of each line; those beyond its end are dropped. Indices
-    /// of a line are distinct: the adjoint of [`take`](Self::take).
+    /// Zeros of this layout, with the values at these indices of each line; values whose index is beyond the end are
+    /// dropped. The indices of a line must be distinct. The adjoint of [`take`](Self::take).
     pub(crate) fn put(
         &self,
         indices: &Tensor<u32>,
@@ -100,8 +100,8 @@ mod tests {
         places
     }
 
-    /// Zeros of these shapes, with the source's value at `from(element, axis, index)` at each place where all axes have
-    /// one.
+    /// Zeros of these shapes. Where `from(element, axis, index)` gives a source index for every axis, the value is that
+    /// of the source.
     fn read<T: Scalar>(
         x: &Ragged<T>,
         y: &Layout,
@@ -200,7 +200,7 @@ mod tests {
                     }
                 }
                 let cuts: Vec<Cut> = ranges.iter().copied().map(Cut::new).collect();
-                // Placing what a slice takes keeps the values that it takes: those that it takes of their own indices.
+                // Placing a slice's values back restores those that it took, and leaves zeros elsewhere.
                 let indices = Ragged::from_fn(some.layout(), |_, i| i as u32 + 1).unwrap();
                 let taken = device
                     .upload(&indices)
@@ -281,8 +281,8 @@ mod tests {
         assert!(x.boxes(&[], &layout).is_err());
     }
 
-    /// Distinct indices of each line, at most so many, some of them beyond its end, and for each the place of its value
-    /// in the element.
+    /// Distinct indices of each line, at most `most` of them and some beyond its end; and for each, the position of its
+    /// value in the element.
     fn random_indices(
         x: &Layout,
         (axis, most): (Option<usize>, u32),

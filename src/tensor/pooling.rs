@@ -13,15 +13,15 @@ impl<T: Factor> Tensor<T> {
     /// and a window `[a]`. PyTorch calls it `max_pool1d` and `max_pool2d`, without padding.
     ///
     /// Shapes: each element by its own extents. An extent n becomes ⌊n / a⌋, and 0 if the window is longer than the
-    /// element; values that do not fill a window are not read. Axes before those of the window stay as they are: each
-    /// of their indices is pooled by itself. [`pooling`](Self::pooling) has strides.
+    /// element; values that do not fill a window are not read. Axes before those of the window keep their extents: each
+    /// index along them is pooled separately. [`pooling`](Self::pooling) has strides.
     ///
-    /// Real types and f16, exactly. As for [`max`](Tensor::max), a NaN in a window is its result (without its payload),
-    /// and −0 is smaller than 0. NaN and infinity reach only the windows that contain them. An element without values
+    /// Real types and f16, exactly. As for [`max`](Tensor::max), a window with a NaN gives NaN (without its payload),
+    /// and −0 is smaller than 0. NaN and infinity affect only the windows that contain them. An element without values
     /// has no results.
     ///
-    /// Cost: one dispatch; memory moves the values and the results once. A result takes an operation for each value of
-    /// its window.
+    /// Cost: one dispatch; values read once from memory, results written once. Each result takes one operation for each
+    /// value of its window.
     ///
     /// Does not respect equivalence: trailing zeros may add windows, or be the largest values of one.
     ///
@@ -68,8 +68,8 @@ impl<T: Float> Tensor<T> {
     /// use [`mean`](Tensor::mean), which shares the sum among invocations.
     ///
     /// Types f32, and f16, which is computed in f32 and rounded once. The error is at most (a + b + 5) 2⁻²⁴ times the
-    /// mean absolute value of the window, for f16 and half a unit in the last place of the result. Sums beyond the
-    /// range of f32 are infinite. A NaN in a window is its result; NaN and infinity reach only the windows that contain
+    /// mean absolute value of the window, for f16, add half a unit in the last place of the result. Sums beyond the
+    /// range of f32 are infinite. A window with a NaN gives NaN; NaN and infinity affect only the windows that contain
     /// them. An element without values has no results.
     ///
     /// Does not respect equivalence: trailing zeros may add windows.

@@ -52,7 +52,7 @@ use crate::{Error, Result};
 /// let y = all.product().transpose_right().bias(&bias).activation(Activation::Relu).run()?;
 /// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![0.0; 2], vec![0.0], vec![0.0; 3]]);
 ///
-/// // A pruned layer, whose second block row of weights has no block.
+/// // A pruned layer, whose weights have no block in the second block row.
 /// let topology = Topology::new([16, 8], [8, 8], &[(0, 0)])?;
 /// let w = device.upload_bsr(&Bsr::new(&topology, vec![0.5f32; 64])?)?;
 /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32; 8], 2, [Shape::new(&[1, 8])?])?)?;
@@ -87,7 +87,7 @@ pub(super) enum Factors<'a, T: Scalar> {
     Dense {
         left: &'a Tensor<T>,
         right: &'a Tensor<T>,
-        /// The pairs, if they were checked; otherwise element by element.
+        /// The pairs, already checked; `None` for element by element.
         pairs: Option<Pairs>,
     },
     Sparse {
@@ -143,7 +143,7 @@ impl<'a, T: Factor> Product<'a, T> {
 }
 
 impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
-    /// Multiplies the transposes of the left matrices, which are (k, m), without copying.
+    /// Uses the transposes of the left matrices, which are stored as (k, m), without copying.
     ///
     /// # Errors
     /// [`run`](Self::run) fails with [`Argument`](Error::Argument) if the left factor is dense and the right one is
@@ -153,7 +153,7 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
         self
     }
 
-    /// Multiplies by the transposes of the right matrices, which are (n, k), without copying.
+    /// Uses the transposes of the right matrices, which are stored as (n, k), without copying.
     ///
     /// # Errors
     /// [`run`](Self::run) fails with [`Argument`](Error::Argument) if the right factor is dense and the left one is
@@ -440,7 +440,7 @@ impl<'a, T: Float, R: Scalar> Product<'a, T, R> {
     }
 }
 
-/// The given pairs, or element by element.
+/// The given pairs, or those of element by element.
 fn paired<T: Scalar>(
     op: &'static str,
     left: &Tensor<T>,

@@ -114,9 +114,9 @@ impl Device {
     ///
     /// x = mean + deviation · z, rounded to the nearest, ties to even. For a random 32-bit word w (see [`Seed`]), |z|
     /// is minus the standard normal quantile of (2 ⌊w / 2⌋ + 1) / 2³³, and z is negative if w is odd. So no value is
-    /// more than 6.34 deviations from the mean, beyond which lies only a part of 2 · 10⁻¹⁰ of the distribution. f32 and
-    /// f16, with the same bits on every device, because words become values by integer arithmetic; quantiles come from
-    /// a table of polynomials, with an error of at most 2⁻²⁷. Values beyond the range of the type are infinite. A
+    /// more than 6.34 deviations from the mean; the distribution beyond that has a probability of only 2 · 10⁻¹⁰. f32
+    /// and f16, with the same bits on every device, because words become values by integer arithmetic; quantiles come
+    /// from a table of polynomials, with an error of at most 2⁻²⁷. Values beyond the range of the type are infinite. A
     /// deviation of 0 gives the mean. An empty element stays empty.
     ///
     /// Cost: that of [`uniform`](Self::uniform), with about a third more arithmetic for the quantiles.
@@ -177,9 +177,9 @@ impl<T: Float> Tensor<T> {
     /// same.
     ///
     /// A value is kept if its random 32-bit word (see [`Seed`]) is at least p · 2³², rounded to the nearest. Which
-    /// values are kept depends neither on the values nor on the device. So for the backward pass, apply `dropout` with
-    /// the same p and seed to the gradient. PyTorch calls it `dropout`. With p = 0, all values are kept and none
-    /// changes.
+    /// values are kept depends neither on the values nor on the device. For the backward pass, therefore, apply
+    /// `dropout` with the same p and seed to the gradient. PyTorch calls it `dropout`. With p = 0, values are
+    /// unchanged.
     ///
     /// f32, and f16, which is multiplied in f32 and rounded once. Kept values are multiplied by the f32 nearest to 1 /
     /// (1 − p). Error bound: one unit in the last place of f32, plus, for f16, half a unit in its own last place; on a

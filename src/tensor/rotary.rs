@@ -1,4 +1,4 @@
-//! Rotary positions.
+//! Rotary position embeddings.
 
 use super::Tensor;
 use crate::ops::Op;
@@ -6,7 +6,7 @@ use crate::ops::rotary::{OP, Rotary as Turn};
 use crate::ragged::Float;
 use crate::{Error, Result};
 
-/// A builder for rotary positions of queries or keys. Made by [`Tensor::rotary`].
+/// A builder for rotary position embeddings of queries or keys. Made by [`Tensor::rotary`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "does nothing until `run` is called"]
 pub struct Rotary<'a, T: Float> {
@@ -18,12 +18,12 @@ pub struct Rotary<'a, T: Float> {
 }
 
 impl<T: Float> Tensor<T> {
-    /// Rotary positions (Su et al., 2021): each pair of values (a, b) of a head becomes (a cos φ − b sin φ, b cos φ + a
-    /// sin φ) with φ = (start + r) · base^(−2i/d), for row r of its element and pair i of the head. The product of a
-    /// query and a key then depends on their distance alone.
+    /// Rotary position embeddings (RoPE; Su et al., 2021): each pair of values (a, b) of a head becomes (a cos φ − b
+    /// sin φ, b cos φ + a sin φ) with φ = (start + r) · base^(−2i/d), for row r of its element and pair i of the head.
+    /// The product of a query and a key then depends on their distance alone.
     ///
-    /// Elements are (n, heads, d), or (n, heads · d) with [`heads`](Rotary::heads) side by side; d is even. Rows count
-    /// from the beginning of their element. Values i and i + d/2 are a pair, as in Llama's published weights;
+    /// Elements are (n, heads, d), or (n, heads · d) with [`heads`](Rotary::heads) side by side; d is even. Rows are
+    /// counted within their element. Values i and i + d/2 are a pair, as in Llama's published weights;
     /// [`neighbours`](Rotary::neighbours) pairs values 2i and 2i + 1, as in the paper.
     ///
     /// f32, and f16 computed in f32 and rounded once. Error: 3 · 2⁻²⁴ (|a| + |b|), because cosines and sines are
@@ -52,19 +52,19 @@ impl<T: Float> Tensor<T> {
 }
 
 impl<T: Float> Rotary<'_, T> {
-    /// The number of heads that rows of rank 2 have side by side; 1 without this.
+    /// The number of heads that rows of rank 2 hold side by side; 1 by default.
     pub fn heads(mut self, heads: usize) -> Self {
         self.heads = heads;
         self
     }
 
-    /// The base of the angles; 10,000 without this.
+    /// The base of the angles; 10,000 by default.
     pub fn base(mut self, base: f64) -> Self {
         self.base = base;
         self
     }
 
-    /// The position of the first row of each element; 0 without this. Queries after n cached keys begin at n.
+    /// The position of the first row of each element; 0 by default. Queries after n cached keys begin at n.
     pub fn start(mut self, position: usize) -> Self {
         self.start = position;
         self
@@ -76,7 +76,7 @@ impl<T: Float> Rotary<'_, T> {
         self
     }
 
-    /// Turns the pairs.
+    /// Rotates the pairs.
     ///
     /// # Errors
     /// [`Rank`](Error::Rank); [`Argument`](Error::Argument) for heads that do not divide the rows, for a head of an odd

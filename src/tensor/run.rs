@@ -14,7 +14,7 @@ use crate::plan::{Ask, Attachment, Launch, OutputLayout, Plan, Prepared, What, c
 use crate::ragged::{DType, Layout, Pairs, Scalar};
 use crate::{Error, Result, host};
 
-/// The name in errors that concern the operands of any operation.
+/// The operation's name in errors about operands in general.
 const OP: &str = "operands";
 
 /// A result without its element type.
@@ -39,8 +39,8 @@ pub(super) struct Call<'a> {
     pub pairs: Option<&'a Pairs>,
     /// The scalar parameters of the call.
     pub scalars: &'a [u32],
-    /// The memory of the operands that the call changes in place, in their order, where it is not recorded. Nobody else
-    /// refers to it, so these operands themselves have layouts only.
+    /// The memory of the operands that the call changes in place, in their order; `None` while recording. It must have
+    /// no other owner, so these operands themselves carry only layouts.
     pub changed: Option<[&'a mut Storage; 2]>,
 }
 
@@ -92,7 +92,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Runs the call and returns its results, except for operands that were changed in place; of a recorded call, all.
+    /// Runs the call and returns its results, without those written over operands in place. A recorded call returns
+    /// all.
     pub(super) fn values(mut self, dtypes: &[DType]) -> Result<(Vec<Value>, Arc<Plan>)> {
         let changed = self.changed.take();
         let Call {

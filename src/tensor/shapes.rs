@@ -57,9 +57,9 @@ impl<T: Scalar> Tensor<T> {
     /// with the meaning of `start:end:step` in NumPy, applied to each element's own extent.
     ///
     /// Along an axis, y_k = x_(start + k · step) for all k ≥ 0 whose index is before `end` or, if the step is negative,
-    /// after it. Negative places count from the end of the element's axis, and places beyond its ends are moved to the
-    /// ends: unlike [`slice`](Self::slice), this never reads outside an element. `None` means as far as the axis goes:
-    /// `(None, None, -1)` reverses it, and `(Some(-3), None, 1)` takes the last three values, or all if there are
+    /// after it. Negative positions count from the end of the element's axis, and positions beyond its ends are clamped
+    /// to them: unlike [`slice`](Self::slice), this never reads outside an element. `None` means as far as the axis
+    /// goes: `(None, None, -1)` reverses it, and `(Some(-3), None, 1)` takes the last three values, or all if there are
     /// fewer.
     ///
     /// Any element type; bit patterns are preserved. Does not respect equivalence: the last value of `[1, 0]` is not
@@ -204,11 +204,11 @@ impl<T: Scalar> Tensor<T> {
 
     /// Views all elements as one, without copying: the rows of the first element, then those of the second, and so on.
     ///
-    /// Elements are (n_i, …) and agree along all axes but the first; the result is one element (Σ n_i, …). What treats
-    /// each row alone, such as a linear layer or a normalization along the last axis, then has one operand for the
-    /// whole batch: one product instead of one for each element. [`unpacked`](Self::unpacked) is the inverse. A batch
-    /// without elements gives one of shape (0, 0, …). Does not respect equivalence: rows of zeros move the rows after
-    /// them. Cost: one check of each element's extents.
+    /// Elements are (n_i, …) and agree along all axes but the first; the result is one element (Σ n_i, …). An operation
+    /// that treats rows independently, such as a linear layer or a normalization along the last axis, then runs once
+    /// for the whole batch: one product instead of one for each element. [`unpacked`](Self::unpacked) is the inverse. A
+    /// batch without elements gives one of shape (0, 0, …). Does not respect equivalence: rows of zeros move the rows
+    /// after them. Cost: one check of each element's extents.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -224,7 +224,7 @@ impl<T: Scalar> Tensor<T> {
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) with the first element that differs from element 0 along another axis;
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) for 2³² rows or more, which have no values.
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) for 2³² or more rows (of width 0).
     pub fn packed(&self) -> Result<Tensor<T>> {
         self.unary(Op::View(View::Packed), &[])
     }
@@ -232,8 +232,8 @@ impl<T: Scalar> Tensor<T> {
     /// Views the rows of one element as a batch, without copying: the inverse of [`packed`](Self::packed). Element i of
     /// the result has the shape of element i of `layout`.
     ///
-    /// Shapes agree with that of the only element along all axes but the first, and have as many rows together. Does
-    /// not respect equivalence. Cost: one check of each element's extents.
+    /// The shapes must equal that of the only element along all axes but the first, and their numbers of rows must add
+    /// up to its own. Does not respect equivalence. Cost: one check of each element's extents.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged};

@@ -18,7 +18,7 @@ use crate::ragged::{Bsr, Scalar, Topology};
 /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32; 3 * 16], 2, [Shape::new(&[3, 16])?])?)?;
 /// let y = x.matmul(&w.transpose())?;
 /// assert_eq!(y.download_blocking()?.values(), [4.0; 3 * 8]);
-/// // The gradients, taking y as its own gradient: dx = y w, and dw = yᵀ x where w has blocks.
+/// // The gradients, for a cotangent of y that equals y: dx = y w, and dw = yᵀ x where w has blocks.
 /// let dx = y.matmul(&w)?;
 /// assert_eq!(dx.download_blocking()?.row(0)[..16], [vec![0.0; 8], vec![16.0; 8]].concat());
 /// let dw = y.product(&x).transpose_left().sampled(&topology)?;

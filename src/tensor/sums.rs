@@ -81,7 +81,7 @@ impl<T: Number> Tensor<T> {
         });
         let mut sizes = host::zeroed::<u32>(op, count)?;
         groups.iter().for_each(|&group| sizes[group as usize] += 1);
-        // Groups that are not complete, and how many of the members each of them has.
+        // Groups whose sums are not complete, each with its number of remaining members.
         let mut open = host::collect(op, (0u32..).zip(sizes))?;
         // Each batch of sums ends with an empty element, which takes the place of a missing partner.
         let nothing = Layout::uniform(1, Shape::new(&[0; MAX_RANK][..layout.rank()])?)?;

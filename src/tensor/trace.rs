@@ -46,17 +46,17 @@ pub(crate) struct Trace {
 }
 
 struct State {
-    /// Whether the recording goes on. Values that outlive it are of no use.
+    /// Whether the recording is in progress. Afterwards, its values are refused as operands.
     open: bool,
     graph: Graph,
-    /// The part whose values gradients compute again, if one is being recorded.
+    /// The part that gradients recompute, if one is being recorded.
     scope: Option<u32>,
     scopes: u32,
-    /// Counts the times that parts were recorded again, so that their values are not merged with the first ones.
+    /// Counts how often parts were recorded again, so that recomputed values are not merged with the original ones.
     repeats: u32,
     /// Whether gradients are being recorded.
     backward: bool,
-    /// Tensors that exist already, by the identity of their buffers, their places and types.
+    /// Existing tensors, by the identity of their buffer and layout, their position in the buffer, and their type.
     constants: HashMap<(usize, usize, u64, DType), ValueId>,
 }
 
@@ -124,7 +124,8 @@ pub(crate) struct Value {
     pub root: ValueId,
     /// Where it begins in the root's memory, in units of its type.
     pub base: usize,
-    /// Of an input, in these units: operations were chosen for memory that begins at a multiple of it.
+    /// For an input, in the same units: operations were chosen on the assumption that its memory begins at a multiple
+    /// of this.
     pub align: usize,
     pub origin: Origin,
 }
@@ -133,15 +134,16 @@ pub(crate) struct Value {
 #[derive(Clone)]
 pub(crate) enum Origin {
     Input,
-    /// A tensor that exists.
+    /// An existing tensor.
     Constant(Storage),
     /// A result of a node, or the view that it makes.
     Node(u32),
 }
 
 thread_local! {
-    /// The trace that this thread records, to which operations without operands belong. A thread of a pool has none:
-    /// while it waits for others, it takes up any job of the pool, which may be no part of the recording.
+    /// The trace that this thread records, to which operations without operands belong. Threads of a rayon pool have
+    /// none: while such a thread waits for others, it may run any job of the pool, including one that is no part of the
+    /// recording.
     static ACTIVE: RefCell<Option<Arc<Trace>>> = const { RefCell::new(None) };
 }
 
@@ -151,7 +153,7 @@ pub(crate) struct Active(Arc<Trace>);
 impl Drop for Active {
     fn drop(&mut self) {
         ACTIVE.with(|active| active.take());
-        // Values that escape keep the trace, but neither constants nor layouts.
+        // Values that escape keep the trace alive, but neither constants nor layouts.
         drop(self.0.close());
     }
 }
@@ -208,7 +210,7 @@ impl Trace {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, if the recording goes on.
+    /// The state, if the recording is in progress.
     fn opened(&self, op: &'static str) -> Result<MutexGuard<'_, State>> {
         let state = self.lock();
         match state.open {
@@ -237,7 +239,7 @@ impl Trace {
     /// Suspends the recording of this thread, if there is one, while kernels run: they may be functions of the
     /// application, which are no part of the recording.
     pub(crate) fn pause() -> Paused {
-        // A thread that ends has none.
+        // While a thread ends, its thread-local storage is gone.
         Paused(ACTIVE.try_with(|active| active.take()).ok().flatten())
     }
 
@@ -292,7 +294,7 @@ impl Trace {
         Ok(Tensor::new(&self.device, storage, base, layout))
     }
 
-    /// The value of a tensor: one of this trace, or a tensor that exists, which becomes a constant.
+    /// The value that stands for a tensor: a value of this trace, or a constant for an existing tensor.
     pub(crate) fn value_of(&self, op: &'static str, operand: &Operand<'_>) -> Result<ValueId> {
         self.value_in(&mut *self.opened(op)?, op, operand)
     }
@@ -489,8 +491,8 @@ impl Graph {
         value
     }
 
-    /// The cache that an operation changes in place. Each append must go on from the one before: its memory is there
-    /// only once.
+    /// The cache that an operation changes in place. Each append must continue from the previous one, because there is
+    /// only one copy of the memory.
     fn changed_by(
         &self,
         op: &Op,
@@ -570,13 +572,13 @@ impl<T: Scalar> Tensor<T> {
             Storage::Traced(_) => Err(of_another(op)),
             _ => Err(Error::recording(
                 op,
-                "the tensor is a constant, not a value of this recording: hand it over as an input",
+                "the tensor is a constant, not a value of this recording: pass it as an input",
             )),
         }
     }
 
     /// Whether the values begin at a multiple of this many units of their storage. An input of a recording may begin
-    /// anywhere, so whoever relies on the answer makes the runs rely on it, too: they copy inputs that begin elsewhere.
+    /// anywhere, so asking records the assumption: runs copy inputs that do not satisfy it.
     pub(super) fn begins_at(&self, multiple: usize) -> bool {
         let begins = self.base.is_multiple_of(multiple);
         if begins && let Storage::Traced(traced) = &self.storage {
@@ -602,7 +604,7 @@ impl<T: Scalar> Tensor<T> {
     }
 }
 
-/// Whether this thread takes up jobs of others. On the web there may be one thread in all, which is then a pool.
+/// Whether this thread may run other jobs of a pool. On the web, the only thread may itself be a pool.
 fn in_a_pool() -> bool {
     !cfg!(target_family = "wasm") && rayon::current_thread_index().is_some()
 }
@@ -610,7 +612,7 @@ fn in_a_pool() -> bool {
 fn of_another(op: &'static str) -> Error {
     Error::recording(
         op,
-        "a value belongs to another recording: hand it over as an input",
+        "a value belongs to another recording: pass it as an input",
     )
 }
 

@@ -22,13 +22,13 @@ impl Device {
     /// shows:
     ///
     /// 1. Build a pipeline with [`wgpu`](Self::wgpu), once, inside an error scope: a device that this library opened
-    ///    does not panic on errors that nobody catches. `export` the operands and a batch made by this method, and bind
-    ///    the buffers as read-only storage. An exported tensor begins at an offset in its buffer, which may be no
-    ///    multiple of what a binding requires: bind the whole buffer, and pass the offset to the kernel.
+    ///    does not panic on uncaught errors. `export` the operands and a batch made by this method, and bind the
+    ///    buffers as read-only storage. An exported tensor begins at an offset in its buffer, which may violate the
+    ///    alignment that bindings require: bind the whole buffer, and pass the offset to the kernel.
     /// 2. Write to a buffer of your own, which [`import`](Self::import) makes a tensor.
-    /// 3. Submit to the queue of [`wgpu`](Self::wgpu). That is in order with everything else: `export` has submitted
-    ///    all work that writes the operands, and work on the imported tensor is submitted later than yours. Before you
-    ///    write to that buffer again, call [`flush`](Self::flush).
+    /// 3. Submit to the queue of [`wgpu`](Self::wgpu). Submissions run in order: `export` has submitted all work that
+    ///    writes the operands, and work on the imported tensor is submitted later than yours. Before you write to that
+    ///    buffer again, call [`flush`](Self::flush).
     ///
     /// ```
     /// # use vsla::{Device, Layout, Shape};
@@ -114,7 +114,8 @@ impl Device {
     /// than the layout; [`TooLarge`](Error::TooLarge) above the binding limit.
     ///
     /// A buffer of another wgpu device is also reported to that device's error handler. If it has none, wgpu panics
-    /// inside this call, which catches the panic: its message appears, and a program built to abort on panics ends.
+    /// inside this call, which catches the panic: its message appears, and a program built to abort on panics is
+    /// aborted.
     #[cfg(feature = "gpu")]
     pub fn import<T: Scalar>(
         &self,
@@ -260,7 +261,7 @@ impl<T: Scalar> Tensor<T> {
         device.upload_parts(&self.layout, &values).map_err(moved)
     }
 
-    /// The batch on another device, if that takes no download.
+    /// The batch on another device, if no download is needed.
     fn there_already(&self, device: &Device) -> Option<Result<Tensor<T>>> {
         if self.device.is_same(device) {
             return Some(Ok(Tensor {

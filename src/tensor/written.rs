@@ -36,12 +36,12 @@ impl Device {
     /// GPUs compute the expression, and the CPU calls the function; nothing compares the two. The expression may use
     /// `x`, literals and WGSL's own functions and types, and nothing else: it has no access to buffers. On `f16`
     /// tensors, both compute in `f32`, and the result is rounded once. A NaN gives NaN on every device, whatever the
-    /// function would return for it, because GPUs may assume that no value is NaN.
+    /// function would return for it, because shader compilers may assume that no value is NaN.
     ///
     /// With the feature `gpu`, the expression is checked even if the device is the CPU; without it, the text is not
     /// read. A GPU compiles a text once: here, or when the map is first applied on another GPU or to `f16`. Accuracy is
     /// that of the functions used: WGSL's `exp`, for example, may err by 3 + 2 |x| units in the last place. Compilers
-    /// may also join and reorder steps of arithmetic: `x * x - 2.0 * x` may be computed as `x * (x - 2.0)`.
+    /// may also fuse and reorder arithmetic: `x * x - 2.0 * x` may be computed as `x * (x - 2.0)`.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

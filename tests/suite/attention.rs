@@ -45,8 +45,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     bench.all_on_each_device(tests)
 }
 
-/// Whether all cases run. A software GPU compiles each kind of tile for a second, and processors are slow; the trials
-/// of `bounds` run every kind on request.
+/// Whether all cases run. A software GPU takes a second to compile each kind of tile, and CPUs are slow; the trials of
+/// `bounds` run every kind on request.
 fn is_thorough(device: &Device) -> bool {
     is_long() || (device.is_gpu() && !is_software(device))
 }
@@ -177,7 +177,7 @@ fn options_alone_and_in_pairs(device: &Device) {
     }
 }
 
-/// Values are unit vectors, so that results show which keys count.
+/// Values are unit vectors, so that results show which keys are attended to.
 fn masks_exclude_exactly(device: &Device) {
     for (name, option) in OPTIONS {
         let mut case = Case {

@@ -150,7 +150,7 @@ fn check_type<T: Scalar>(
     };
     let (x, y) = (numbered(a, 1), numbered(b, 1 + a.total() as u32));
     let expected = reference::beside(&x, &y, &reference::elementwise(a.len()), beside);
-    // Views behind another element of one value, and of three.
+    // Views after another element of one value, and of three.
     let behind = |batch: &Ragged<u32>, strange: usize| {
         let rank = batch.layout().rank();
         let mut extents = vec![1; rank];

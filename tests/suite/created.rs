@@ -1,4 +1,4 @@
-//! Batches whose values follow from their places: sequences, identity matrices, random values; and dropout.
+//! Batches whose values follow from their positions: sequences, identity matrices, random values; and dropout.
 
 mod dropout;
 mod random;

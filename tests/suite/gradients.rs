@@ -106,12 +106,12 @@ pub fn has_gradient(operation: &str) -> bool {
     }
 }
 
-/// Whether a test says that nothing passes through this operation.
+/// Whether a test declares that this operation's gradient is 0.
 pub fn is_constant(operation: &str) -> bool {
     others::CONSTANT.iter().any(|(name, _)| *name == operation)
 }
 
-/// Whether a test says that this operation is refused.
+/// Whether a test declares that this operation is refused.
 pub fn is_refused(operation: &str) -> bool {
     others::REFUSED.iter().any(|(name, _)| *name == operation)
 }

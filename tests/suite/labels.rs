@@ -202,7 +202,7 @@ fn layouts() -> Vec<Layout> {
 }
 
 fn losses(device: &Device) {
-    // Equal scores: exactly the logarithm of their number, and a certain target costs nothing.
+    // Equal scores give exactly the logarithm of their number, and a target of probability 1 has a loss of 0.
     let x = one(&[2, 4], &[0.0f32, 0.0, 0.0, 0.0, 500.0, 0.0, 0.0, 0.0]);
     let targets = rows([&[2u32, 0][..]]);
     let expected = rows([&[4f32.ln(), 0.0][..]]);

@@ -300,7 +300,7 @@ fn refusals(device: &Device) {
         r.output(&g)
     });
     let error = of_a_constant.plan(&[x.layout()]).unwrap_err();
-    assert!(recording(error).contains("a constant, not a value of this recording: hand it over"));
+    assert!(recording(error).contains("a constant, not a value of this recording: pass it"));
     let foreign = Program::new(device, move |r| {
         let y: Tensor<f32> = r.input()?;
         r.output(&y.add(&old)?)

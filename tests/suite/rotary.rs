@@ -1,4 +1,4 @@
-//! Rotary positions, against angles in f64.
+//! Rotary position embeddings, against angles in f64.
 
 use libtest_mimic::Trial;
 use vsla::program::Program;
@@ -104,7 +104,7 @@ fn angles(device: &Device) {
     }
 }
 
-/// Cosines and sines are as accurate at any position.
+/// Cosines and sines are equally accurate at all positions.
 fn far_positions(device: &Device) {
     let x = random(&layout(&[3], 1, 8, false));
     for start in [1 << 20, 100_000_007] {
@@ -119,7 +119,7 @@ fn far_positions(device: &Device) {
     }
 }
 
-/// Matrices that begin behind a vector of any length, and thus at any half of a word.
+/// Matrices that begin after a vector of any length, and thus at either half of a word.
 fn views_begin_anywhere(device: &Device) {
     fn of_type<T: Float + Into<f32>>(device: &Device, of: fn(f32) -> T) {
         let matrices = layout(&[2, 1], 2, 4, false);
@@ -153,7 +153,7 @@ fn distances(device: &Device) {
     }
 }
 
-/// The gradient turns back: turning a cotangent of turned values gives the values.
+/// The gradient is the inverse rotation: applied to the rotated values, it gives the values.
 fn adjoint(device: &Device) {
     let x = random(&layout(&[3, 0, 9], 2, 6, true));
     let program = Program::new(device, |r| {

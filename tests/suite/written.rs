@@ -72,7 +72,7 @@ fn integers(device: &Device) {
 }
 
 fn floats(device: &Device) {
-    // Every step is exact, so that no compiler can round otherwise by joining some.
+    // Every step is exact, so that fusing steps cannot change the rounding.
     let (a, b) = (
         batch(|i| (i % 2000) as f32 - 50.0),
         batch(|i| (i % 13) as f32),
@@ -83,7 +83,7 @@ fn floats(device: &Device) {
         .unwrap();
     let expected = a.cast(|x| x * x - 2.0 * x).unwrap();
     assert_eq!(download(&f.apply(&on).unwrap()), expected);
-    // The closure of the example infers its types.
+    // The types of this closure's second operand and result are inferred.
     let f = device.map2("a * b + 1.0", |a: f32, b| a * b + 1.0).unwrap();
     let got = download(&f.apply(&on, &upload(device, &b)).unwrap());
     let expected = a.values().iter().zip(b.values()).map(|(a, b)| a * b + 1.0);
@@ -423,7 +423,7 @@ fn long_texts(device: &Device) {
     }
 }
 
-/// Texts that ask for a place outside of an array get some value, and harm nothing.
+/// An index outside of an array gives an arbitrary value, and has no other effect.
 #[cfg(feature = "gpu")]
 fn reaches_nothing(device: &Device) {
     let x = upload(

@@ -52,7 +52,7 @@ const ROTARY: Operation = Operation {
     args: 1,
     options: &["dtype", "rank", "heads", "base", "position", "neighbours"],
     grows: Grows::No,
-    about: "rows turned by their positions, pair by pair of each head (f32 or f16)",
+    about: "rotary position embeddings: pairs of values rotated by the position of their row (f32 or f16)",
     run: |call| {
         let (device, options) = (call.device()?, call.options.clone());
         match &call.args {

@@ -84,7 +84,7 @@ impl Gradient {
                 Of::Gradient(Box::new(Gradient::read(&request.options, depth - 1)?))
             }
             op if about::ROWS.iter().any(|row| row.name == op) => {
-                return Err(none(op, "it is no function"));
+                return Err(none(op, "it is not a function"));
             }
             _ => Of::Operation(Task::new(request)?),
         };
@@ -150,7 +150,7 @@ impl Gradient {
         let smooth = |held: &&Held| matches!(held, Held::F32(_) | Held::F16(_) | Held::C32(_));
         let results: Vec<&Held> = results.iter().filter(smooth).collect();
         let cotangents = match (&self.cotangent, results.len()) {
-            (_, 0) => return Err(none(name, "its results are no floating-point numbers")),
+            (_, 0) => return Err(none(name, "its results are not floating-point numbers")),
             (None, many) => vec![None; many],
             (Some(rows), 1) => vec![Some(rows)],
             (Some(Value::Array(all)), many) if all.len() == many => all.iter().map(Some).collect(),
@@ -221,7 +221,7 @@ fn seed(r: &Recording, result: &Held, rows: Option<&Value>) -> Result<[Tensor<f3
         _ => {
             return Err(none(
                 "the operation",
-                "its results are no floating-point numbers",
+                "its results are not floating-point numbers",
             ));
         }
     })

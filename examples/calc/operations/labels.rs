@@ -98,6 +98,6 @@ fn labels(args: &Args) -> Result<Ragged<u32>> {
         Args::F16(args) => args[0].cast(|x| whole(f64::from(x)))?,
         Args::I32(args) => args[0].cast(|x| whole(f64::from(x)))?,
         Args::U32(args) => args[0].cast(|x| x)?,
-        Args::C32(_) => return Err(Failure::request("dtype: complex numbers are no indices")),
+        Args::C32(_) => return Err(Failure::request("dtype: complex numbers cannot be indices")),
     })
 }

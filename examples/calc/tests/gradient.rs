@@ -83,7 +83,7 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "gradient", "of": {"op": "sort", "args": [[[3,1,2]]]}, "cotangent": [[1,2,3]]}"#,
         "[[[3,1,2]]]",
     ),
-    // Of the two results, only the values have gradients.
+    // Of the two results, only the values have gradients, and the indices have none.
     (
         r#"{"op": "gradient", "of": {"op": "topk", "args": [[[3,1,2]]], "options": {"k": 2}}, "cotangent": [[5,6]]}"#,
         "[[[5,0,6]]]",
@@ -176,7 +176,7 @@ pub const REFUSED: &[Refused] = &[
         "bad_request",
         None,
     ),
-    // No functions of floats.
+    // Operations that are not functions of floats.
     (
         r#"{"op": "gradient", "of": {"op": "write", "args": [[[1]]], "options": {"file": "/no/such/folder/x.vsla"}}}"#,
         "recording",
@@ -251,7 +251,7 @@ fn what_has_no_gradient_is_named() {
     for (of, message) in [
         (
             json!({"op": "argmax", "args": [[[1]]]}),
-            "argmax has no gradient: its results are no floating-point numbers",
+            "argmax has no gradient: its results are not floating-point numbers",
         ),
         (
             json!({"op": "degree", "args": [[[1]]]}),
@@ -264,7 +264,7 @@ fn what_has_no_gradient_is_named() {
         ),
         (
             json!({"op": "add", "args": [[[1]], [[2]]], "options": {"dtype": "u32"}}),
-            "add has no gradient: its results are no floating-point numbers",
+            "add has no gradient: its results are not floating-point numbers",
         ),
     ] {
         let line = json!({"op": "gradient", "of": of}).to_string();

@@ -1,4 +1,4 @@
-//! Replaces a text of one kernel, as the environment says, so that one build of the tests runs every mutant of
+//! Replaces a text of one kernel, as an environment variable says, so that one build of the tests runs every mutant of
 //! `tests/mutants`.
 
 /// `VSLA_MUTANT` is `stem and flags @ original @ replacement`; a flag that a variant must not have begins with `!`.
@@ -18,7 +18,7 @@ pub(super) fn mutate(stem: &str, flags: &[&str], source: &mut String) {
 
 const MARK: &str = "// mutated";
 
-/// Says that a kernel which runs is a mutant.
+/// Reports that a mutated kernel runs.
 pub(in crate::gpu) fn report(source: &str) {
     if source.ends_with(MARK) {
         eprintln!("COMPILED");

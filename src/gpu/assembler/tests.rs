@@ -1,4 +1,4 @@
-//! That Rust and WGSL say the same of every kernel.
+//! Tests that the declarations in Rust and in WGSL agree for every kernel.
 
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 
@@ -7,7 +7,7 @@ use crate::gpu::pipelines::PARAM_WORDS;
 use crate::plan::{Access, Field, Interface, Variant};
 use crate::ragged::DType;
 
-/// The names of a shader's parameters behind the first two, with their words.
+/// The names of a shader's parameters after the first two, with their sizes in words.
 fn params(module: &Module) -> Vec<(String, usize)> {
     let mut globals = module.global_variables.iter();
     let (_, block) = globals
@@ -151,7 +151,7 @@ fn loops_write_their_lines_once_for_each_value() {
     }
 }
 
-/// What readers find in `shaders/expanded`: a variant of each generator.
+/// The variants in `shaders/expanded`, one of each generator, for readers.
 const EXPANDED: [&str; 16] = [
     "ambient.f16.less.mask",
     "attention_matrix.f16.matrix.r64.d64.plain",
@@ -171,7 +171,7 @@ const EXPANDED: [&str; 16] = [
     "matmul_matrix.f32.matrix.t32",
 ];
 
-/// `VSLA_BLESS=1` writes them anew. A published package has none.
+/// `VSLA_BLESS=1` writes them anew. A published package does not contain them.
 #[test]
 fn expansions_are_current() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/expanded");

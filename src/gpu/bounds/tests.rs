@@ -357,7 +357,7 @@ fn checked_shaders_stay_inside() {
     let Some((gpu, input, layout)) = opened(&options) else {
         return;
     };
-    // In the memory of a larger tensor, whose values are behind the end.
+    // In the memory of a larger tensor, whose values lie beyond the end.
     let more = Layout::from_lengths([64]).unwrap();
     let before = bytemuck::cast_slice(&[7.0f32; 64]);
     drop(input);

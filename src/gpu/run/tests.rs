@@ -1,6 +1,6 @@
 //! Submissions that fail for an internal reason, which no caller can cause: these tests record invalid commands.
 //!
-//! Also how long dispatches are split.
+//! Also tests how long dispatches are split.
 
 use std::sync::Arc;
 

@@ -77,7 +77,7 @@ impl<R: Read + Seek> Reader<R> {
             let expected = format!("a header of at most {most} bytes");
             return Err(wrong(0, expected, length.to_string()));
         }
-        // What the parser makes of it is allocated in small pieces, which cannot fail.
+        // The parser allocates in small pieces, without a way to report failure, so the total is checked first.
         host::check(OP, length, PARSED)?;
         let mut text = host::zeroed(OP, host_size(length)?)?;
         file.read_at(8, &mut text)?;

@@ -144,7 +144,7 @@ impl Program {
     }
 }
 
-/// Checks all promises of an arena but its size.
+/// Checks all guarantees of an arena except its size.
 fn check(program: &Program, largest: u64, arena: &Arena) {
     let Program { items, apart, .. } = program;
     assert_eq!(arena.places.len(), items.len());
@@ -207,7 +207,7 @@ fn a_chain_alternates() {
     let arena = Arena::place(&items, &[(0, 1), (1, 2)], u64::MAX).unwrap();
     assert_eq!(arena.places, [place(0, 0), place(1, 0), place(0, 0)]);
     assert_eq!((arena.bytes(), &arena.slabs[..]), (512, &[256, 256][..]));
-    // If dispatches may read and write one buffer:
+    // Without pairs that are apart, one slab is enough.
     let arena = Arena::place(&items, &[], u64::MAX).unwrap();
     assert_eq!(arena.places, [place(0, 0), place(0, 256), place(0, 0)]);
     assert_eq!((arena.bytes(), &arena.slabs[..]), (512, &[512][..]));
@@ -294,7 +294,7 @@ fn random_programs() {
             check(&program, u64::MAX, &arena);
             if seed.is_multiple_of(4) {
                 assert_eq!(Arena::place(items, apart, u64::MAX).as_ref(), Ok(&arena));
-                // With slabs that are hardly larger than the largest item.
+                // With slabs that are barely larger than the largest item.
                 let largest = items.iter().map(|item| item.bytes).max().unwrap();
                 let largest = largest.next_multiple_of(256) + seed;
                 let limited = Arena::place(items, apart, largest).unwrap();

@@ -1,4 +1,4 @@
-//! The rule of attention, whose weights are computed again from its log-sum-exps.
+//! The rule of attention, which recomputes weights from the log-sum-exps.
 
 use super::{Applied, Cotangent, Cotangents};
 use crate::ops::attention::{Attention, Side};

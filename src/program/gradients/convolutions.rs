@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 
 pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
     if let Op::Spectra(_) = applied.op() {
-        // Spectra are only used by convolutions, which give them the cotangents of their kernels.
+        // Only convolutions use spectra; as a spectrum's cotangent, their rule gives that of its kernel.
         return one(g.clone());
     }
     let g = applied.floats(g)?;
@@ -24,7 +24,7 @@ pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
             let rule = Rule {
                 correlate: conv.correlate,
                 window: conv.window,
-                // A method that was asked for may not serve correlations of these lengths, unless it is the definition.
+                // A requested method may not support correlations of these lengths, unless it is the direct one.
                 method: match conv.method {
                     ConvMethod::Direct => ConvMethod::Direct,
                     _ => ConvMethod::Auto,
@@ -128,7 +128,7 @@ impl Rule<'_> {
         }
         let begin = match self.window.mode {
             ConvMode::Full | ConvMode::Causal => Begin::At(0),
-            // As many results are left out before the first one as after the last one, or one more after it.
+            // The kept results are centred: as many are left out before them as after, or one more after.
             ConvMode::Same | ConvMode::Valid => Begin::Centred,
         };
         g.boxes(&vec![begin; rank], &all)

@@ -178,7 +178,7 @@ fn stacked<T: Number>(g: &Tensor<T>, groups: &Groups, x: &Layout) -> Result<Tens
     sums(&slices.resize(&shapes)?, source, x)
 }
 
-/// The values of a view, seen as operand 0.
+/// The cotangent of a view, in the shapes of operand 0.
 fn seen_back(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
     let x = applied.layout(0);
     match (g, applied.dtype(0)) {

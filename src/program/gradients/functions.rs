@@ -11,7 +11,7 @@ use crate::ops::ambient::Mode;
 use crate::ragged::{Layout, Number, Scalar};
 use crate::tensor::{Spread, Tensor, of_two};
 
-/// An operand with the way in which it meets the others.
+/// An operand, with the way in which it is paired with the others: whole or spread.
 struct Operand<T: Scalar> {
     tensor: Tensor<T>,
     mode: Mode,
@@ -23,7 +23,7 @@ impl<T: Scalar> Operand<T> {
         Spread { tensor, mode }
     }
 
-    /// A function of the operand's values, which meets the others in the same way.
+    /// A function of the operand's values, paired with the others in the same way.
     fn map(&self, f: impl FnOnce(&Tensor<T>) -> Result<Tensor<T>>) -> Result<Operand<T>> {
         let (tensor, mode) = (f(&self.tensor)?, self.mode);
         Ok(Operand { tensor, mode })
@@ -76,7 +76,7 @@ pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
     }
 }
 
-/// How operand `i` meets the others.
+/// How operand `i` is paired with the others.
 fn mode(applied: &Applied<'_>, i: usize) -> Mode {
     match applied.op() {
         Op::Broadcast(broadcast) => broadcast.modes[i],

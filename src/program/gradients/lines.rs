@@ -105,8 +105,8 @@ fn first_zeros(x: &Tensor<f32>, axis: usize) -> Result<Tensor<u32>> {
     zero.equal(&number)?.hadamard(&zero)
 }
 
-/// The product of all other values of the line: the result over the value, unless it is zero. If one value is zero, its
-/// own product is not.
+/// For each value, the product of all others in its line: the result divided by the value. In a line with one zero,
+/// only the product for the zero itself is nonzero.
 fn of_product(
     applied: &Applied<'_>,
     lines: &Lines,
@@ -122,7 +122,7 @@ fn of_product(
     first.if_else(&lines.spread(&others)?, &applied.divided(&whole, x)?)
 }
 
-/// Functions of the moments of lines, and of their exponentials.
+/// Functions of the moments of lines, and of sums of exponentials.
 fn normalized(
     applied: &Applied<'_>,
     function: Function,
@@ -225,8 +225,8 @@ fn cumulated(
     }
 }
 
-/// A value that differs from the extreme before it is a record. It has the sum of the cotangents up to the next record,
-/// which is a difference of sums to the end of the line.
+/// A value that replaces the extreme before it is a record. Its cotangent is the sum of the cotangents up to the next
+/// record, which is a difference of two sums to the end of the line.
 fn of_extremes(applied: &Applied<'_>, axis: usize, g: &Tensor<f32>) -> Result<Tensor<f32>> {
     let (y, x) = (applied.float_result()?, g.layout());
     let one_on = |at: i64| -> Vec<Begin> {
@@ -301,7 +301,7 @@ fn of_quantile(applied: &Applied<'_>, quantile: Quantile, g: &Tensor<f32>) -> Re
     lower.add(&upper)?.view_as(x)
 }
 
-/// The whole gradient with regard to the scores: the sums, which are logarithms of their exponentials, have none left.
+/// The whole gradient is assigned to the scores, and none to the sums, which are functions of the same scores.
 fn cross_entropy(applied: &Applied<'_>, g: &Tensor<f32>) -> Result<Cotangents> {
     let (targets, sums) = (applied.operand(1)?, applied.operand(2)?);
     let of_scores = match (applied.wants(0), applied.dtype(0)) {

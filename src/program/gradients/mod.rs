@@ -81,7 +81,8 @@ impl Cotangent {
         })
     }
 
-    /// The same with the layout of its value: zeros where it lacks values, and none where that has none.
+    /// The cotangent in the layout of its value: zeros where it lacks entries, and without the entries that the value
+    /// does not have.
     fn fit(&self, layout: &Layout) -> Result<Cotangent> {
         if self.layout() == layout {
             return Ok(self.clone());
@@ -98,11 +99,11 @@ impl Cotangent {
     }
 }
 
-/// A recorded operation, as its rule sees it.
+/// A recorded operation, as its rule receives it.
 pub(super) struct Applied<'a> {
     trace: &'a Arc<Trace>,
     node: &'a Node,
-    /// Values that were recorded again, in place of the first ones.
+    /// Recomputed values, by the original ones that they replace.
     again: &'a HashMap<ValueId, ValueId>,
     /// Whether each operand needs a cotangent.
     wanted: Vec<bool>,
@@ -286,8 +287,8 @@ impl Recording {
     ///
     /// `to` may be inputs or any other values of the recording, of type f32, f16 or `Complex32`; the gradient of a
     /// complex value is ∂/∂re + i ∂/∂im. Use [`gradients_from`](Self::gradients_from) for other weights than 1.
-    /// Functions that are constant between jumps, such as `floor` and `sign`, pass nothing on. Cost: a few operations
-    /// for each one between `to` and `of`, each of about its cost.
+    /// Piecewise constant functions, such as `floor` and `sign`, have a gradient of 0. Cost: for each operation between
+    /// `to` and `of`, a few of about the same cost.
     ///
     /// ```
     /// # use vsla::{program::Program, Device, Ragged, Tensor};
@@ -388,7 +389,7 @@ impl Recording {
     }
 }
 
-/// The value of a cotangent, which is a constant if it follows from seeds that are.
+/// The value of a cotangent. It is a constant if it depends only on seeds that are constants.
 fn cotangent_id(cotangent: &Cotangent, trace: &Arc<Trace>) -> Result<ValueId> {
     match cotangent {
         Cotangent::F32(g) => trace.value_of(GRADIENTS, &g.operand()),
@@ -470,7 +471,7 @@ fn accumulate(
                 (source.value, cotangent, applied.wants(i))
             {
                 let cotangent = match applied.op() {
-                    // Spectra have the cotangents of their kernels.
+                    // A spectrum's cotangent is that of its kernel.
                     Op::CachedSpectra(_) if i == 1 => cotangent,
                     _ => cotangent.fit(&source.layout)?,
                 };

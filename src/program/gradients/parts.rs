@@ -1,4 +1,4 @@
-//! What the rules have in common: functions computed in f32, lines, and sums over pairs.
+//! Helpers that rules share: functions computed in f32, lines, and sums over pairs.
 
 use half::f16;
 use num_complex::Complex32;
@@ -70,7 +70,7 @@ impl Applied<'_> {
         }
     }
 
-    /// The same value for each of so many elements, to spread over them.
+    /// A batch of `elements` elements of one value each, all `value`, to spread over elements.
     pub(super) fn filled<T: Scalar>(&self, elements: usize, value: T) -> Result<Tensor<T>> {
         self.device().full(&ones(elements)?, value)
     }
@@ -152,7 +152,7 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn new(x: &Layout, axis: Option<usize>) -> Result<Lines> {
         let rank = x.rank();
-        // The numbers of indices before the axis, along it, and behind it.
+        // The numbers of indices before the axis, along it, and after it.
         let three = |element: usize, i: usize| match axis.filter(|_| rank > 1) {
             None => [1, x.length(element), 1][i],
             Some(axis) => match i {
@@ -252,7 +252,7 @@ impl Lines {
     }
 }
 
-/// The index of an operand's element in each pair: 0 for the left operand, 1 for the right one.
+/// The element of an operand in each pair, for side 0 (left) or 1 (right).
 pub(super) fn member(pairs: &Pairs, side: usize) -> impl Fn(usize) -> usize {
     move |pair| {
         let (left, right) = pairs.get(pair);
@@ -260,7 +260,7 @@ pub(super) fn member(pairs: &Pairs, side: usize) -> impl Fn(usize) -> usize {
     }
 }
 
-/// Whether pair p has element p of an operand, for all elements.
+/// Whether pair p has element p of an operand, for all pairs and elements.
 pub(super) fn is_each(pairs: &Pairs, side: usize, of: &Layout) -> bool {
     pairs.is_elementwise()
         || pairs.len() == of.len() && (0..of.len()).all(|pair| member(pairs, side)(pair) == pair)
@@ -342,8 +342,7 @@ pub(super) fn over_pairs<T: Number>(
 
 /// For each element of a batch, the sum of the elements that belong to it, which all have its shape.
 ///
-/// Members are brought together, so that those of an element are the rows of a matrix, and the sums are those of its
-/// columns.
+/// The members of an element are brought together as the rows of a matrix, whose columns are then summed.
 pub(super) fn sums<T: Number>(
     values: &Tensor<T>,
     member: impl Fn(usize) -> usize,

@@ -73,7 +73,7 @@ fn spread(
         ],
     };
     if (rows, columns) == (down, across) {
-        // Windows that touch: each value is repeated.
+        // Adjacent windows: each value is repeated.
         let ones = layout(of.len(), 5, |element, axis| {
             let [planes, height, width] = plane(&of, element);
             [planes, height, 1, width, 1][axis]
@@ -110,7 +110,7 @@ fn spread(
 
 /// The cotangent of each window at its largest value.
 ///
-/// Windows that overlap are treated in turns, so that those of one turn do not.
+/// Overlapping windows are processed in several turns, so that the windows of one turn do not overlap.
 fn largest(
     applied: &Applied<'_>,
     pool: Pool,

@@ -21,7 +21,7 @@ pub(super) struct Sums<'a> {
 #[derive(Default)]
 struct Sum {
     whole: Option<Cotangent>,
-    /// The cotangents of views of some elements. They are joined at the end, at once if no two of them overlap.
+    /// The cotangents of views of some elements. They are joined at the end, all at once if no two of them overlap.
     parts: Vec<(Range<usize>, Cotangent)>,
 }
 

@@ -36,7 +36,8 @@ fn transformed(applied: &Applied<'_>, transform: Transform, g: &Cotangent) -> Re
             let g = applied.complex(g)?.fft()?;
             weighted(&g, &lengths(x, |n| 1.0 / n)?)
         }
-        // Of n real values, the spectrum has all but the first and, for even n, the last of the inner half twice.
+        // In the full spectrum of n real values, each frequency of the half spectrum occurs twice, except the first
+        // and, for even n, the last.
         Transform::Real => {
             let g = applied.complex(g)?;
             let inner = |n: usize| 0.5 * n as f32;

@@ -1,4 +1,4 @@
-//! Caches of keys and values: as tensors of the same rows, bit by bit.
+//! Caches of keys and values give the bits of tensors of the same rows.
 
 use vsla::attention::Cache;
 use vsla::program::Program;
@@ -11,7 +11,7 @@ use super::case::{Case, Operands, Value};
 use crate::support::bench::opened_for_one;
 use crate::support::operation::upload;
 
-/// Rows of each element: those that count, and those that are reserved.
+/// Rows of each element: those in use, and those that are reserved.
 struct Sizes {
     queries: Vec<usize>,
     lengths: Vec<usize>,
@@ -35,7 +35,7 @@ impl Sizes {
         }
     }
 
-    /// The layout of as many reserved rows as those of `x` are wide.
+    /// The layout of the reserved rows, which are as wide as those of `x`.
     fn reserved<T: Scalar>(&self, x: &Ragged<T>) -> Layout {
         let shapes = x.layout().shapes().zip(&self.room).map(|(shape, room)| {
             let mut extents: Vec<usize> = shape.extents().iter().map(|n| *n as usize).collect();
@@ -45,7 +45,7 @@ impl Sizes {
         Layout::from_shapes(x.layout().rank(), shapes).unwrap()
     }
 
-    /// A cache whose reserved rows are not numbers.
+    /// A cache whose reserved rows are filled with NaN.
     fn empty<T: Value>(&self, device: &Device, of: &Operands<T>) -> Cache<T> {
         let nan = |x: &Ragged<T>| {
             let layout = self.reserved(x);
@@ -76,7 +76,7 @@ fn rows<T: Scalar>(
     Ragged::from_shapes(values, x.layout().rank(), shapes).unwrap()
 }
 
-/// Appends rows in three steps, of which each element takes other parts, and some elements none.
+/// Appends rows in three steps, in each of which elements get different numbers of rows, and some none.
 fn filled<T: Value>(device: &Device, sizes: &Sizes, of: &Operands<T>) -> Cache<T> {
     let mut cache = sizes.empty(device, of);
     let ends = |step: usize, element: usize| match (step, element % 3) {
@@ -126,7 +126,7 @@ fn compare<T: Value>(device: &Device, sizes: &Sizes, case: &Case, seed: u64) {
     assert!(got == expected, "{} {case:?}", T::DTYPE);
 }
 
-/// With every option; for elements whose reserved rows make the same kind of tile as those that count.
+/// With every option; for elements whose reserved rows take the same kind of tile as those in use.
 pub fn as_tensors(device: &Device) {
     let sizes = Sizes {
         queries: vec![5, 1, 3, 1, 0, 2, 20, 70, 1],
@@ -232,7 +232,7 @@ pub fn of_pieces(device: &Device) {
     }
 }
 
-/// What others hold is copied first.
+/// Memory that other handles refer to is copied first.
 pub fn is_changed_alone(device: &Device) {
     let room = Layout::uniform(2, Shape::new(&[4, 2]).unwrap()).unwrap();
     let one = |x: f32| {
@@ -298,7 +298,7 @@ pub fn is_changed_alone(device: &Device) {
 
 /// Appending allocates no memory for rows.
 pub fn allocates_lengths(device: &Device) {
-    // Nothing else uses its memory.
+    // A device that nothing else uses.
     let device = &match device.is_gpu() {
         #[cfg(feature = "gpu")]
         true => opened_for_one(|_| ()),
@@ -320,7 +320,7 @@ pub fn allocates_lengths(device: &Device) {
         "{:?}",
         device.memory()
     );
-    // A program does not, either, whatever it has to keep for itself.
+    // Neither does a program, apart from a fixed amount for its plan.
     let step = Program::new(device, |r| {
         let x: Tensor<f32> = r.input()?;
         r.cache::<f32>()?.append(&x, &x)
@@ -345,7 +345,7 @@ pub fn allocates_lengths(device: &Device) {
     );
 }
 
-/// One step of decoding: keys and values from x, then attention over all so far.
+/// One step of decoding: appends keys and values from x, then attends to all rows so far.
 fn step(x: &Tensor<f32>, caches: &mut [&mut Cache<f32>; 2]) -> Result<Tensor<f32>> {
     let mut y = x.clone();
     for cache in caches {
@@ -356,7 +356,7 @@ fn step(x: &Tensor<f32>, caches: &mut [&mut Cache<f32>; 2]) -> Result<Tensor<f32
     Ok(y)
 }
 
-/// Twenty steps of one plan give the bits of twenty eager ones, also where caches are held or tensors of theirs are
+/// Twenty steps of one plan give the bits of twenty eager ones, even if clones of caches are held or their tensors are
 /// outputs.
 pub fn recorded(device: &Device) {
     let program = Program::new(device, |r| {
@@ -365,7 +365,7 @@ pub fn recorded(device: &Device) {
         let mut second = r.cache::<f32>()?;
         let old = first.clone();
         let y = step(&x, &mut [&mut first, &mut second])?;
-        // What was there before the step is as it was.
+        // A clone from before the step still attends to the old rows.
         r.output(&y)?;
         r.output(&x.attention_over(&old).heads(2).run()?)?;
         r.output(second.lengths())

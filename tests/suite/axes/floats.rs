@@ -15,7 +15,7 @@ pub fn random<T: Sample>(seed: &str, shapes: &[&[usize]], of: impl Fn(f64) -> f6
     Ragged::from_fn(&layout, |_, _| T::of(of(random.f64()))).unwrap()
 }
 
-/// The documented bounds: of f32, and for f16 and half a unit in the last place.
+/// The documented bounds: those of f32, plus half a unit in the last place for f16.
 pub fn bounds(device: &Device) {
     bounded::<f32>(device, |_| 0.0);
     bounded::<f16>(device, half_unit);

@@ -19,7 +19,7 @@ pub const TESTS: &[DeviceTest] = &[
     ("epilogue::errors", errors),
 ];
 
-/// Some of scale, bias, activation and residual, by bits.
+/// Sets those of scale, bias, activation and residual that the bits select.
 fn told<'a, T: Float>(
     mut product: Product<'a, T>,
     parts: usize,
@@ -41,7 +41,7 @@ fn told<'a, T: Float>(
     product
 }
 
-/// A batch that is a view behind an element of three other values.
+/// A batch that is a view after an element of three other values.
 fn behind<T: Float>(device: &Device, batch: &Ragged<T>, other: T) -> Tensor<T> {
     let rank = batch.layout().rank();
     let first = Shape::new(&[3, 1][..rank]).unwrap();

@@ -287,7 +287,7 @@ fn infinities_stay(device: &Device) {
     }
 }
 
-/// Block values beyond the matrix, and values behind an operand in its buffer, count as zero.
+/// Block values beyond the matrix, and values after an operand in its buffer, count as zero.
 fn beyond_the_edge(device: &Device) {
     let topology = Topology::new([11, 13], [8, 16], &[(0, 0), (1, 0)]).unwrap();
     let s = matrix(&topology, 2, Values::Integers);

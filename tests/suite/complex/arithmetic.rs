@@ -93,7 +93,7 @@ fn assert_near(name: &str, got: &Tensor<Complex32>, expected: &Ragged<Complex64>
     }
 }
 
-/// The batch as a view behind an element of this many values.
+/// The batch as a view after an element of this many values.
 fn displaced(device: &Device, batch: &Ragged<Complex32>, by: usize) -> Tensor<Complex32> {
     let mut extents = vec![1; batch.layout().rank()];
     *extents.last_mut().unwrap() = by;

@@ -365,8 +365,8 @@ const NORMAL: [u32; 6] = [
     1_064_950_023,
 ];
 
-/// An element has the same bits alone, in any company and on any place, if it keeps its number; other seeds and
-/// streams give others.
+/// An element has the same bits alone, in any batch and at any position, if it keeps its number; other seeds and
+/// streams give other bits.
 pub fn parts_of_a_batch(device: &Device) {
     let lengths = [3, 0, 5000, 1, 6, 2, 1027];
     let whole = vectors(lengths);

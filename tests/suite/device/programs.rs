@@ -346,7 +346,7 @@ fn without_room_to_grow() {
     let y = device.full(&middle, 2.0f32).unwrap();
     let plan = program.plan(&[&middle, &middle]).unwrap();
     assert_right(&plan, &y, &y);
-    // What fits without room to spare is planned without.
+    // A plan that fits only without spare room is made without it.
     drop((plan, y));
     device.trim();
     let available = |device: &Device| match device.full(&lengths([1 << 24]), 0.0f32) {

@@ -14,7 +14,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// The batch as a view that begins `before` values into a buffer, with `after` values behind it.
+/// The batch as a view that begins `before` values into a buffer, with `after` values after it.
 fn embedded(device: &Device, batch: &Ragged<f32>, before: usize, after: usize) -> Tensor<f32> {
     let rank = batch.layout().rank();
     let stranger = |length: usize| {

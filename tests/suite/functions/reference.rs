@@ -92,7 +92,7 @@ pub fn drawn<T: Value>(layout: &Layout, seed: &str) -> Ragged<T> {
     Ragged::from_fn(layout, |_, _| T::small(rng.i32(-5..=5))).unwrap()
 }
 
-/// The batch as a view behind an element of this many values, so that it begins at that offset in its buffer.
+/// The batch as a view after an element of this many values, so that it begins at that offset in its buffer.
 pub fn displaced<T: Value>(device: &Device, batch: &Ragged<T>, by: usize) -> Tensor<T> {
     let rank = batch.layout().rank();
     let mut extents = vec![1; rank];

@@ -69,7 +69,7 @@ pub(super) fn check(device: &Device, case: &Case) {
 }
 
 /// A gradient is linear in the cotangent of the result: Σ ⟨w, g_x⟩ is ⟨g, Σ f(w)⟩, so its own gradient is Σ f(w), where
-/// each weight takes the place of its operand. This takes the adjoints of the operations that gradients consist of.
+/// each weight takes the place of its operand. This tests the adjoints of the operations that gradients consist of.
 fn agree_on_seeds(
     device: &Device,
     case: &Case,

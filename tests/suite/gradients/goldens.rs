@@ -196,7 +196,7 @@ fn losses_of<T: Comparable + Float>(device: &Device, of_type: fn(f32) -> T) {
         let batch = Ragged::from_shapes(values.to_vec(), 2, shapes[first..].to_vec()).unwrap();
         batch.cast(of_type).unwrap()
     };
-    // The operands of the losses are views, which begin behind the first element.
+    // The operands of the losses are views, which begin after the first element.
     let all = of_shapes(
         &[
             9.0, 9.0, 9.0, // Before the views.

@@ -294,7 +294,7 @@ fn refusals(device: &Device) {
     });
     let error = program.plan(&[x.layout()]).unwrap_err().to_string();
     assert_eq!(error, "gradients: values of i32 have no gradients");
-    // Spectra that were made before do not tell their kernels.
+    // Spectra that were made before the recording do not refer to their kernels.
     let plan = x
         .pair(&x, vsla::Pairing::Elementwise)
         .unwrap()

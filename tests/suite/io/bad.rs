@@ -39,7 +39,7 @@ fn read(file: &[u8]) -> Result<Any> {
     outcome
 }
 
-/// The file with a corrected checksum.
+/// The file with its checksum corrected.
 fn summed(mut file: Vec<u8>) -> Vec<u8> {
     if is_version_2(&file)
         && let Some(body) = file.len().checked_sub(4)

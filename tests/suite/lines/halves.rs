@@ -1,4 +1,4 @@
-//! The same of f16: results of f32, rounded.
+//! Functions of lines of f16: the results in f32, rounded.
 
 use vsla::{Device, Ragged, Tensor, f16};
 
@@ -100,7 +100,7 @@ pub fn halves_of_every_layout(device: &Device) {
     }
 }
 
-/// Sums beyond the range of f16 are no sums of halves; NaN and infinity stay in their line.
+/// Sums may exceed the range of f16, because they are computed in f32; NaN and infinity stay in their line.
 pub fn halves_far_and_ends(device: &Device) {
     let (inf, nan) = (f16::INFINITY, f16::NAN);
     for count in [3, 100, 600, 9001] {

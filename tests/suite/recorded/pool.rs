@@ -92,7 +92,7 @@ fn in_time(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Runs of one program in the jobs of a pool. A job that waits for its kernel may take up another job meanwhile.
+/// Runs of one program in the jobs of a pool. A job that waits for its kernel may meanwhile run another job.
 fn runs_in_a_pool(device: &Device) {
     let device = device.clone();
     in_time(move || {
@@ -114,7 +114,7 @@ fn runs_in_a_pool(device: &Device) {
 }
 
 /// A function whose two pieces are computed by different threads. One finishes, and has to wait for the other, which
-/// waits for `job`: a job of the pool that the first thread takes up meanwhile.
+/// waits for `job`: a job of the pool that the first thread runs meanwhile.
 struct Gate {
     armed: AtomicBool,
     entered: AtomicUsize,
@@ -196,7 +196,7 @@ impl Gate {
     }
 }
 
-/// A thread whose run waits for another thread takes up a run of the same program.
+/// A thread whose run waits for another thread starts another run of the same program.
 fn a_run_in_a_run() {
     let device = Device::cpu();
     let (gate, x) = (Gate::new(), Gate::operand(&device));
@@ -214,7 +214,7 @@ fn a_run_in_a_run() {
     gate.run(works.clone(), works);
 }
 
-/// A thread that records computes a constant, by a call or by another program, and takes up other work while it waits.
+/// A thread that records computes a constant, by a call or by another program, and runs other jobs while it waits.
 fn work_in_a_recording() {
     for by_a_program in [false, true] {
         work_while_recording(by_a_program);
@@ -281,7 +281,7 @@ fn threads_of_a_recording(device: &Device) {
     }
 }
 
-/// A thread of a pool whose function waits for another thread takes up a job that is no part of the recording.
+/// A thread of a pool whose function waits for another thread runs a job that is no part of the recording.
 fn a_job_in_a_recording(device: &Device) {
     let device = device.clone();
     in_time(move || {

@@ -1,4 +1,5 @@
-//! Kronecker and outer products: with the cotangent of a pair as a matrix, a row for each value of the left operand.
+//! Kronecker and outer products. The cotangent of a pair is arranged as a matrix (its *table*) with a row for each
+//! value of the left operand.
 
 use crate::Result;
 use crate::ops::kron::{Kind, Kron};

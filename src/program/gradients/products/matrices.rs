@@ -1,4 +1,4 @@
-//! Products of dense matrices, with what is applied to them before they are stored.
+//! Products of dense matrices, with their epilogues.
 
 use half::f16;
 

@@ -75,7 +75,7 @@ pub(super) fn sampled(
     let g = applied.floats(g)?;
     let [of_a, of_b] = sampled.transposed;
     let blocks = |transposed: bool| matrix(&sampled.topology, &g, transposed);
-    // The dense factor of each pair, as it is needed.
+    // The dense factor of each pair, transposed if necessary.
     let dense = |side: usize, turned: bool| {
         let factor = at_pairs(&applied.float(side)?, pairs, side)?;
         match turned {

@@ -98,10 +98,10 @@ struct Case {
 }
 
 impl Case {
-    /// `code` is the last function, or any.
+    /// With `is_last`, `code` is the last function; otherwise any of them.
     fn random(rng: &mut fastrand::Rng, code: Code, is_last: bool) -> Case {
         let all: Vec<Code> = Code::all().collect();
-        // How far back operands are, which determines how many registers there have to be.
+        // How far back operands are, which determines how many registers are needed.
         let reach = rng.usize(1..=4);
         let inputs = rng.usize(1..=(2 * reach - 1).min(INPUTS));
         let n = rng.usize(1..=INSTRUCTIONS);
@@ -124,7 +124,7 @@ impl Case {
                 "powi" => vec![rng.i32(-8..=8) as f32],
                 _ => (0..code.scalars()).map(|_| rng.f32() * 4.0 - 2.0).collect(),
             };
-            // Scalars that have no room are those of other instructions.
+            // If there is no room for more scalars, instructions share those of others.
             let places = own.iter().map(|s| {
                 if scalars.len() < room {
                     scalars.push(s.to_bits());
@@ -191,7 +191,7 @@ impl Case {
     }
 }
 
-/// Values of all kinds, some of them the special ones.
+/// Random values of all magnitudes, and some special ones.
 fn values<T: Value>(rng: &mut fastrand::Rng, n: usize) -> Vec<T> {
     let special = [
         0.0,
@@ -215,7 +215,7 @@ fn values<T: Value>(rng: &mut fastrand::Rng, n: usize) -> Vec<T> {
     repeat_with(value).take(n).collect()
 }
 
-/// A tensor of one element that begins somewhere in a buffer.
+/// A tensor of one element that begins at a random position of its buffer.
 fn placed<T: Value>(device: &Device, rng: &mut fastrand::Rng, values: &[T]) -> Tensor<T> {
     let before = vec![T::of(7.0); rng.usize(..9)];
     let rows = [&before[..], values, &[T::of(9.0)]];
@@ -246,7 +246,7 @@ fn check<T: Value>(
     for (result, (together, apart)) in together.iter().zip(&apart).enumerate() {
         let [together, apart] = [together, apart].map(|y| y.download_blocking().unwrap());
         for (i, (&got, &expected)) in together.values().iter().zip(apart.values()).enumerate() {
-            // The bits of a NaN depend on how a compiler orders operands.
+            // The bits of a NaN depend on the order that a compiler gives operands.
             let none = !exact && got.is_no_number() && expected.is_no_number();
             assert!(
                 none || got.bits() == expected.bits(),
@@ -266,7 +266,7 @@ fn random<T: Value>(seed: u64) {
     for (i, device) in devices().iter().enumerate() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut sizes = SIZES.iter().cycle();
-        // Functions of two operands more often: kernels have a case for each order.
+        // Functions of two operands come more often, because kernels have a case for each order.
         let codes = Code::all().flat_map(|code| vec![code; 3 * code.operands() - 2]);
         for code in codes {
             for (kernel, is_last) in KERNELS.into_iter().zip([true, true, false, true]) {
