@@ -26,8 +26,8 @@ pub struct Memory {
     /// Staging buffers for uploads, downloads, parameters and timestamps. Always 0 on the CPU.
     pub staging: u64,
     /// Cached by the process for all its CPU devices: workspaces of convolutions, at most 256 MiB, and FFT plans, at
-    /// most about 64 MiB for each kind (`fft`, `ifft`, `rfft`, `irfft`) or the single longest plan, counted by an upper
-    /// bound. [`Device::trim`](crate::Device::trim) of any CPU device releases them. Always 0 on a GPU.
+    /// most 512 MiB and an eighth of the host's budget, or the single longest plan, counted by an upper bound.
+    /// [`Device::trim`](crate::Device::trim) of any CPU device releases them. Always 0 on a GPU.
     pub shared: u64,
 }
 

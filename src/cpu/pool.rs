@@ -13,6 +13,7 @@ const CACHE_LIMIT: u64 = 1 << 30;
 
 #[derive(Default)]
 struct State {
+    /// The cached buffers, in the order in which they were released.
     free: Vec<(Vec<u32>, Held)>,
     memory: Memory,
 }
@@ -95,7 +96,7 @@ impl CpuPool {
             .filter(|(_, (v, _))| v.capacity() >= len && v.capacity() <= len + len / 8)
             .min_by_key(|(_, (v, _))| v.capacity())
             .map(|(i, _)| i);
-        let (mut words, held) = state.free.swap_remove(best?);
+        let (mut words, held) = state.free.remove(best?);
         state.memory.cached -= held.bytes();
         drop(state);
         // A cached buffer still has its previous length, so only additional words are written.
@@ -121,12 +122,36 @@ impl Drop for CpuBuffer {
         let bytes = held.bytes();
         let mut state = self.pool.lock();
         state.memory.live -= bytes;
-        if words.capacity() >= POOLED
-            && state.memory.cached + bytes <= CACHE_LIMIT
-            && state.free.try_reserve(1).is_ok()
-        {
-            state.memory.cached += bytes;
-            state.free.push((words, held));
+        if words.capacity() < POOLED || bytes > CACHE_LIMIT || state.free.try_reserve(1).is_err() {
+            return;
         }
+        state.memory.cached += bytes;
+        state.free.push((words, held));
+        // Buffers of sizes that are no longer used make room.
+        let (mut gone, mut freed) = (0, 0);
+        while state.memory.cached - freed > CACHE_LIMIT {
+            freed += state.free[gone].1.bytes();
+            gone += 1;
+        }
+        state.memory.cached -= freed;
+        state.free.drain(..gone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_released_buffer_displaces_older_ones() {
+        let pool = Arc::new(CpuPool::default());
+        let allocate = |len| pool.allocate("test", len).unwrap();
+        // One more than fit in the cache. The pages are never written.
+        let large: Vec<_> = (0..5).map(|_| allocate(1 << 26)).collect();
+        drop(large);
+        assert_eq!(pool.memory().cached, CACHE_LIMIT);
+        drop(allocate(1 << 20));
+        assert_eq!(pool.memory().cached, CACHE_LIMIT - (1 << 28) + (1 << 22));
+        assert!(pool.reuse(1 << 20).is_some());
     }
 }

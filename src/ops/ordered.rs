@@ -24,6 +24,18 @@ pub(super) trait Ordered: Scalar {
         Self::of_key(!key)
     }
 
+    /// The highest key of some values.
+    fn highest_key(values: &[Self]) -> i32 {
+        let keys = values.iter().map(|x| x.key());
+        keys.fold(Self::LOWEST, i32::max)
+    }
+
+    /// The same in reversed order.
+    fn highest_reversed_key(values: &[Self]) -> i32 {
+        let keys = values.iter().map(|x| x.reversed_key());
+        keys.fold(Self::LOWEST, i32::max)
+    }
+
     /// The value in canonical form: equal values have equal bits, so −0 becomes 0.
     fn canonical(self) -> Self {
         self
@@ -33,6 +45,40 @@ pub(super) trait Ordered: Scalar {
 /// Reverses the order of negative floats, whose bits grow with the magnitude. Its own inverse.
 fn flip(bits: i32) -> i32 {
     bits ^ ((bits >> 31) as u32 >> 1) as i32
+}
+
+/// Values that are compared independently, which the compiler vectorizes.
+const LANES: usize = 16;
+
+/// The largest `of` a value: NaN if one is NaN, and of zeros either.
+#[inline(always)]
+pub(super) fn largest(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
+    let (mut top, mut nan) = ([f32::NEG_INFINITY; LANES], [0; LANES]);
+    let mut take = |chunk: &[f32]| {
+        for ((top, nan), &x) in top.iter_mut().zip(&mut nan).zip(chunk) {
+            let x = of(x);
+            *top = if x > *top { x } else { *top };
+            *nan |= u32::from(x.is_nan());
+        }
+    };
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    chunks.iter().for_each(|chunk| take(chunk));
+    take(rest);
+    match nan.contains(&1) {
+        true => f32::NAN,
+        false => top.into_iter().fold(f32::NEG_INFINITY, f32::max),
+    }
+}
+
+/// The highest key of `of` a value. Floats are compared faster than their keys.
+#[inline(always)]
+fn highest(values: &[f32], of: impl Fn(f32) -> f32 + Copy) -> i32 {
+    let top = largest(values, of);
+    // Zeros are equal as floats, not as keys.
+    match top == 0.0 && values.iter().all(|&x| of(x).to_bits() != 0) {
+        true => (-0.0f32).key(),
+        false => (top + 0.0).key(),
+    }
 }
 
 impl Ordered for f32 {
@@ -64,6 +110,14 @@ impl Ordered for f32 {
             i32::MAX => f32::NAN,
             key => f32::of_key(!key),
         }
+    }
+
+    fn highest_key(values: &[f32]) -> i32 {
+        highest(values, |x| x)
+    }
+
+    fn highest_reversed_key(values: &[f32]) -> i32 {
+        highest(values, |x| -x)
     }
 
     fn canonical(self) -> f32 {
@@ -134,5 +188,38 @@ impl Ordered for u32 {
 
     fn of_key(key: i32) -> u32 {
         key as u32 ^ 1 << 31
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_key_is_that_of_a_value() {
+        let special = [
+            -0.0,
+            0.0,
+            f32::NAN,
+            -f32::NAN,
+            1.0,
+            -1.0,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+        ];
+        for (x, y) in special.iter().flat_map(|&x| special.map(|y| (x, y))) {
+            for rest in [-0.0, 0.0, f32::NEG_INFINITY, f32::INFINITY] {
+                for (length, at) in [(2, 1), (20, 3), (40, 39)] {
+                    let mut values = vec![rest; length];
+                    (values[0], values[at]) = (x, y);
+                    let keys = values.iter().map(|x| x.key()).max();
+                    assert_eq!(Some(f32::highest_key(&values)), keys, "{values:?}");
+                    let keys = values.iter().map(|x| x.reversed_key()).max();
+                    assert_eq!(Some(f32::highest_reversed_key(&values)), keys, "{values:?}");
+                }
+            }
+        }
+        assert_eq!(f32::highest_key(&[]), f32::LOWEST);
+        assert_eq!(f32::highest_reversed_key(&[]), f32::LOWEST);
     }
 }

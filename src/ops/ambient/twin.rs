@@ -134,6 +134,8 @@ struct Rows<F> {
 
 /// The number of missing entries that are processed at once, as zeros.
 const ZEROS: usize = 64;
+/// No value has more bytes.
+static ZERO_VALUES: [u64; ZEROS] = [0; ZEROS];
 
 impl<F> Rows<F> {
     /// `out[k] = f(x[from + k], y[from + k])`, in three runs: both operands present, one, none.
@@ -166,7 +168,7 @@ impl<F> Rows<F> {
                 none.fill(R::zeroed());
             }
             Missing::Zero => {
-                let zeros = [T::zeroed(); ZEROS];
+                let zeros: &[T] = &bytemuck::cast_slice(&ZERO_VALUES)[..ZEROS];
                 let left = x.len() > y.len();
                 let there = if left { x } else { y };
                 for (out, there) in one.chunks_mut(ZEROS).zip(there.chunks(ZEROS)) {

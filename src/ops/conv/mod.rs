@@ -120,17 +120,15 @@ impl ConvRequest<'_> {
         if self.window.is_whole(a.rank()) {
             let choices = self.choices(a, b, pairs)?;
             let with_costs = choices.with_costs(a, b, pairs, self.costs);
-            return Ok(ConvChoice::of(with_costs, self.costs));
+            return Ok(ConvChoice::of(&choices.totals(with_costs), self.costs));
         }
         self.check_plan(pairs)?;
         let choices = self.choices_of_boxes(a, b, pairs)?;
         let meetings = self.window.meetings(a, b, pairs).enumerate();
         let kept = meetings.filter(|(_, meeting)| !meeting.is_empty());
-        let with_costs = kept.map(|(pair, meeting)| {
-            let choice = choices.get(pair);
-            (choice, self.costs.cost_of_boxes(&meeting, choice))
-        });
-        Ok(ConvChoice::of(with_costs, self.costs))
+        let with_costs = kept
+            .map(|(pair, meeting)| (pair, self.costs.cost_of_boxes(&meeting, choices.get(pair))));
+        Ok(ConvChoice::of(&choices.totals(with_costs), self.costs))
     }
 
     /// The direct method for every pair; an error if the caller asked for another one.

@@ -272,13 +272,26 @@ fn run<T: Scalar, A: Copy + Send + Sync>(
 ) -> Result<()> {
     let (x, layout) = args.input::<T>(0);
     let (out, _) = args.output::<T>(0);
-    // Cumulates consecutive values, on top of `before`.
+    // Cumulates consecutive values, on top of `before`. Four values wait only once for the sum of those before them.
     let chain = |before: Option<A>, x: &[T], out: &mut [T]| {
-        let mut acc = before;
-        for (out, &x) in out.iter_mut().zip(x) {
-            let now = acc.map_or_else(|| take(x), |acc| combine(acc, take(x)));
-            *out = give(now);
-            acc = Some(now);
+        let (Some((first, x)), Some((begun, out))) = (x.split_first(), out.split_first_mut())
+        else {
+            return;
+        };
+        let mut acc = before.map_or_else(|| take(*first), |acc| combine(acc, take(*first)));
+        *begun = give(acc);
+        let (fours, rest) = x.as_chunks::<4>();
+        let (out_fours, out_rest) = out.as_chunks_mut::<4>();
+        for (out, x) in out_fours.iter_mut().zip(fours) {
+            let [a, b, c, d] = x.map(&take);
+            let [ab, cd] = [combine(a, b), combine(c, d)];
+            let all = [a, ab, combine(ab, c), combine(ab, cd)].map(|part| combine(acc, part));
+            *out = all.map(&give);
+            acc = all[3];
+        }
+        for (out, &x) in out_rest.iter_mut().zip(rest) {
+            acc = combine(acc, take(x));
+            *out = give(acc);
         }
     };
     let line = |x: &[T], out: &mut [T]| -> Result<()> {

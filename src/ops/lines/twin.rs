@@ -2,41 +2,92 @@
 //! cores.
 
 use half::f16;
+use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::Function;
 use super::plan::Lines;
 use crate::ops::maps::exp;
+use crate::ops::ordered::largest;
 use crate::ops::{par_elements, par_runs};
 use crate::plan::CpuArgs;
 use crate::ragged::{Layout, Scalar};
 use crate::{Result, host};
 
-/// Values in a part of a line.
+/// Values in a part of a line, the work of one thread.
 const PART: usize = 1 << 16;
+/// Values of a line that are converted to f32 and processed at once.
+const BLOCK: usize = 256;
+/// Independent partial sums of a block, which the compiler vectorizes.
+const LANES: usize = 16;
 
 /// A type of values, computed in f32.
 pub(super) trait Value: Scalar {
-    fn wide(self) -> f32;
-    fn narrow(value: f32) -> Self;
+    /// Converts every `step`-th value.
+    fn widen(values: &[Self], step: usize, wide: &mut [f32]);
+    /// Stores in every `step`-th place.
+    fn narrow(wide: &[f32], step: usize, values: &mut [Self]);
+    fn narrow_one(wide: f32) -> Self;
 }
 
 impl Value for f32 {
-    fn wide(self) -> f32 {
-        self
+    fn widen(values: &[f32], step: usize, wide: &mut [f32]) {
+        match step {
+            1 => wide.copy_from_slice(&values[..wide.len()]),
+            _ => copy(wide.iter_mut().zip(values.iter().step_by(step)), |x| x),
+        }
     }
-    fn narrow(value: f32) -> f32 {
-        value
+    fn narrow(wide: &[f32], step: usize, values: &mut [f32]) {
+        match step {
+            1 => values[..wide.len()].copy_from_slice(wide),
+            _ => copy(values.iter_mut().step_by(step).zip(wide), |x| x),
+        }
+    }
+    fn narrow_one(wide: f32) -> f32 {
+        wide
     }
 }
 
 impl Value for f16 {
-    fn wide(self) -> f32 {
-        self.to_f32()
+    fn widen(values: &[f16], step: usize, wide: &mut [f32]) {
+        match step {
+            1 => values[..wide.len()].convert_to_f32_slice(wide),
+            _ => copy(
+                wide.iter_mut().zip(values.iter().step_by(step)),
+                f16::to_f32,
+            ),
+        }
     }
-    fn narrow(value: f32) -> f16 {
-        f16::from_f32(value)
+    fn narrow(wide: &[f32], step: usize, values: &mut [f16]) {
+        match step {
+            1 => values[..wide.len()].convert_from_f32_slice(wide),
+            _ => copy(values.iter_mut().step_by(step).zip(wide), f16::from_f32),
+        }
     }
+    fn narrow_one(wide: f32) -> f16 {
+        f16::from_f32(wide)
+    }
+}
+
+fn copy<'a, T: Copy + 'a, R: 'a>(
+    pairs: impl Iterator<Item = (&'a mut R, &'a T)>,
+    convert: impl Fn(T) -> R,
+) {
+    pairs.for_each(|(to, from)| *to = convert(*from));
+}
+
+/// Sums in f64, in [`LANES`] parts.
+fn sum(values: &[f32], of: impl Fn(f64) -> f64) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let mut add = |chunk: &[f32]| {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
+            *lane += of(f64::from(x));
+        }
+    };
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    chunks.iter().for_each(|chunk| add(chunk));
+    add(rest);
+    lanes.iter().sum()
 }
 
 /// Statistics of a line, as in `lib/lines.wgsl`, but with the mean itself.
@@ -48,25 +99,21 @@ struct Known {
 }
 
 impl Known {
-    /// The statistics of one part.
-    fn of(function: Function, values: impl Iterator<Item = f32> + Clone) -> Known {
-        let count = values.clone().count() as f64;
-        let sum = |of: fn(f32) -> f64| values.clone().map(of).sum::<f64>();
+    /// The statistics of one block, whose values it may overwrite.
+    fn of(function: Function, values: &mut [f32]) -> Known {
+        let count = values.len() as f64;
         let (first, second) = match function {
-            Function::Mean => (sum(f64::from), 0.0),
-            Function::RmsNorm | Function::L2Normalize => {
-                (sum(|x| f64::from(x) * f64::from(x)), 0.0)
-            }
+            Function::Mean => (sum(values, |x| x), 0.0),
+            Function::RmsNorm | Function::L2Normalize => (sum(values, |x| x * x), 0.0),
             Function::Var | Function::Std | Function::LayerNorm => {
-                let mean = sum(f64::from) / count.max(1.0);
-                let squares = values.map(|x| (f64::from(x) - mean) * (f64::from(x) - mean));
-                (mean, squares.sum())
+                let mean = sum(values, |x| x) / count.max(1.0);
+                (mean, sum(values, |x| (x - mean) * (x - mean)))
             }
             Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
-                let top = values.clone().fold(f32::NEG_INFINITY, larger);
+                let top = largest(values, |x| x);
                 let shift = if top.is_finite() { top } else { 0.0 };
-                let exponentials = values.map(|x| f64::from(exp(x - shift)));
-                (f64::from(top), exponentials.sum())
+                values.iter_mut().for_each(|x| *x = exp(*x - shift));
+                (f64::from(top), sum(values, |x| x))
             }
         };
         Known {
@@ -120,8 +167,8 @@ impl Known {
         value as f32
     }
 
-    /// The function that maps each value of the line.
-    fn map(self, function: Function, added: f32) -> impl Fn(f32) -> f32 {
+    /// The function that maps values of the line.
+    fn map(self, function: Function, added: f32) -> impl Fn(&mut [f32]) {
         let Known {
             first,
             second,
@@ -134,14 +181,22 @@ impl Known {
             Function::L2Normalize => first.sqrt(),
             _ => (second / count + f64::from(added)).sqrt(),
         };
-        let (log, none) = (second.ln() as f32, !first.is_finite());
-        let top = first as f32;
-        move |x| match function {
-            Function::RmsNorm | Function::L2Normalize => (f64::from(x) / root) as f32,
-            Function::LayerNorm => ((f64::from(x) - first) / root) as f32,
-            _ if none => f32::NAN,
-            Function::LogSoftmax => (x - top) - log,
-            _ => exp(x - top) / second as f32,
+        let middle = match function {
+            Function::LayerNorm => first,
+            _ => 0.0,
+        };
+        let scale = 1.0 / root;
+        let (top, sum, log) = (first as f32, second as f32, second.ln() as f32);
+        move |values| {
+            let values = values.iter_mut();
+            match function {
+                Function::RmsNorm | Function::L2Normalize | Function::LayerNorm => {
+                    values.for_each(|x| *x = ((f64::from(*x) - middle) * scale) as f32);
+                }
+                _ if !first.is_finite() => values.for_each(|x| *x = f32::NAN),
+                Function::LogSoftmax => values.for_each(|x| *x = (*x - top) - log),
+                _ => values.for_each(|x| *x = exp(*x - top) / sum),
+            }
         }
     }
 }
@@ -151,28 +206,25 @@ fn larger(x: f32, y: f32) -> f32 {
     if x > y || x.is_nan() { x } else { y }
 }
 
-/// Statistics of a contiguous line. Where it is split depends only on its length.
-fn known<T: Value>(function: Function, line: &[T]) -> Known {
-    if line.len() <= PART {
-        return Known::of(function, line.iter().map(|x| x.wide()));
-    }
-    let (left, right) = line.split_at(line.len().div_ceil(PART) / 2 * PART);
-    let (left, right) = rayon::join(|| known(function, left), || known(function, right));
-    left.merge(right, function)
-}
-
-/// The same for a strided line.
-fn known_apart<T: Value>(function: Function, line: &[T], step: usize, count: usize) -> Known {
-    let mut all: Option<Known> = None;
-    for begin in (0..count.max(1)).step_by(PART) {
-        let values = line.iter().skip(begin * step).step_by(step);
-        let part = Known::of(
-            function,
-            values.take(PART.min(count - begin)).map(|x| x.wide()),
+/// Statistics of a line of `count` values, every `step`-th of `x`. Where it is split depends on its length alone.
+fn known<T: Value>(function: Function, x: &[T], step: usize, count: usize) -> Known {
+    if count > PART {
+        let half = count.div_ceil(PART) / 2 * PART;
+        let (left, right) = rayon::join(
+            || known(function, x, step, half),
+            || known(function, &x[half * step..], step, count - half),
         );
-        all = Some(all.map_or(part, |all| all.merge(part, function)));
+        return left.merge(right, function);
     }
-    all.unwrap_or_else(|| Known::of(function, std::iter::empty()))
+    let mut block = [0.0; BLOCK];
+    let mut of = |begin: usize| {
+        let block = &mut block[..BLOCK.min(count - begin)];
+        T::widen(&x[begin * step..], step, block);
+        Known::of(function, block)
+    };
+    let first = of(0);
+    let more = (BLOCK..count).step_by(BLOCK);
+    more.fold(first, |all, begin| all.merge(of(begin), function))
 }
 
 pub(super) fn run<T: Value, R: Value>(
@@ -195,7 +247,7 @@ pub(super) fn run<T: Value, R: Value>(
         par_elements(out, cost, |place, out| {
             let element = ends.partition_point(|&end| end as usize <= place) - 1;
             let line = place - ends[element] as usize;
-            *out = R::narrow(reduce(function, axis, x, layout, element, line));
+            *out = R::narrow_one(reduce(function, axis, x, layout, element, line));
         });
         return Ok(());
     }
@@ -228,11 +280,7 @@ fn reduce<T: Value>(
     let x = &x[layout.offsets().range(element)];
     let Lines { values, step, .. } = Lines::of(layout, element, axis);
     let begin = (line / step) * values * step + line % step;
-    let known = match step {
-        1 => known(function, &x[begin..begin + values]),
-        _ => known_apart(function, &x[begin.min(x.len())..], step, values),
-    };
-    known.reduced(function)
+    known(function, &x[begin.min(x.len())..], step, values).reduced(function)
 }
 
 /// Maps every value of an element.
@@ -252,25 +300,34 @@ fn map<T: Value, R: Value>(
     let blocks = out.par_chunks_mut(block).zip(x.par_chunks(block));
     blocks.with_min_len(few).try_for_each(|(out, x)| {
         if step == 1 {
-            let value = known(function, x).map(function, added);
+            let change = known(function, x, 1, values).map(function, added);
             let parts = out.par_chunks_mut(PART).zip(x.par_chunks(PART));
-            parts.for_each(|(out, x)| {
-                out.iter_mut()
-                    .zip(x)
-                    .for_each(|(out, &x)| *out = R::narrow(value(x.wide())));
-            });
+            parts.for_each(|(out, x)| each_block(x, out, 1, &change));
             return Ok(());
         }
         let mut line = host::room(function.name(Some(0)), values)?;
         for begin in 0..step {
             line.clear();
             line.extend(x[begin..].iter().step_by(step).copied());
-            let value = known(function, &line).map(function, added);
-            let places = out[begin..].iter_mut().step_by(step);
-            places
-                .zip(&line)
-                .for_each(|(out, &x)| *out = R::narrow(value(x.wide())));
+            let change = known(function, &line, 1, values).map(function, added);
+            each_block(&line, &mut out[begin..], step, change);
         }
         Ok(())
     })
+}
+
+/// Changes the values block by block, and stores them in every `step`-th place.
+fn each_block<T: Value, R: Value>(
+    x: &[T],
+    out: &mut [R],
+    step: usize,
+    change: impl Fn(&mut [f32]),
+) {
+    let mut block = [0.0; BLOCK];
+    for (x, out) in x.chunks(BLOCK).zip(out.chunks_mut(BLOCK * step)) {
+        let block = &mut block[..x.len()];
+        T::widen(x, 1, block);
+        change(block);
+        R::narrow(block, step, out);
+    }
 }

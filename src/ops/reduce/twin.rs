@@ -260,24 +260,23 @@ fn norm_result((top, squares): Norm) -> f32 {
 }
 
 fn max<T: Ordered>(args: &mut CpuArgs<'_>) {
-    highest(args, T::key, T::of_key);
+    highest(args, T::highest_key, T::of_key);
 }
 
 fn min<T: Ordered>(args: &mut CpuArgs<'_>) {
-    highest(args, T::reversed_key, T::of_reversed_key);
+    highest(args, T::highest_reversed_key, T::of_reversed_key);
 }
 
 /// The value with the highest key.
 fn highest<T: Ordered>(
     args: &mut CpuArgs<'_>,
-    key: impl Fn(T) -> i32 + Copy + Sync,
-    of_key: impl Fn(i32) -> T + Copy + Sync,
+    highest_key: impl Fn(&[T]) -> i32 + Sync,
+    of_key: impl Fn(i32) -> T + Sync,
 ) {
     let (x, layout) = args.input::<T>(0);
     each(args, layout.total(), |i| {
         let row = &x[layout.offsets().range(i)];
-        let tile = |tile: Range<usize>| row[tile].iter().map(|&x| key(x)).fold(T::LOWEST, i32::max);
-        of_key(tree(row.len(), &tile, &i32::max))
+        of_key(tree(row.len(), &|tile| highest_key(&row[tile]), &i32::max))
     });
 }
 

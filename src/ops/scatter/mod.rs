@@ -12,7 +12,7 @@ mod twin;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use self::twin::{BySource, add_halves, add_up};
+use self::twin::{ByElement, add_halves, add_up};
 use super::{gather, twin_of};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, PlanBuffer, Slot, Variant,
@@ -67,9 +67,9 @@ impl Add {
         check(OP, y, indices, target, pairs)?;
         let by_row = Lists::of(OP, y, indices, target, pairs)?;
         let (mut dispatches, scratch, last) = sums(OP, dtype, &by_row)?;
-        // The list by source for the CPU, the indices in the key, and the lists by row if no dispatch uses them.
-        let mut bytes = 8 * by_row.sources.len() + 4 * indices.values().len();
-        bytes += indices.lists().bytes() + if last.is_some() { by_row.bytes() } else { 0 };
+        let by_element = ByElement::new(indices, pairs);
+        // And the lists of rows that no dispatch uses.
+        let bytes = by_element.bytes() + if last.is_some() { by_row.bytes() } else { 0 };
         let by_row = Tables::from(by_row);
         let tables = last.map_or_else(|| by_row.clone(), Tables::from);
         let before = scratch.len().checked_sub(1);
@@ -78,9 +78,8 @@ impl Add {
             DType::F16 => add_halves,
             _ => twin_of!(dtype, add_up),
         };
-        let by_source = BySource::new();
         let work = cost_of(&dispatches);
-        let twin = CpuKernel::new(move |args| twin(args, &by_row, &by_source)).holding(bytes);
+        let twin = CpuKernel::new(move |args| twin(args, &by_row, &by_element)).holding(bytes);
         let (layout, gpu) = (OutputLayout::Input(1), (dispatches, scratch));
         Ok(Launch::of(OP, dtype, layout, gpu, work, twin))
     }
@@ -410,8 +409,8 @@ mod tests {
             .launch(&y, &target, &pairs)
             .unwrap()
             .into();
-        // The indices, their lists by row and those of long rows; on the CPU each source and its row.
-        let held = (3 * 4 + 8) * SOURCES;
+        // The indices, their lists by row and those of long rows.
+        let held = 3 * 4 * SOURCES;
         assert!(plan.bytes() >= held, "{} of {held}", plan.bytes());
     }
 }

@@ -7,8 +7,9 @@ use half::f16;
 use rayon::prelude::*;
 
 use super::{FAN, Tables};
-use crate::ops::{Arithmetic, par_tiles};
+use crate::ops::{Arithmetic, par_runs, par_tiles};
 use crate::plan::CpuArgs;
+use crate::ragged::{Indices, Pairs};
 use crate::{Result, host};
 
 const OP: &str = "scatter_add";
@@ -17,62 +18,108 @@ const OP: &str = "scatter_add";
 const NEAR: usize = 1 << 16;
 /// The largest number of sources that are summed in a single chain.
 const CHAIN: u32 = 8;
+/// Values in a task of a larger element.
+const TILE: usize = 1 << 14;
 
-/// The sources of every element in memory order, each with its row in the element, or `u32::MAX` for a row with more
-/// than `CHAIN` sources. Only the CPU needs them, so they are built when it first runs.
-pub(super) type BySource = OnceLock<Vec<[u32; 2]>>;
+/// The lists of indices of every element.
+pub(super) struct ByElement {
+    indices: Indices,
+    pairs: Pairs,
+    /// The pairs in the order of their elements, unless pair i belongs to element i. Only the CPU needs them, so they
+    /// are sorted when it first runs.
+    sorted: OnceLock<Vec<u32>>,
+}
+
+impl ByElement {
+    pub(super) fn new(indices: &Indices, pairs: &Pairs) -> ByElement {
+        ByElement {
+            indices: indices.clone(),
+            pairs: pairs.clone(),
+            sorted: OnceLock::new(),
+        }
+    }
+
+    /// The bytes that it takes, in all.
+    pub(super) fn bytes(&self) -> usize {
+        let sorted = match self.pairs.is_elementwise() {
+            true => 0,
+            false => 4 * self.pairs.len(),
+        };
+        sorted + size_of_val(self.indices.values()) + self.indices.lists().bytes()
+    }
+
+    fn sorted(&self) -> Result<&[u32]> {
+        if let Some(sorted) = self.sorted.get() {
+            return Ok(sorted);
+        }
+        let pairs = match self.pairs.is_elementwise() {
+            true => 0,
+            false => self.pairs.len() as u32,
+        };
+        let mut sorted = host::room(OP, pairs as usize)?;
+        sorted.extend(0..pairs);
+        sorted.sort_unstable_by_key(|&pair| (self.pairs.get(pair as usize).0, pair));
+        Ok(self.sorted.get_or_init(|| sorted))
+    }
+
+    /// The pairs of an element, in ascending order, and their lists.
+    fn lists<'a>(
+        &'a self,
+        sorted: &'a [u32],
+        element: usize,
+    ) -> impl Iterator<Item = (usize, &'a [u32])> {
+        let one = self.pairs.is_elementwise().then_some(element);
+        let place =
+            |element| sorted.partition_point(|&pair| self.pairs.get(pair as usize).0 < element);
+        let more = &sorted[place(element)..place(element + 1)];
+        let pairs = one
+            .into_iter()
+            .chain(more.iter().map(|&pair| pair as usize));
+        pairs.map(|pair| (pair, self.indices.list(self.pairs.get(pair).1)))
+    }
+}
 
 pub(super) fn add_up<T: Arithmetic + Term<Sum = T>>(
     args: &mut CpuArgs<'_>,
     tables: &Tables,
-    by_source: &BySource,
+    by_element: &ByElement,
 ) -> Result<()> {
-    let (y, _) = args.input::<T>(0);
+    let (y, y_layout) = args.input::<T>(0);
     let (c, layout) = args.output::<T>(0);
-    let offsets = layout.offsets();
     let [elements, starts, sources] =
         [&tables.elements, &tables.starts, &tables.sources].map(|words| words.data());
     let rows = Rows { y, starts, sources };
-    let element_of = |i: usize| {
-        let [first, width] = [0, 1].map(|k| elements[2 * i + k] as usize);
-        let size = offsets.length(i);
-        (first, width, size, size / width.max(1))
-    };
-    let by_source = match by_source.get() {
-        Some(made) => made,
-        None => {
-            let elements = (0..offsets.len()).map(|i| {
-                let (first, _, size, rows) = element_of(i);
-                (first, rows, size <= NEAR)
-            });
-            let made = rows.by_source(elements)?;
-            by_source.get_or_init(|| made)
+    let sorted = by_element.sorted()?;
+    par_runs(layout.offsets(), c, &|run, mut values| {
+        for element in run {
+            let (out, rest) = values.split_at_mut(layout.length(element));
+            values = rest;
+            let [first, width] = [0, 1].map(|k| elements[2 * element + k] as usize);
+            let Some(count) = out.len().checked_div(width) else {
+                continue;
+            };
+            let all = (starts[first + count] - starts[first]) as usize;
+            if out.len() > NEAR || all > CHAIN as usize * count {
+                let tiles = out.par_chunks_mut(TILE).enumerate();
+                tiles.for_each(|(tile, out)| {
+                    let at = tile * TILE;
+                    rows.put(first + at / width, at % width, width, out);
+                });
+                continue;
+            }
+            let lists = by_element.lists(sorted, element);
+            let lists = lists.map(|(pair, list)| (list, &y[y_layout.offsets().range(pair)]));
+            rows.put_near(first, width, lists, out);
         }
-    };
-    par_tiles(offsets, c, |element, within, out| {
-        let (first, width, size, count) = element_of(element);
-        let (row, k) = (first + within.start / width, within.start % width);
-        if size > NEAR {
-            return rows.put(row, k, width, out);
-        }
-        // The first and the last row may extend into other tiles.
-        let begun = ((width - k) % width).min(out.len());
-        let (begun, whole) = out.split_at_mut(begun);
-        rows.put(row, k, width, begun);
-        let row = row + usize::from(k > 0);
-        let (whole, ended) = whole.split_at_mut(whole.len() / width * width);
-        rows.put(row + whole.len() / width, 0, width, ended);
-        let all = starts[first] as usize..starts[first + count] as usize;
-        rows.put_near(row, first, width, &by_source[all], whole);
-    });
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The same with halves, which are summed in f32 and rounded once.
 pub(super) fn add_halves(
     args: &mut CpuArgs<'_>,
     tables: &Tables,
-    _by_source: &BySource,
+    _by_element: &ByElement,
 ) -> Result<()> {
     let (y, _) = args.input::<f16>(0);
     let output = &mut args.outputs[0];
@@ -149,78 +196,55 @@ impl<T> Rows<'_, T> {
 }
 
 impl<T: Arithmetic + Term<Sum = T>> Rows<'_, T> {
-    /// Builds [`BySource`] for elements given as (first row, rows, whether a cache holds them).
-    fn by_source(
+    /// Writes an element whose first row is `first`, given the lists of its indices and the rows that they add.
+    fn put_near<'a>(
         &self,
-        elements: impl Iterator<Item = (usize, usize, bool)>,
-    ) -> Result<Vec<[u32; 2]>> {
-        let mut all = host::zeroed::<[u32; 2]>(OP, self.sources.len())?;
-        let mut rest = &mut all[..];
-        let mut pieces = Vec::new();
-        for (first, rows, near) in elements {
-            let count = (self.starts[first + rows] - self.starts[first]) as usize;
-            let piece = rest.split_off_mut(..count);
-            if let Some(piece) = piece.filter(|_| near && count > 0) {
-                host::push(OP, &mut pieces, (first, piece))?;
-            }
-        }
-        pieces.into_par_iter().for_each(|(first, piece)| {
-            let (mut row, mut at) = (first, 0);
-            while at < piece.len() {
-                let sources = self.of(row);
-                let named = match sources.len() <= CHAIN as usize {
-                    true => (row - first) as u32,
-                    false => u32::MAX,
-                };
-                for &source in sources {
-                    piece[at] = [source, named];
-                    at += 1;
-                }
-                row += 1;
-            }
-            piece.sort_unstable();
-        });
-        Ok(all)
-    }
-
-    /// Writes whole rows from `row` on, of the element that begins with row `first` and has these sources.
-    fn put_near(
-        &self,
-        row: usize,
         first: usize,
         width: usize,
-        by_source: &[[u32; 2]],
+        lists: impl Iterator<Item = (&'a [u32], &'a [T])>,
         out: &mut [T],
-    ) {
-        let count = (out.len() / width) as u32;
-        let skipped = (row - first) as u32;
-        out.fill(T::NOTHING);
-        if width == 1 {
-            for &[source, of] in by_source {
-                if let Some(sum) = out.get_mut(of.wrapping_sub(skipped) as usize) {
-                    *sum = sum.plus(self.y[source as usize]);
+    ) where
+        T: 'a,
+    {
+        let count = out.len() / width;
+        let starts = &self.starts[first..=first + count];
+        let added = || {
+            let ends = starts[1..].iter().zip(starts);
+            ends.map(|(end, start)| end - start)
+        };
+        // Selects instead of branching: which rows have no sources is often random.
+        let begun = |added| match added {
+            0 => T::default(),
+            _ => T::NOTHING,
+        };
+        match width {
+            1 => (out.iter_mut().zip(added())).for_each(|(sum, added)| *sum = begun(added)),
+            _ => (out.chunks_exact_mut(width).zip(added()))
+                .for_each(|(sums, added)| sums.fill(begun(added))),
+        }
+        for (list, y) in lists {
+            if width == 1 {
+                for (&row, &value) in list.iter().zip(y) {
+                    if let Some(sum) = out.get_mut(row as usize) {
+                        *sum = sum.plus(value);
+                    }
                 }
+                continue;
             }
-        } else {
-            for &[source, of] in by_source {
-                let of = of.wrapping_sub(skipped);
-                if of < count {
-                    let source = &self.y[source as usize..][..width];
-                    let sum = &mut out[of as usize * width..][..width];
+            for (&row, source) in list.iter().zip(y.chunks_exact(width)) {
+                if (row as usize) < count {
+                    let sum = &mut out[row as usize * width..][..width];
                     for (sum, &value) in sum.iter_mut().zip(source) {
                         *sum = sum.plus(value);
                     }
                 }
             }
         }
-        let starts = self.starts[row..=row + count as usize].windows(2);
-        for (i, list) in starts.enumerate() {
-            match list[1] - list[0] {
-                0 => out[i * width..][..width].fill(T::default()),
-                1..=CHAIN => {}
-                _ => {
-                    let sources = self.of(row + i);
-                    Sum { y: self.y, sources }.put(0, &mut out[i * width..][..width]);
+        if added().fold(false, |any, added| any | (added > CHAIN)) {
+            for (i, (added, out)) in added().zip(out.chunks_exact_mut(width)).enumerate() {
+                if added > CHAIN {
+                    let sources = self.of(first + i);
+                    Sum { y: self.y, sources }.put(0, out);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! The methods of all pairs of a launch.
 
+use std::collections::BTreeMap;
+
 use super::costs::CostTable;
 use super::method::{Choice, ConvMethod};
 use super::window::Meeting;
@@ -125,20 +127,49 @@ impl Choices {
         self
     }
 
-    /// The choice and the cost of every pair that is not empty.
+    /// The index and the cost of every pair of series that is not empty.
     pub(crate) fn with_costs<'a>(
         &'a self,
         a: &'a Layout,
         b: &'a Layout,
         pairs: &'a Pairs,
         costs: &'a CostTable,
-    ) -> impl Iterator<Item = (Choice, f64)> + 'a {
+    ) -> impl Iterator<Item = (usize, f64)> + 'a {
+        // The cost of a whole transform does not depend on the lengths.
+        let known = self.mapped(|choice| match choice {
+            Choice::Fft { .. } => (choice, costs.cost(1, 1, choice)),
+            Choice::Direct | Choice::OverlapSave { .. } => (choice, 0.0),
+        });
         let numbered = pairs.iter().enumerate();
         numbered.filter_map(move |(pair, (i, j))| {
             let (m, n) = (a.length(i) as u64, b.length(j) as u64);
-            let choice = self.get(pair);
-            (m > 0 && n > 0).then(|| (choice, costs.cost(m, n, choice)))
+            let cost = match known(pair) {
+                (Choice::Fft { .. }, cost) => cost,
+                (choice, _) => costs.cost(m, n, choice),
+            };
+            (m > 0 && n > 0).then_some((pair, cost))
         })
+    }
+
+    /// The totals of these pairs, each given by its index and its cost, for every choice.
+    pub(crate) fn totals(
+        &self,
+        pairs: impl Iterator<Item = (usize, f64)>,
+    ) -> BTreeMap<Choice, Total> {
+        let known = self.known.iter().map(|(choice, _)| *choice);
+        let known = known.chain(self.all_direct().then_some(Choice::Direct));
+        let mut totals: Vec<_> = known.map(|choice| (choice, Total::default())).collect();
+        for (pair, cost) in pairs {
+            let number = self.of.get(pair).map_or(0, |number| usize::from(*number));
+            totals[number].1.add(1, cost, cost);
+        }
+        let mut by_choice = BTreeMap::<Choice, Total>::new();
+        for (choice, Total { pairs, cost, most }) in
+            totals.into_iter().filter(|(_, total)| total.pairs > 0)
+        {
+            by_choice.entry(choice).or_default().add(pairs, cost, most);
+        }
+        by_choice
     }
 
     /// The choices of some of the pairs, in order.
@@ -188,6 +219,22 @@ impl Choices {
     /// Whether no pair needs a transform.
     pub(crate) fn all_direct(&self) -> bool {
         self.of.is_empty()
+    }
+}
+
+/// The pairs of one choice, the sum of their costs, and the highest of them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Total {
+    pub pairs: usize,
+    pub cost: f64,
+    pub most: f64,
+}
+
+impl Total {
+    fn add(&mut self, pairs: usize, cost: f64, most: f64) {
+        self.pairs += pairs;
+        self.cost += cost;
+        self.most = self.most.max(most);
     }
 }
 

@@ -1,9 +1,10 @@
 //! A summary of the methods that a convolution will use, for people and programs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::choices::Choices;
+use super::choices::{Choices, Total};
 use super::costs::{CostTable, duration};
 use super::method::{Choice, ConvMethod};
 use crate::Result;
@@ -68,25 +69,18 @@ impl ConvChoice {
         let op = "conv_choice";
         let pairs = Pairs::new(op, a, b, pairing)?;
         let choices = Choices::new(op, DType::F32, (a, b), &pairs, method, costs)?;
-        Ok(ConvChoice::of(
-            choices.with_costs(a, b, &pairs, costs),
-            costs,
-        ))
+        let with_costs = choices.with_costs(a, b, &pairs, costs);
+        Ok(ConvChoice::of(&choices.totals(with_costs), costs))
     }
 
-    /// Builds the summary from the choice and the cost of every pair that is not empty.
-    pub(crate) fn of(pairs: impl Iterator<Item = (Choice, f64)>, costs: &CostTable) -> ConvChoice {
-        let mut groups = std::collections::BTreeMap::<Choice, (usize, f64)>::new();
-        let mut longest = 0.0f64;
-        for (choice, cost) in pairs {
-            if let Choice::Fft { .. } = choice {
-                longest = longest.max(cost);
-            }
-            let group = groups.entry(choice).or_default();
-            *group = (group.0 + 1, group.1 + cost);
-        }
+    /// Builds the summary from the totals of every choice.
+    pub(crate) fn of(groups: &BTreeMap<Choice, Total>, costs: &CostTable) -> ConvChoice {
+        let whole = groups
+            .iter()
+            .filter(|(choice, _)| choice.method() == ConvMethod::Fft);
+        let longest = whole.map(|(_, total)| total.most).fold(0.0, f64::max);
         let workers = costs.numbers().workers as f64;
-        let all: f64 = groups.values().map(|(_, cost)| cost).sum();
+        let all: f64 = groups.values().map(|total| total.cost).sum();
         ConvChoice {
             predicted: match groups.is_empty() {
                 true => Duration::ZERO,
@@ -94,12 +88,12 @@ impl ConvChoice {
                 false => duration(costs.numbers().launch + (all / workers).max(longest)),
             },
             groups: groups
-                .into_iter()
-                .map(|(choice, (pairs, cost))| ConvGroup {
+                .iter()
+                .map(|(choice, total)| ConvGroup {
                     method: choice.method(),
                     length: choice.length().map(|length| length as usize),
-                    pairs,
-                    predicted: duration(cost / workers),
+                    pairs: total.pairs,
+                    predicted: duration(total.cost / workers),
                 })
                 .collect(),
         }
