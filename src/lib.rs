@@ -37,8 +37,9 @@
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
 //! * [`pages::shapes`] tabulates the operands and results of every operation, and [`pages::operations`] its behaviour
 //!   under trailing zeros (equivalence), its gradient and its tests. [`pages::devices`] covers the choice of a device,
-//!   and limits. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and
-//!   FlashAttention to this library, and CUDA graphs, `torch.compile`, autograd and JAX to programs.
+//!   and limits. [`pages::attention`] says what attention promises. [`pages::coming_from`] maps the ragged batches of
+//!   PyTorch, TensorFlow, Awkward Array and FlashAttention to this library, and CUDA graphs, `torch.compile`, autograd
+//!   and JAX to programs.
 //! * [`Error`] is the only error type. Invalid input is rejected before any work starts.
 //!
 //! # What a call costs
@@ -78,6 +79,8 @@ struct Readme;
 /// Guides that do not belong to a single item.
 #[cfg(any(doc, doctest))]
 pub mod pages {
+    #[doc = include_str!("../docs/attention.md")]
+    pub mod attention {}
     #[doc = include_str!("../docs/coming-from.md")]
     pub mod coming_from {}
     #[doc = include_str!("../docs/cookbook.md")]

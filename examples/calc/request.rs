@@ -275,6 +275,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "the position of the first row of each element; 0 by default",
     ),
     (
+        "positions",
+        "[n, ..] for each element: the position of its first row, to which position is added",
+    ),
+    (
         "neighbours",
         "true: pairs are neighbouring values, instead of values half a head apart",
     ),

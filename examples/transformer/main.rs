@@ -1,7 +1,8 @@
 //! Trains a small transformer to write text, character by character, on pieces of different lengths without padding.
 //!
-//! Two layers of causal attention with rotary position embeddings. One step (forward, backward, optimizer) is one
-//! recorded program. The text is a part of Alice's Adventures in Wonderland, a sentence a piece.
+//! Two layers of causal attention with rotary position embeddings. One training step (forward, backward, optimizer) is
+//! one recorded program, and so is one step of writing, which keeps keys and values in caches. The text is a part of
+//! Alice's Adventures in Wonderland, a sentence a piece.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -38,6 +39,9 @@ mod report;
 mod tests;
 mod text;
 mod train;
+
+/// Characters that are also written without a cache, to compare speeds.
+const COMPARED: usize = 200;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -100,13 +104,21 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     };
     let trained = learn(args, &device, model, &pieces)?;
     let (length, of) = (args.length as usize, (model, &trained.weights));
-    let written = decode::write(&device, of, &prompts, (length, args.seed))?;
-    let texts = prompts.iter().zip(&written).map(|(prompt, written)| {
-        let tokens = prompt.iter().chain(written);
-        tokens
-            .map(|&token| pieces.vocabulary.character(token))
-            .collect()
-    });
+    let bar = progress::bar(args.json, "characters of the text".to_owned(), length);
+    let written = decode::write(&device, of, &prompts, (length, args.seed), &bar);
+    bar.finish_and_clear();
+    let written = written?;
+    let anew = (length.min(COMPARED), args.seed);
+    let anew = decode::write_anew(&device, of, &prompts, anew)?;
+    let texts = prompts
+        .iter()
+        .zip(&written.tokens)
+        .map(|(prompt, written)| {
+            let tokens = prompt.iter().chain(written);
+            tokens
+                .map(|&token| pieces.vocabulary.character(token))
+                .collect()
+        });
     let texts: Vec<String> = texts.collect();
 
     if let Some(path) = &args.plot {
@@ -130,6 +142,8 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         steps: args.steps as usize,
         trained: &trained,
         baselines,
+        written: &written,
+        anew: &anew,
         texts: &texts,
     };
     if args.json {

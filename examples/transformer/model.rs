@@ -3,6 +3,7 @@
 //! Linear layers see the characters of all pieces as the rows of one matrix; attention sees the pieces. Both are views
 //! of the same values. The weights are one ragged batch, a matrix for each layer: so the optimizer is written once.
 
+use vsla::attention::Cache;
 use vsla::product::Activation;
 use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};
 
@@ -71,14 +72,22 @@ impl Model {
     }
 
     /// The results of the layers for the tokens of each piece, as the rows of one matrix.
-    fn rows(self, tokens: &Tensor<u32>, weights: &Weights) -> Result<Tensor<f32>> {
+    ///
+    /// With caches, one for each layer, the tokens follow those whose keys and values the caches hold, and theirs are
+    /// appended.
+    fn rows(
+        self,
+        tokens: &Tensor<u32>,
+        weights: &Weights,
+        mut caches: Option<&mut [Cache<f32>]>,
+    ) -> Result<Tensor<f32>> {
         let x = weights.table()?.embedding(tokens)?;
         let pieces = x.layout().clone();
         let mut x = x.packed()?;
         for layer in 0..self.layers {
             let part = |i: usize| weights.part(1 + layer * OF_LAYER + i);
-            let [q, k, v] = self.heads_of(&norm(&x, &part(0)?)?, &pieces, &part)?;
-            let attended = q.attention(&k, &v).heads(self.heads).causal().run()?;
+            let cache = caches.as_deref_mut().map(|caches| &mut caches[layer]);
+            let attended = self.attended(&norm(&x, &part(0)?)?, &pieces, &part, cache)?;
             x = attended.packed()?.product(&part(4)?).residual(&x).run()?;
             let wide = norm(&x, &part(5)?)?;
             let wide = wide.product(&part(6)?).activation(Activation::Gelu).run()?;
@@ -87,16 +96,26 @@ impl Model {
         norm(&x, &weights.part(1 + self.layers * OF_LAYER)?)
     }
 
-    /// Queries, keys and values of each piece, the first two rotated by the positions of their rows.
-    fn heads_of(
+    /// Attention of each row to those before it in its piece. Queries and keys are rotated by the positions of their
+    /// rows, which follow those of the cache.
+    fn attended(
         self,
         rows: &Tensor<f32>,
         pieces: &Layout,
         part: &impl Fn(usize) -> Result<Tensor<f32>>,
-    ) -> Result<[Tensor<f32>; 3]> {
+        cache: Option<&mut Cache<f32>>,
+    ) -> Result<Tensor<f32>> {
         let linear = |i: usize| rows.product(&part(i)?).run()?.unpacked(pieces);
-        let turned = |x: Tensor<f32>| x.rotary().heads(self.heads).run();
-        Ok([turned(linear(1)?)?, turned(linear(2)?)?, linear(3)?])
+        let [q, k, v] = [linear(1)?, linear(2)?, linear(3)?];
+        let [q, k] = [q.rotary().heads(self.heads), k.rotary().heads(self.heads)];
+        let Some(cache) = cache else {
+            let (q, k) = (q.run()?, k.run()?);
+            return q.attention(&k, &v).heads(self.heads).causal().run();
+        };
+        let starts = cache.lengths().clone();
+        let (q, k) = (q.starts(&starts).run()?, k.starts(&starts).run()?);
+        cache.append(&k, &v)?;
+        q.attention_over(cache).heads(self.heads).causal().run()
     }
 
     /// The loss of each token after the first of its piece, as one vector.
@@ -107,16 +126,21 @@ impl Model {
         (tokens, targets): (&Tensor<u32>, &Tensor<u32>),
         weights: &Weights,
     ) -> Result<Tensor<f32>> {
-        let scores = weights.scores(&self.rows(tokens, weights)?)?;
+        let scores = weights.scores(&self.rows(tokens, weights, None)?)?;
         scores.cross_entropy(&targets.packed()?)
     }
 
     /// The scores of all tokens as the next of each piece: one matrix, pieces × tokens.
     ///
-    /// All rows of a piece are computed anew for each character. With a cache of keys and values, only the row of the
-    /// last character would be.
-    pub fn next(self, tokens: &Tensor<u32>, weights: &Weights) -> Result<Tensor<f32>> {
-        let rows = self.rows(tokens, weights)?;
+    /// Without caches, all rows of a piece are computed anew for each character. With them, only those of the tokens
+    /// that are not in the caches yet are.
+    pub fn next(
+        self,
+        tokens: &Tensor<u32>,
+        weights: &Weights,
+        caches: Option<&mut [Cache<f32>]>,
+    ) -> Result<Tensor<f32>> {
+        let rows = self.rows(tokens, weights, caches)?;
         let ends = tokens.layout().lengths().scan(0, |end, n| {
             *end += n;
             Some(*end as u32 - 1)

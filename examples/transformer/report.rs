@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::json;
 use vsla::device::DeviceInfo;
 
+use crate::decode::Written;
 use crate::numbers::{bytes, duration, thousands};
 use crate::text::{Baselines, Pieces};
 use crate::train::{Point, Trained};
@@ -17,6 +18,10 @@ pub struct Report<'a> {
     pub steps: usize,
     pub trained: &'a Trained,
     pub baselines: Baselines,
+    /// With a cache.
+    pub written: &'a Written,
+    /// Without, and not more than the first characters.
+    pub anew: &'a Written,
     /// Prompts, with what follows them.
     pub texts: &'a [String],
 }
@@ -45,6 +50,8 @@ impl Report<'_> {
             "characters_per_second": self.characters_a_second(),
             "peak_bytes": trained.arena_bytes,
             "padded_bytes": trained.padded_bytes,
+            "written_per_second": self.written.a_second(),
+            "written_per_second_without_cache": self.anew.a_second(),
             "texts": self.texts,
         });
         format!("{object}\n")
@@ -97,6 +104,12 @@ impl Report<'_> {
             out,
             "counting     {:.3} of these by the frequencies of characters, {:.3} by those of pairs",
             self.baselines.unigram, self.baselines.bigram
+        )?;
+        writeln!(
+            out,
+            "writing      {} characters a second with caches of keys and values, {} without",
+            thousands(self.written.a_second() as usize),
+            thousands(self.anew.a_second() as usize)
         )?;
         self.texts
             .iter()

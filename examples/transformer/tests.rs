@@ -78,10 +78,36 @@ fn a_seed_gives_the_same_bits() {
         let model = small(&pieces);
         let prompts = [vec![3, 4, 5], vec![], vec![9]];
         let text = |trained: &Trained| {
-            decode::write(&device, (model, &trained.weights), &prompts, (5, 1)).unwrap()
+            let of = (model, &trained.weights);
+            let bar = indicatif::ProgressBar::hidden();
+            let written = decode::write(&device, of, &prompts, (5, 1), &bar).unwrap();
+            written.tokens
         };
         assert_eq!(text(&first), text(&again));
         assert!(text(&first).iter().all(|text| text.len() == 5));
+    }
+}
+
+/// The text is the same with caches and without, in which pieces end and begin anew at different steps.
+#[test]
+fn caches_do_not_change_the_text() {
+    let pieces = short();
+    let model = small(&pieces);
+    for device in devices() {
+        let trained = learned(&device, &pieces, 30, 5);
+        let of = (model, &trained.weights);
+        let prompts = [vec![3, 4, 5, 6, 7, 8, 9], vec![], vec![9]];
+        let bar = indicatif::ProgressBar::hidden();
+        let written = decode::write(&device, of, &prompts, (90, 2), &bar).unwrap();
+        let anew = decode::write_anew(&device, of, &prompts, (90, 2)).unwrap();
+        assert_eq!(written.tokens, anew.tokens, "on {}", device.info().name);
+        assert!(
+            written
+                .tokens
+                .iter()
+                .any(|tokens| tokens.contains(&text::END))
+        );
+        assert!(written.tokens.iter().all(|tokens| tokens.len() == 90));
     }
 }
 
@@ -95,7 +121,9 @@ fn characters_see_only_those_before_them() {
         let scores = |batch: &[&[u32]]| -> Vec<Vec<f32>> {
             let tokens = vsla::Ragged::from_rows(batch).unwrap();
             let tokens = device.upload(&tokens).unwrap();
-            let scores = model.next(&tokens, &model::Weights(&weights)).unwrap();
+            let scores = model
+                .next(&tokens, &model::Weights(&weights), None)
+                .unwrap();
             let scores = scores.download_blocking().unwrap();
             let rows = scores.values().chunks_exact(model.tokens);
             rows.map(<[f32]>::to_vec).collect()
@@ -138,7 +166,7 @@ fn results_are_complete() {
     let svg = std::fs::read_to_string(path).unwrap();
     std::fs::remove_file(path).unwrap();
     assert!(
-        text.contains("counting     ") && text.contains(path),
+        text.contains("counting     ") && text.contains("writing      ") && text.contains(path),
         "{text}"
     );
     assert!(svg.starts_with("<svg") && svg.contains("frequencies of pairs"));
@@ -147,6 +175,8 @@ fn results_are_complete() {
     let number = |key: &str| result[key].as_f64().unwrap();
     assert!(number("bigram_loss") < number("unigram_loss"));
     assert!(number("padded_bytes") > number("peak_bytes"));
+    assert!(number("written_per_second") > 0.0);
+    assert!(number("written_per_second_without_cache") > 0.0);
     assert!(number("train_loss") > 0.0 && number("validation_loss") > 0.0);
     let texts = result["texts"].as_array().unwrap();
     let begins = |i: usize, prompt: &str| {

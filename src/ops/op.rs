@@ -188,7 +188,7 @@ impl Op {
             Op::View(view) => view.plan(inputs)?,
             Op::Take(take) => take.launch(inputs)?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
-            Op::Rotary(rotary) => rotary.launch(inputs[0])?.into(),
+            Op::Rotary(rotary) => rotary.launch(inputs)?.into(),
             Op::Append(append) => append.launch(inputs)?.into(),
             Op::AttentionStats(stats) => stats.launch(inputs)?.into(),
             Op::AttentionSlopes(slopes) => slopes.launch(inputs)?.into(),

@@ -4,13 +4,16 @@
 //! Cost: the values read twice, the second time from a cache, and written once, in one dispatch, which also reads one
 //! cosine and one sine for each row and pair of a head. These are computed on the host, in f64, when the operation is
 //! planned.
+//!
+//! If positions are known on the device only, the angle of a position is the sum of those of its digits, and the table
+//! holds the cosine and sine of each digit: one is read for each digit up to the highest that is not 0.
 
 use half::f16;
 
 use super::{par_tiles, strided};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, PlanBuffer, Slot,
-    Variant, params, slots, stream_tile,
+    Variant, constants, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result, host};
@@ -18,22 +21,32 @@ use crate::{Error, Result, host};
 pub(crate) const OP: &str = "rotary";
 
 slots! {
-    struct Slots { x: Read, table: Read, c: Write, c_meta: Read }
+    struct Slots { x: Read, table: Read, c: Write, c_meta: Read, starts: Read }
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, width, d, neighbours, turn }
+    struct Params { total, elements, tile, x_base, width, d, neighbours, turn, starts_base }
 }
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "rotary",
     source: include_str!("../../shaders/rotary.wgsl"),
     interface: Interface::of::<Slots, Params>(),
-    constants: &[],
-    variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
+    constants: &[constants![DIGIT]],
+    variants: &[
+        Variant::of(DType::F32, &[]),
+        Variant::of(DType::F16, &[]),
+        Variant::of(DType::F32, &["STARTS"]),
+        Variant::of(DType::F16, &["STARTS"]),
+    ],
 };
 
-/// Row r is at position `start + r`; pair i of a head of d values is rotated by `base^(−2i/d)` radians per position.
+/// Bits of a digit of a position, and digits of a position.
+const DIGIT: u32 = 8;
+const DIGITS: usize = 4;
+
+/// Row r is at position `start + r`, or `start + starts + r` with the value of its element; pair i of a head of d values
+/// is rotated by `base^(−2i/d)` radians per position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Rotary {
     pub dtype: DType,
@@ -42,6 +55,8 @@ pub(crate) struct Rotary {
     /// The bits of an f64.
     pub base: u64,
     pub start: usize,
+    /// Whether there is a second operand: a vector with the position of the first row of each element.
+    pub starts: bool,
     /// Whether pairs are neighbours, rather than half a head apart.
     pub neighbours: bool,
     /// Whether to rotate in the opposite direction, which is the adjoint.
@@ -92,11 +107,27 @@ impl Rotary {
         }
     }
 
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
+    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+        let x = inputs[0];
         let [width, d] = self.widths(x)?;
-        let rows = (0..x.len()).map(|element| strided::extent_of(x, element, 0));
-        let rows = rows.max().unwrap_or(0) as usize;
-        let table = self.table(rows, d)?;
+        if let Some(starts) = inputs.get(1)
+            && **starts != Layout::from_lengths([x.len()])?
+        {
+            let expected = format!("one vector of {} first positions", x.len());
+            return Err(Error::argument(OP, expected, format!("{starts:?}")));
+        }
+        let table = match self.starts {
+            // The first position is that of the lowest digits.
+            true => self.table(d, DIGITS << DIGIT, |i| match i >> DIGIT {
+                0 => self.start.saturating_add(i),
+                digit => (i % (1 << DIGIT)) << (DIGIT as usize * digit),
+            })?,
+            false => {
+                let rows = (0..x.len()).map(|element| strided::extent_of(x, element, 0));
+                let rows = rows.max().unwrap_or(0) as usize;
+                self.table(d, rows, |row| self.start.saturating_add(row))?
+            }
+        };
         let (total, elements) = (x.total(), x.len());
         let tile = stream_tile(total, elements);
         let number = |n: usize| Param::U32(n as u32);
@@ -104,12 +135,14 @@ impl Rotary {
         let words = PlanBuffer::new(bytemuck::cast_slice(&table).to_vec());
         let held = size_of_val(&table[..]);
         let neighbours = self.neighbours;
-        let dtype = self.dtype;
+        let (dtype, starts) = (self.dtype, self.starts);
+        let flags: &[&str] = if starts { &["STARTS"] } else { &[] };
         let twin = CpuKernel::new(move |args: &mut CpuArgs<'_>| {
             let of = (&table[..], [width, d], neighbours, turn);
+            let starts = starts.then(|| args.input::<u32>(1).0);
             match dtype {
-                DType::F16 => twin(args, of, f16::from_f32),
-                _ => twin::<f32>(args, of, |y| y),
+                DType::F16 => twin(args, of, starts, f16::from_f32),
+                _ => twin::<f32>(args, of, starts, |y| y),
             }
         });
         Ok(Launch::new(
@@ -117,12 +150,14 @@ impl Rotary {
             dtype,
             OutputLayout::Input(0),
             Dispatch::new(
-                (&KERNEL, KERNEL.variant(dtype, &[])),
+                (&KERNEL, KERNEL.variant(dtype, flags)),
                 Slots {
                     x: Slot::Input(0),
                     table: Slot::PlanBuffer(words),
                     c: Slot::Output(0),
                     c_meta: Slot::InputMeta(0),
+                    // In place of missing positions, x is bound and not read.
+                    starts: Slot::Input(usize::from(starts)),
                 },
                 Params {
                     total: number(total),
@@ -133,6 +168,7 @@ impl Rotary {
                     d: number(d),
                     neighbours: Param::U32(neighbours.into()),
                     turn: Param::U32(turn.to_bits()),
+                    starts_base: Param::InputBase(usize::from(starts)),
                 },
                 total.div_ceil(tile) as u32,
                 total as u64,
@@ -141,15 +177,21 @@ impl Rotary {
         ))
     }
 
-    /// The cosine and sine of the angle of each row and pair.
-    fn table(self, rows: usize, d: usize) -> Result<Vec<[f32; 2]>> {
+    /// The cosine and sine of each pair at each of these positions.
+    fn table(
+        self,
+        d: usize,
+        count: usize,
+        position: impl Fn(usize) -> usize,
+    ) -> Result<Vec<[f32; 2]>> {
         let base = f64::from_bits(self.base);
-        let mut table = host::room(OP, rows * (d / 2))?;
-        for row in 0..rows {
-            let position = (self.start + row) as f64;
-            table.extend((0..d / 2).map(|pair| {
-                let angle = position * base.powf(-2.0 * pair as f64 / d as f64);
-                let (sine, cosine) = angle.sin_cos();
+        let speeds = (0..d / 2).map(|pair| base.powf(-2.0 * pair as f64 / d as f64));
+        let speeds = host::exact(OP, speeds)?;
+        let mut table = host::room(OP, count * speeds.len())?;
+        for i in 0..count {
+            let position = position(i) as f64;
+            table.extend(speeds.iter().map(|speed| {
+                let (sine, cosine) = (position * speed).sin_cos();
                 [cosine as f32, sine as f32]
             }));
         }
@@ -160,6 +202,7 @@ impl Rotary {
 fn twin<T: Scalar + Into<f32>>(
     args: &mut CpuArgs<'_>,
     (table, [width, d], neighbours, turn): (&[[f32; 2]], [usize; 2], bool, f32),
+    starts: Option<&[u32]>,
     rounded: fn(f32) -> T,
 ) {
     let (x, layout) = args.input::<T>(0);
@@ -172,7 +215,11 @@ fn twin<T: Scalar + Into<f32>>(
                 true => (column / 2, column % 2 != 0, 1),
                 false => (column % (d / 2), column >= d / 2, d / 2),
             };
-            let [cosine, sine] = table[row * (d / 2) + pair];
+            let at = |row: usize| table[row * (d / 2) + pair];
+            let [cosine, sine] = match starts {
+                None => at(row),
+                Some(starts) => sum_of_digits(at, starts[element].wrapping_add(row as u32)),
+            };
             let (other, sine) = match is_second {
                 true => (i - apart, sine * turn),
                 false => (i + apart, -sine * turn),
@@ -181,4 +228,17 @@ fn twin<T: Scalar + Into<f32>>(
             *out = rounded(a * cosine + b * sine);
         }
     });
+}
+
+/// The cosine and sine of a position, from those of its digits.
+fn sum_of_digits(at: impl Fn(usize) -> [f32; 2], position: u32) -> [f32; 2] {
+    let low = (1 << DIGIT) - 1;
+    let [mut cosine, mut sine] = at((position & low) as usize);
+    let (mut left, mut first) = (position >> DIGIT, 1 << DIGIT);
+    while left != 0 {
+        let [c, s] = at(first + (left & low) as usize);
+        (cosine, sine) = (cosine * c - sine * s, sine * c + cosine * s);
+        (left, first) = (left >> DIGIT, first + (1 << DIGIT));
+    }
+    [cosine, sine]
 }

@@ -1,6 +1,6 @@
 //! Attention: its builder, and the merge of partial results.
 
-use super::run::Call;
+use super::run::{Call, check_planned};
 use super::{Cache, Tensor};
 use crate::ops::Op;
 use crate::ops::attention::slopes::Slopes;
@@ -9,7 +9,8 @@ use crate::plan::Matrices;
 use crate::ragged::{DType, Float, Layout, Scalar, Shape, Topology};
 use crate::{Error, Result};
 
-/// A builder for attention, `softmax(scale · q kᵀ) v` for each element and head. Made by [`Tensor::attention`].
+/// A builder for attention, `softmax(scale · q kᵀ) v` for each element and head. Made by [`Tensor::attention`]. [The
+/// guide](crate::pages::attention) has examples.
 ///
 /// Query i of a head gives o_i = Σ_j p_ij v_j with p_ij = exp(s_ij) / Σ_l exp(s_il), where s_ij is the score of query i
 /// and key j, and sums are over the keys that no mask excludes. A score is made in this order:
@@ -298,18 +299,20 @@ impl<'a, T: Float> Attention<'a, T> {
                 );
             }
         }
-        let both;
-        match (self.alibi, self.sinks) {
+        let both_layout = match (self.alibi, self.sinks) {
             (Some(slopes), Some(sinks)) => {
-                if slopes.layout().total() != sinks.layout().total() {
-                    let got = format!("{} and {}", slopes.layout().total(), sinks.layout().total());
+                let totals = [slopes, sinks].map(|of| of.layout().total());
+                if totals[0] != totals[1] {
+                    let got = format!("{} and {}", totals[0], totals[1]);
                     return argument("as many slopes as sinks", got);
                 }
-                both = slopes.concat(sinks, 0).map_err(|error| error.named(OP))?;
-                operands.push(both.operand());
+                Some(Layout::from_lengths([totals[0] + totals[1]])?)
             }
-            (one, other) => operands.extend(one.or(other).map(Tensor::operand)),
-        }
+            (one, other) => {
+                operands.extend(one.or(other).map(Tensor::operand));
+                None
+            }
+        };
         let matrices = self.lengths.is_none()
             && T::DTYPE == DType::F16
             && q.device.matrices() == Some(Matrices::Sixteen);
@@ -328,10 +331,20 @@ impl<'a, T: Float> Attention<'a, T> {
         // Cooperative matrices are loaded from whole quads of words. Other kernels would compute other bits, so views
         // with another alignment are copied.
         let views = [q, k, v].map(|x| matrices && !x.begins_at(8));
-        if views.contains(&true) {
-            let layouts: Vec<&Layout> = operands.iter().map(|operand| operand.layout).collect();
-            of.check(&layouts)?;
+        let op = Op::Attention(of);
+        if views.contains(&true) || both_layout.is_some() {
+            let mut layouts: Vec<&Layout> = operands.iter().map(|operand| operand.layout).collect();
+            layouts.extend(&both_layout);
+            check_planned(&q.device, &op, &layouts)?;
         }
+        let both = match (self.alibi, self.sinks) {
+            (Some(slopes), Some(sinks)) => {
+                let both = slopes.concat(sinks, 0);
+                Some(both.map_err(|error| error.named(OP))?)
+            }
+            _ => None,
+        };
+        operands.extend(both.as_ref().map(Tensor::operand));
         let mut copies = [None, None, None];
         for ((copy, x), _) in copies
             .iter_mut()
@@ -350,7 +363,7 @@ impl<'a, T: Float> Attention<'a, T> {
         let scalars = [scale, cap, inverse].map(f32::to_bits);
         Call {
             scalars: &scalars,
-            ..Call::new(&q.device, Op::Attention(of), &operands)
+            ..Call::new(&q.device, op, &operands)
         }
         .two()
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::run::Call;
+use super::run::{Call, check_planned};
 use super::trace::Trace;
 use super::{Device, Storage, Tensor};
 use crate::ops::Op;
@@ -204,6 +204,14 @@ impl<T: Float> Cache<T> {
                 self.lengths = lengths.typed(&device);
             }
         } else {
+            let layouts = [
+                self.keys.layout(),
+                self.values.layout(),
+                self.lengths.layout(),
+                keys.layout(),
+                values.layout(),
+            ];
+            check_planned(&device, &op, &layouts)?;
             self.detach()?;
             let Cache {
                 keys: all_keys,

@@ -1,9 +1,10 @@
 //! Rotary position embeddings.
 
 use super::Tensor;
+use super::run::Call;
 use crate::ops::Op;
 use crate::ops::rotary::{OP, Rotary as Turn};
-use crate::ragged::Float;
+use crate::ragged::{Float, Scalar};
 use crate::{Error, Result};
 
 /// A builder for rotary position embeddings of queries or keys. Made by [`Tensor::rotary`].
@@ -14,6 +15,7 @@ pub struct Rotary<'a, T: Float> {
     heads: usize,
     base: f64,
     start: usize,
+    starts: Option<&'a Tensor<u32>>,
     neighbours: bool,
 }
 
@@ -27,10 +29,12 @@ impl<T: Float> Tensor<T> {
     /// [`neighbours`](Rotary::neighbours) pairs values 2i and 2i + 1, as in the paper.
     ///
     /// f32, and f16 computed in f32 and rounded once. Error: 3 · 2⁻²⁴ (|a| + |b|), because cosines and sines are
-    /// computed in f64 when the operation is planned, for any position. An element without rows stays as it is,
+    /// computed in f64 when the operation is planned, for positions below 2²⁷; with [`starts`](Rotary::starts), which
+    /// are known on the device only, 12 · 2⁻²⁴ (|a| + |b|). An element without rows stays as it is,
     /// whatever its other extents. A NaN reaches both values of its pair. Does not respect equivalence, because
     /// positions are those of rows. Cost: one dispatch, which reads and writes the values once from memory, and reads a
-    /// cosine and a sine for each row and pair of a head.
+    /// cosine and a sine for each row and pair of a head; with `starts`, one for each byte of the position but leading
+    /// zeros. The plan holds them: 4 · rows of the longest element · d bytes, or 4,096 · d.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -46,12 +50,22 @@ impl<T: Float> Tensor<T> {
             heads: 1,
             base: 10_000.0,
             start: 0,
+            starts: None,
             neighbours: false,
         }
     }
 }
 
-impl<T: Float> Rotary<'_, T> {
+impl<T: Scalar> Tensor<T> {
+    /// Rotates rows by positions that begin at these values, one for each element.
+    pub(crate) fn turned_from(&self, starts: &Tensor<u32>, turn: Turn) -> Result<Tensor<T>> {
+        self.check_device(OP, starts)?;
+        let operands = [self.operand(), starts.operand()];
+        Call::new(&self.device, Op::Rotary(turn), &operands).one()
+    }
+}
+
+impl<'a, T: Float> Rotary<'a, T> {
     /// The number of heads that rows of rank 2 hold side by side; 1 by default.
     pub fn heads(mut self, heads: usize) -> Self {
         self.heads = heads;
@@ -70,6 +84,26 @@ impl<T: Float> Rotary<'_, T> {
         self
     }
 
+    /// Adds a position for each element, which is known on the device only: one vector with a value for each element,
+    /// such as [`Cache::lengths`](super::Cache::lengths) before rows are appended. Row r of element i is then at
+    /// position `start + starts[i] + r`, where `starts[i] + r` is below 2³²; so one plan serves all steps of decoding.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// # let device = Device::cpu();
+    /// let rows = [Shape::new(&[2, 2])?, Shape::new(&[1, 2])?];
+    /// let x = device.upload(&Ragged::from_shapes(vec![1.0f32, 0.0, 1.0, 0.0, 1.0, 0.0], 2, rows)?)?;
+    /// let starts = device.upload(&Ragged::from_rows([[0u32, 1]])?)?;
+    /// let y = x.rotary().starts(&starts).run()?.download_blocking()?;
+    /// // The second row of the first element and the only one of the second are at position 1.
+    /// assert_eq!(y.row(0)[2..], *y.row(1));
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    pub fn starts(mut self, positions: &'a Tensor<u32>) -> Self {
+        self.starts = Some(positions);
+        self
+    }
+
     /// Pairs neighbouring values, 2i and 2i + 1, instead of those half a head apart.
     pub fn neighbours(mut self) -> Self {
         self.neighbours = true;
@@ -80,7 +114,8 @@ impl<T: Float> Rotary<'_, T> {
     ///
     /// # Errors
     /// [`Rank`](Error::Rank); [`Argument`](Error::Argument) for heads that do not divide the rows, for a head of an odd
-    /// number of values, and for a base that is not positive and finite; [`Shape`](Error::Shape) with the first element
+    /// number of values, for a base that is not positive and finite, and for `starts` that are not one vector of a value
+    /// for each element; [`DeviceMismatch`](Error::DeviceMismatch); [`Shape`](Error::Shape) with the first element
     /// whose rows differ from those before it; [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn run(self) -> Result<Tensor<T>> {
@@ -92,9 +127,13 @@ impl<T: Float> Rotary<'_, T> {
             heads: self.heads,
             base: self.base.to_bits(),
             start: self.start,
+            starts: self.starts.is_some(),
             neighbours: self.neighbours,
             back: false,
         };
-        self.x.unary(Op::Rotary(turn), &[])
+        match self.starts {
+            None => self.x.unary(Op::Rotary(turn), &[]),
+            Some(starts) => self.x.turned_from(starts, turn),
+        }
     }
 }

@@ -180,6 +180,16 @@ pub(crate) fn planned(
     device.plans().get_or_make(ask, |op| op.plan(&request))
 }
 
+/// Plans an operation and checks its work and sizes, as its run does: for those that copy operands before they run.
+pub(super) fn check_planned(device: &Device, op: &Op, inputs: &[&Layout]) -> Result<()> {
+    let plan = planned(device, op.clone(), inputs, None)?;
+    let What::Launch(launch) = &plan.what else {
+        return Ok(());
+    };
+    check_work(launch.op, None, launch.work, device.allowed())?;
+    launch.check_sizes(|i| inputs[i], device.binding())
+}
+
 fn wrong(plan: &Plan, expected: &str, got: usize) -> Error {
     Error::gpu(
         plan.name(),

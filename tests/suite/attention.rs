@@ -6,6 +6,7 @@ mod empty;
 mod gradients;
 mod merge;
 mod refusals;
+mod untouched;
 
 use libtest_mimic::Trial;
 use vsla::{Device, Ragged, Topology, f16};
@@ -41,6 +42,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("cache_recorded", cache::recorded),
         ("cache_refusals", cache::refusals),
         ("refusals", refusals::all),
+        ("refusals_change_nothing", untouched::attention),
+        ("refusals_of_halves_change_nothing", untouched::halves),
+        ("refusals_of_caches_change_nothing", untouched::caches),
     ];
     bench.all_on_each_device(tests)
 }

@@ -13,6 +13,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[DeviceTest] = &[
         ("angles", angles),
         ("far_positions", far_positions),
+        ("positions_on_the_device", positions_on_the_device),
         ("distances", distances),
         ("adjoint", adjoint),
         ("many_elements", many_elements),
@@ -35,6 +36,8 @@ struct Case {
     d: usize,
     base: f64,
     start: usize,
+    /// Positions on the device: of these rows, the first one is left out, so that views are tested, too.
+    starts: Option<[Vec<u32>; 2]>,
     neighbours: bool,
 }
 
@@ -52,24 +55,33 @@ fn check<T: Float + Into<f32>>(
     if case.neighbours {
         turned = turned.neighbours();
     }
+    let uploaded = case.starts.as_ref().map(|rows| {
+        let both = Ragged::from_rows(rows).unwrap();
+        upload(device, &both).elements(1..2).unwrap()
+    });
+    if let Some(starts) = &uploaded {
+        turned = turned.starts(starts);
+    }
     let got = download(&turned.run().unwrap());
     assert_eq!(got.layout(), x.layout());
+    let roundings = if case.starts.is_some() { 12.0 } else { 3.0 };
     let (width, d) = (case.heads * case.d, case.d);
     for element in 0..x.len() {
+        let start = case.starts.as_ref().map_or(0, |[_, of]| of[element]) as usize + case.start;
         for (i, y) in got.row(element).iter().enumerate() {
             let (row, column) = (i / width, i % d);
             let (pair, second, apart) = match case.neighbours {
                 true => (column / 2, column % 2 == 1, 1),
                 false => (column % (d / 2), column >= d / 2, d / 2),
             };
-            let angle = (case.start + row) as f64 * case.base.powf(-2.0 * pair as f64 / d as f64);
+            let angle = (start + row) as f64 * case.base.powf(-2.0 * pair as f64 / d as f64);
             let value = |i: usize| f64::from(x.row(element)[i].into());
             let expected = match second {
                 true => value(i) * angle.cos() + value(i - apart) * angle.sin(),
                 false => value(i) * angle.cos() - value(i + apart) * angle.sin(),
             };
             let other = if second { i - apart } else { i + apart };
-            let bound = 3.0 * 2f64.powi(-24) * (value(i).abs() + value(other).abs());
+            let bound = roundings * 2f64.powi(-24) * (value(i).abs() + value(other).abs());
             let off = (f64::from((*y).into()) - expected).abs();
             assert!(
                 off <= bound + half_ulp(expected),
@@ -93,6 +105,7 @@ fn angles(device: &Device) {
                 d,
                 base: 10_000.0,
                 start: 5 * usize::from(axis),
+                starts: None,
                 neighbours,
             };
             check(device, &x, &case, |_| 0.0);
@@ -113,9 +126,32 @@ fn far_positions(device: &Device) {
             d: 8,
             base: 500_000.0,
             start,
+            starts: None,
             neighbours: false,
         };
         check(device, &x, &case, |_| 0.0);
+    }
+}
+
+/// Positions of one byte, of all numbers of bytes, and across the ends of bytes within an element.
+fn positions_on_the_device(device: &Device) {
+    let starts = vec![0, 9, 255, 250, 70_000, (1 << 24) - 20, 1 << 26];
+    for (start, neighbours, axis) in [(0, false, true), (7, true, false)] {
+        let (heads, d) = (2, 6);
+        let x = random(&layout(&[3, 0, 1, 40, 7, 50, 2], heads, d, axis));
+        let case = Case {
+            heads,
+            d,
+            base: 10_000.0,
+            start,
+            starts: Some([vec![77; 3], starts.clone()]),
+            neighbours,
+        };
+        check(device, &x, &case, |_| 0.0);
+        let halves = x.cast(f16::from_f32).unwrap();
+        check(device, &halves, &case, |y| {
+            y.abs() * 2f64.powi(-11) + 2f64.powi(-25)
+        });
     }
 }
 
@@ -156,16 +192,25 @@ fn distances(device: &Device) {
 /// The gradient is the inverse rotation: applied to the rotated values, it gives the values.
 fn adjoint(device: &Device) {
     let x = random(&layout(&[3, 0, 9], 2, 6, true));
-    let program = Program::new(device, |r| {
-        let x: Tensor<f32> = r.input()?;
-        let y = x.rotary().neighbours().run()?;
-        let [slopes] = <[Tensor<f32>; 1]>::try_from(r.gradients_from(&[(&y, &y)], &[&x])?).unwrap();
-        r.output(&slopes)
-    });
-    let plan = program.plan(&[x.layout()]).unwrap();
-    let got: Ragged<f32> = plan.call_blocking(&[&x]).unwrap().get(0).unwrap();
-    for (got, x) in got.values().iter().zip(x.values()) {
-        assert!((got - x).abs() < 1e-6);
+    let starts = Ragged::from_rows([[3u32, 900, 70_000]]).unwrap();
+    for on_device in [false, true] {
+        let program = Program::new(device, move |r| {
+            let x: Tensor<f32> = r.input()?;
+            let starts: Tensor<u32> = r.input()?;
+            let mut turned = x.rotary().neighbours();
+            if on_device {
+                turned = turned.starts(&starts);
+            }
+            let y = turned.run()?;
+            let slopes = r.gradients_from(&[(&y, &y)], &[&x])?;
+            r.output(&slopes[0])
+        });
+        let plan = program.plan(&[x.layout(), starts.layout()]).unwrap();
+        let got = plan.call_blocking(&[&x, &starts]).unwrap();
+        let got: Ragged<f32> = got.get(0).unwrap();
+        for (got, x) in got.values().iter().zip(x.values()) {
+            assert!((got - x).abs() < 2e-6);
+        }
     }
 }
 
@@ -177,6 +222,7 @@ fn many_elements(device: &Device) {
         d: 2,
         base: 100.0,
         start: 0,
+        starts: None,
         neighbours: false,
     };
     check(device, &x, &case, |_| 0.0);
@@ -194,6 +240,23 @@ fn refusals(device: &Device) {
     refused(x.rotary().heads(4).run(), "even number");
     refused(x.rotary().base(-1.0).run(), "positive, finite base");
     refused(x.rotary().base(f64::NAN).run(), "positive, finite base");
+    let starts = |rows: &[&[u32]]| upload(device, &Ragged::from_rows(rows).unwrap());
+    let refused_starts = |rows: &[&[u32]]| {
+        refused(
+            x.rotary().starts(&starts(rows)).run(),
+            "one vector of 1 first positions",
+        );
+    };
+    refused_starts(&[&[1, 2]]);
+    refused_starts(&[&[1], &[2]]);
+    if device.is_gpu() {
+        let elsewhere = Device::cpu().upload(&Ragged::from_rows([[1u32]]).unwrap());
+        let error = x.rotary().starts(&elsewhere.unwrap()).run().unwrap_err();
+        assert!(
+            matches!(error, vsla::Error::DeviceMismatch { .. }),
+            "{error}"
+        );
+    }
     let vectors = of(&Layout::from_lengths([4]).unwrap());
     refused(vectors.rotary().run(), "rank");
     let two = Layout::from_shapes(2, [[2, 4], [2, 6]].map(|s| Shape::new(&s).unwrap())).unwrap();

@@ -337,6 +337,10 @@ counted! {
         Cache::with_lengths(matrix(d, [60, 32]), matrix(d, [60, 24]), &[10])?.append(&k, &v)
     };
     "rotary", 50. * 32., |d| matrix::<f32>(d, [50, 32]).rotary().run();
+    "rotary from positions on the device", 50. * 32., |d| {
+        let starts = d.upload(&Ragged::from_rows([[700u32]])?)?;
+        matrix::<f32>(d, [50, 32]).rotary().starts(&starts).run()
+    };
     "attention of pieces of keys", 16. * 2048. * (32. + 24.), |d| {
         let (k, v) = (matrix(d, [2000, 32]), matrix(d, [2000, 24]));
         matrix::<f32>(d, [16, 32]).attention(&k, &v).run()

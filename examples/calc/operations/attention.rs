@@ -50,7 +50,15 @@ pub const ROWS: &[Operation] = &[
 const ROTARY: Operation = Operation {
     name: "rotary",
     args: 1,
-    options: &["dtype", "rank", "heads", "base", "position", "neighbours"],
+    options: &[
+        "dtype",
+        "rank",
+        "heads",
+        "base",
+        "position",
+        "positions",
+        "neighbours",
+    ],
     grows: Grows::No,
     about: "rotary position embeddings: pairs of values rotated by the position of their row (f32 or f16)",
     run: |call| {
@@ -77,6 +85,12 @@ where
     }
     if let Some(start) = options.heads("position")? {
         rotary = rotary.start(start);
+    }
+    let starts = options.list::<u32>("positions")?;
+    let starts = starts.map(|starts| device.upload(&vsla::Ragged::from_rows([starts])?));
+    let starts = starts.transpose()?;
+    if let Some(starts) = &starts {
+        rotary = rotary.starts(starts);
     }
     if options.flag("neighbours")? {
         rotary = rotary.neighbours();

@@ -7,6 +7,13 @@ pub const GOLDEN: &[Golden] = &[
     ),
     (
         concat!(
+            r#"{"op": "rotary", "args": [[[[1,0,1,0]],[]]], "#,
+            r#""options": {"heads": 2, "base": 1, "positions": [0, 9], "position": 0}}"#,
+        ),
+        "[[[1,0,1,0]],[]]",
+    ),
+    (
+        concat!(
             r#"{"op": "attention", "args": [[[[5]],[[1]]], [[[0],[7]],[[2]]], [[[1,2],[3,6]],[[5,7]]]], "#,
             r#""options": {"scale": 0}}"#,
         ),
@@ -89,6 +96,16 @@ pub const GOLDEN: &[Golden] = &[
 ];
 
 pub const REFUSED: &[Refused] = &[
+    (
+        r#"{"op": "rotary", "args": [[[[1,2]]]], "options": {"positions": [1, 2]}}"#,
+        "argument",
+        None,
+    ),
+    (
+        r#"{"op": "rotary", "args": [[[[1,2]]]], "options": {"positions": [4294967296]}}"#,
+        "bad_request",
+        None,
+    ),
     (
         r#"{"op": "attention", "args": [[[[1,2,3]]], [[[1,2,3]]], [[[1,2,3]]]], "options": {"heads": 2}}"#,
         "argument",

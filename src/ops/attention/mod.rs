@@ -280,11 +280,6 @@ impl Attention {
         3 + usize::from(self.bias || self.cached)
     }
 
-    /// Checks the operands' layouts, as planning does.
-    pub(crate) fn check(&self, inputs: &[&Layout]) -> Result<()> {
-        Shapes::new(self, inputs).map(drop)
-    }
-
     pub(crate) fn launch(&self, inputs: &[&Layout], binding: Option<u64>) -> Result<Launch> {
         let shapes = Shapes::new(self, inputs)?;
         check_size(OP, &shapes.o, self.dtype, binding)?;

@@ -29,7 +29,12 @@ pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
                 back: !rotary.back,
                 ..*rotary
             };
-            one(each!(g, g => g.unary(Op::Rotary(back), &[])?))
+            if !rotary.starts {
+                return one(each!(g, g => g.unary(Op::Rotary(back), &[])?));
+            }
+            let starts = applied.operand::<u32>(1)?;
+            let slopes = each!(g, g => g.turned_from(&starts, back)?);
+            Ok(vec![Some(slopes.into()), None])
         }
         Op::Convert(Convert::ToF16) => one(applied.floats(g)?),
         Op::Convert(Convert::ToF32) => one(applied.floats(g)?.to::<f16>()?),

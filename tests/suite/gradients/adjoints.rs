@@ -456,6 +456,10 @@ fn transforms() -> Vec<Case> {
             x[0].to::<vsla::f16>()?.embedding(&ids(x)?)?.to()
         };
         "rotary" NearlyLinear, [m([[3, 4], [0, 4], [5, 4]])] => |x: X| x[0].rotary().start(3).run();
+        "rotary from positions on the device" NearlyLinear, [m([[3, 4], [0, 4], [5, 4]])] => |x: X| {
+            let starts = x[0].device().upload(&Ragged::from_rows([[3u32, 0, 700]])?)?;
+            x[0].rotary().starts(&starts).run()
+        };
         "stft" NearlyEach, [v([11, 3, 4]), v([4])] => |x: X| x[0].stft(&x[1], 2)?.view_as_real();
         "stft of frames apart" NearlyEach, [v([11, 3, 4]), v([3])] => |x: X| x[0].stft(&x[1], 4)?.view_as_real();
         "istft" NearlyLinear, [m([[4, 3, 2], [0, 3, 2], [1, 3, 2]])] => |x: X| {
