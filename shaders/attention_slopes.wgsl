@@ -6,7 +6,7 @@
 // VALUE    of v: likewise, Pᵀ times g
 // BIAS     dS itself, summed over the heads that share the bias
 //
-// S′ is the derivative of a score with regard to its product. Queries are those of all heads that share a key head, one
+// S′ is the derivative of a score with respect to its product. Queries are those of all heads that share a key head, one
 // after another, as in attention.wgsl, whose tiles these are: a workgroup has TILES of them, of ROWS rows, and stages
 // KEYS columns at a time. The sums over columns stay in registers, so that no order depends on anything else.
 //

@@ -288,7 +288,7 @@ fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
-// The first stage from `begin` on that the mask admits, and the place in the list of stages behind it.
+// The first stage from `begin` on that the mask admits, and the place after it in the list of stages.
 fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> {
     var at = vec2(begin, listed);
     if i32(at.x) >= high {

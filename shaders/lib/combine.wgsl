@@ -4,7 +4,7 @@
 //
 // Uses: E, the row's texts, and what its expression uses.
 #if CONCAT
-// Words side by side, one of which is zero.
+// Joins the halves of a word, each given in a word whose other half is zero.
 alias V = E;
 alias R = E;
 fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {

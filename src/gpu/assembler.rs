@@ -13,7 +13,7 @@
 //! names are the variable, the constants, and the numbers and texts of the variant. `#for x at in a row, b column`
 //! writes them once for each pair of texts, which `$(x)` and `$(at)` stand for; an inner loop follows a `;`. `#block
 //! load x k` .. `#endblock` names lines that `#use load a, k + 1u` writes, with these texts for its parameters. `##`
-//! begins a comment that is not written. `#if` compares numbers or texts (`<`, `==`), or asks for a flag.
+//! begins a comment that is not written. `#if` compares numbers or texts (`<`, `==`), or tests a flag.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -162,7 +162,7 @@ impl Program {
     /// A program of this function. Nothing is recorded yet.
     ///
     /// The function runs once for each plan, on the thread that calls [`plan`](Self::plan); see
-    /// [Threads](self#threads). It gets its operands from [`Recording::input`] and hands over its results with
+    /// [Threads](self#threads). It gets its operands from [`Recording::input`] and passes its results to
     /// [`Recording::output`].
     pub fn new(
         device: &Device,

@@ -491,7 +491,7 @@ impl<T: Float> Attended<'_, T> {
         Call::new(&self.q.device, op, &operands).one()
     }
 
-    /// The gradient with regard to one operand, given the cotangent of the result.
+    /// The gradient with respect to one operand, given the cotangent of the result.
     pub(crate) fn slopes<R: Scalar>(
         &self,
         side: Side,

@@ -130,7 +130,7 @@ impl<T: Factor> Tensor<T> {
             1 => Extents::new(&[2]),
             2 => Extents::new(&[2, 1]),
             _ => {
-                // The axes behind the axis as one, and so those before it.
+                // The axes after `axis` are merged into one, and so are those before it.
                 let merged = strided::layout(OP, self.len(), 3, |element, to| {
                     let of = [0..axis, axis..axis + 1, axis + 1..rank][to].clone();
                     let extents = of.map(|i| strided::extent_of(&self.layout, element, i));

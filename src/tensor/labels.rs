@@ -44,7 +44,7 @@ impl<T: Float> Tensor<T> {
     ///
     /// Rows lie along the last axis. Elements of shape (s, k) have targets of shape s, and so is the result; a vector
     /// is one row, with one target. Reduce it with [`mean`](Tensor::mean) or [`sum`](Tensor::sum). The gradient of a
-    /// loss with regard to its row is `softmax(x) − one_hot(t)`. PyTorch calls it `cross_entropy`, with
+    /// loss with respect to its row is `softmax(x) − one_hot(t)`. PyTorch calls it `cross_entropy`, with
     /// `reduction="none"`.
     ///
     /// Large scores do not overflow, because the largest one is subtracted first. A target that is not below the row's

@@ -20,7 +20,7 @@ fn params(module: &Module) -> Vec<(String, usize)> {
     layouter.update(module.to_ctx()).unwrap();
     let mut at = 0;
     let mut names = members.iter().map(|member| {
-        // A gap would be a word that nobody fills in.
+        // A gap would be a word that is never written.
         assert_eq!(member.offset, at, "{:?}", member.name);
         let size = layouter[member.ty].size;
         at += size;

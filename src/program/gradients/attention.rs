@@ -42,7 +42,7 @@ where
     let per_head = of.per_head();
     let wants_sinks = has_per_head && applied.wants(per_head);
     if wants_sinks && of.alibi {
-        let instead = "with regard to slopes or, beside slopes, to sinks; add a bias instead";
+        let instead = "with respect to slopes or, beside slopes, to sinks; add a bias instead";
         return Err(applied.refused_because(instead));
     }
     let attended = Attended {

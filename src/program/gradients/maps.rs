@@ -34,7 +34,7 @@ pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
             }
             let starts = applied.operand::<u32>(1)?;
             let slopes = each!(g, g => g.turned_from(&starts, back)?);
-            Ok(vec![Some(slopes.into()), None])
+            Ok(vec![Some(slopes), None])
         }
         Op::Convert(Convert::ToF16) => one(applied.floats(g)?),
         Op::Convert(Convert::ToF32) => one(applied.floats(g)?.to::<f16>()?),
