@@ -30,6 +30,7 @@ macro_rules! library {
 
 const LIBRARY: &[(&str, &str)] = library![
     "atan2",
+    "attended",
     "best",
     "combine",
     "compare",

@@ -68,6 +68,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &ambient::BROADCAST_THREE,
     &append::KERNEL,
     &attention::KERNEL,
+    &attention::FEW,
     &attention::MATRIX,
     &attention::MERGE,
     &attention::slopes::KERNEL,

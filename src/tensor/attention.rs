@@ -328,9 +328,9 @@ impl<'a, T: Float> Attention<'a, T> {
             alibi: self.alibi.is_some(),
             sinks: self.sinks.is_some(),
         };
-        // Cooperative matrices are loaded from whole quads of words. Other kernels would compute other bits, so views
-        // with another alignment are copied.
-        let views = [q, k, v].map(|x| matrices && !x.begins_at(8));
+        // Kernels load whole units. Others would compute other bits, so views with another alignment are copied.
+        let unit = attention::unit(T::DTYPE);
+        let views = [q, k, v].map(|x| q.device.is_gpu() && !x.begins_at(unit));
         let op = Op::Attention(of);
         if views.contains(&true) || both_layout.is_some() {
             let mut layouts: Vec<&Layout> = operands.iter().map(|operand| operand.layout).collect();
