@@ -51,9 +51,9 @@ use crate::{Error, Result};
 /// # Cost
 /// 2 (d + dv) floating-point operations for each score whose stage of keys (16 or 32) is not masked as a whole. Scores
 /// are never stored. A row is a query with one of the heads that share a key head: keys and values are read once for
-/// every 16, 32 or 64 rows, by the number of rows that the element has. Queries are read once, and results written
-/// once. One dispatch for each kind of tile, and one more if elements have few queries and 1,024 keys or more, whose
-/// keys are then shared by several workgroups.
+/// every 1 to 64 rows, by the number of rows that the element has. Queries are read once, and results written once. One
+/// dispatch for each kind of tile, and one more if elements have at most 16 rows and more than 512 keys, which several
+/// workgroups then share. On a GPU, views that do not begin at a multiple of 16 bytes are copied.
 ///
 /// ```
 /// use vsla::{Device, Ragged, Shape};

@@ -23,18 +23,18 @@ pub(in crate::ops) struct Build {
     pub pieces: bool,
 }
 
-static BUILDS: [Build; 12] = {
+static BUILDS: [Build; 8] = {
     let mut all = [Build {
         dtype: DType::F32,
         rows: 1,
         pieces: false,
-    }; 12];
+    }; 8];
     let mut i = 0;
     while i < all.len() {
         all[i] = Build {
-            dtype: if i < 6 { DType::F32 } else { DType::F16 },
-            rows: 1 << (i % 3),
-            pieces: i % 6 >= 3,
+            dtype: if i < 4 { DType::F32 } else { DType::F16 },
+            rows: if i % 2 == 0 { 1 } else { 4 },
+            pieces: i % 4 >= 2,
         };
         i += 1;
     }
@@ -54,7 +54,7 @@ impl Build {
     /// largest number of rows of an element with few.
     pub(super) fn of(dtype: DType, heads: Heads, rows: usize) -> Option<[Build; 2]> {
         let whole = |n: usize| n > 0 && n.is_multiple_of(unit(dtype));
-        let rows = (rows.clamp(1, 4) as u32).next_power_of_two();
+        let rows = if rows == 1 { 1 } else { 4 };
         (whole(heads.d) && whole(heads.dv)).then(|| {
             [false, true].map(|pieces| Build {
                 dtype,
@@ -77,7 +77,6 @@ impl Listed for Build {
     fn flags(&self) -> Cow<'static, [&'static str]> {
         named(&[
             (self.rows == 1, "R1"),
-            (self.rows == 2, "R2"),
             (self.rows == 4, "R4"),
             (self.pieces, "PIECES"),
         ])
