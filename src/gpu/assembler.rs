@@ -38,6 +38,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "complex_quotient",
     "complex_size",
     "converted",
+    "coop_stages",
     "coop_tile",
     "ends",
     "entries",

@@ -70,6 +70,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &attention::KERNEL,
     &attention::FEW,
     &attention::MATRIX,
+    &attention::MATRIX_SLOPES,
     &attention::MERGE,
     &attention::slopes::KERNEL,
     &attention::slopes::STATS,

@@ -491,6 +491,14 @@ impl<T: Float> Attended<'_, T> {
         Call::new(&self.q.device, op, &operands).one()
     }
 
+    /// The cotangent of the result, copied if the kernels cannot read it where it lies.
+    pub(crate) fn aligned(&self, g: &Tensor<T>) -> Result<Tensor<T>> {
+        match self.of.matrices && !g.begins_at(attention::unit(T::DTYPE)) {
+            true => g.copy(),
+            false => Ok(g.clone()),
+        }
+    }
+
     /// The gradient with respect to one operand, given the cotangent of the result.
     pub(crate) fn slopes<R: Scalar>(
         &self,

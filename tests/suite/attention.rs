@@ -35,6 +35,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("random", random),
         ("gradients_with_options", gradients::with_options),
         ("gradients_of_widths", gradients::of_widths),
+        ("gradients_of_halves", gradients::of_halves),
         ("gradients_of_sinks", gradients::of_sinks),
         ("cache_as_tensors", cache::as_tensors),
         ("cache_of_pieces", cache::of_pieces),

@@ -10,6 +10,7 @@
 
 mod few;
 mod matrix;
+mod matrix_slopes;
 mod merge;
 mod plan;
 mod scores;
@@ -22,6 +23,7 @@ use std::borrow::Cow;
 
 pub(crate) use self::few::{KERNEL as FEW, unit};
 pub(crate) use self::matrix::KERNEL as MATRIX;
+pub(crate) use self::matrix_slopes::KERNEL as MATRIX_SLOPES;
 pub(crate) use self::merge::KERNEL as MERGE;
 use self::plan::{PIECE, Plan};
 pub(crate) use self::shapes::{Heads, Shapes};

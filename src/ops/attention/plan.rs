@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::slopes::Kind;
 use super::{Attention, Build, Heads, OF_BOTH, Shapes, few, matrix};
 use crate::ops::worklist::ByCost;
 use crate::ragged::{DType, Layout, Topology};
@@ -131,20 +132,19 @@ impl Plan<Build> {
     }
 }
 
-impl Plan<(u32, u32)> {
-    /// The tiles of a gradient, as (rows, tiles of a workgroup). Their rows have `width` results.
+impl Plan<Kind> {
+    /// The tiles of a gradient, of the first kind or, if they are larger, of the second. Their rows have `width` results.
     pub(super) fn of_slopes(
         of: &Attention,
         shapes: &Shapes,
         inputs: &[&Layout],
-        sides: Rows,
-        width: usize,
-    ) -> Result<Plan<(u32, u32)>> {
+        (sides, width): (Rows, usize),
+        kinds: [Kind; 2],
+    ) -> Result<Plan<Kind>> {
         let op = super::OP;
         let heads = shapes.heads;
         let group = heads.group();
         let (mut items, elements) = elements(of, heads, inputs)?;
-        let kinds = [(16u32, 4u32), (32, 1)];
         let mut all: [Vec<Piece>; 2] = Default::default();
         for (element, [queries, keys]) in elements.into_iter().enumerate() {
             let (rows, columns) = match sides {
@@ -152,9 +152,15 @@ impl Plan<(u32, u32)> {
                 Rows::Keys => (keys, queries * group),
                 Rows::Both => (queries, keys),
             };
-            let short = rows.max(columns) <= 16 && columns > 0 && width <= 128;
-            let kind = usize::from(!short || sides == Rows::Both);
-            let high = kinds[kind].0 as usize;
+            let small = match kinds[0] {
+                // All columns are in one stage.
+                Kind::Portable { .. } => {
+                    rows.max(columns) <= 16 && columns > 0 && width <= 128 && sides != Rows::Both
+                }
+                Kind::Matrix(build) => rows <= build.rows as usize,
+            };
+            let kind = usize::from(!small);
+            let high = kinds[kind].sides()[0];
             for row in (0..rows).step_by(high) {
                 let columns = match sides {
                     Rows::Both => columns.div_ceil(high),
@@ -174,8 +180,12 @@ impl Plan<(u32, u32)> {
         let mut classes = Vec::new();
         for (kind, pieces) in kinds.into_iter().zip(all) {
             let order = ordered(&pieces, true)?;
-            let of_one = ((kind, [kind.0 as usize; 2]), (&pieces[..], &order[..]));
-            classes.push(Class::new(of_one.0, of_one.1, heads.key_heads, &mut items)?);
+            classes.push(Class::new(
+                (kind, kind.sides()),
+                (&pieces, &order),
+                heads.key_heads,
+                &mut items,
+            )?);
         }
         let mut plan = Plan {
             items,
