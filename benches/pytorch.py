@@ -294,6 +294,20 @@ def programs():
     return rows
 
 
+def with_gradients(forward, operands):
+    """An attention and the gradients of its operands, for cotangents equal to the results."""
+
+    def both():
+        for x in operands:
+            x.requires_grad_()
+        o = forward()
+        torch.autograd.grad(o, operands, o.detach())
+        for x in operands:
+            x.requires_grad_(False)
+
+    return both
+
+
 def attention():
     functional = torch.nn.functional
     try:
@@ -329,12 +343,19 @@ def attention():
             if varlen_attn and dtype == torch.float16:
                 row["varlen"] = measured(varlen)
             a, b, c = (new(len(lengths), heads, longest, dtype=dtype) for _ in range(3))
-            row["padded"] = measured(lambda: functional.scaled_dot_product_attention(a, b, c, is_causal=causal))
+            padded = lambda: functional.scaled_dot_product_attention(a, b, c, is_causal=causal)
+            row["padded"] = measured(padded)
             if min(lengths) < longest and not causal:
                 inside = torch.arange(longest, device=DEVICE) < torch.tensor(lengths, device=DEVICE)[:, None]
                 mask = inside[:, None, None, :]
                 row["masked"] = measured(lambda: functional.scaled_dot_product_attention(a, b, c, attn_mask=mask))
             rows[f"attention/{name}{suffix}"] = row
+            if name in ("sets", "sentences", "2048") and dtype == torch.float16:
+                rows[f"attention/{name}-gradients{suffix}"] = {
+                    kind: measured(with_gradients(of, operands))
+                    for kind, of, operands in (("varlen", varlen, (q, k, v)), ("padded", padded, (a, b, c)))
+                    if varlen_attn or kind == "padded"
+                }
             del q, k, v, a, b, c
             torch.cuda.empty_cache()
     for name, count, keys in (("decode-64", 64, 2048), ("decode-1", 1, 16_384)):

@@ -45,8 +45,6 @@ const LOG2_E = 1.44269504;
 const LN_2 = 0.693147181;
 // The largest sum of the weights of a row and half of a stage for which its reference is kept. f16 reaches 65504.
 const LIMIT = 16384.0;
-// After the last stage.
-const END = 0x7fffffffu;
 
 #include "grid"
 #include "ends"
@@ -58,29 +56,7 @@ fn bias_at(i: u32) -> f32 {
 }
 
 #include "scores"
-
-fn halves(words: vec2<u32>) -> vec4<f16> {
-    return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
-}
-
-// The first stage from `begin` on that the mask admits, and the place after it in the list of stages.
-fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> {
-    var at = vec2(begin, listed);
-#if !PLAIN
-    if p.blocks != 0u {
-        at.x = END;
-        while at.y < listed_end && at.x == END {
-            let next = items[at.y] * $(KEYS)u;
-            at.x = select(END, next, next >= begin);
-            at.y += 1u;
-        }
-    }
-#endif
-    if i32(at.x) >= high {
-        at.x = END;
-    }
-    return at;
-}
+#include "coop_stages"
 
 // Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it, and units
 // beyond the last one repeat that: a condition here would make the invocation wait for its loads.
@@ -208,16 +184,6 @@ o$(i)_$(j) = coopLoad<MC>(&sh_s[strip + $(16 * i)u], $(STRIP)u);
 #endfor
 #endfor
 workgroupBarrier();
-#endblock
-
-## The condition is uniform across invocations, but naga considers anything read from a variable non-uniform and allows
-## no matrices under such an `if`; it allows them in loops.
-#block only_if condition what
-loop {
-    if !($(condition)) { break; }
-    #use $(what)
-    break;
-}
 #endblock
 
 fn make_tile(group: u32, lid: u32, subgroup: u32) {

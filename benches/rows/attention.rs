@@ -19,7 +19,7 @@ struct Job {
     targets: [f64; 2],
 }
 
-const SET: [usize; 5] = [32, 64, 128, 256, 512];
+pub const SET: [usize; 5] = [32, 64, 128, 256, 512];
 
 const JOBS: &[Job] = &[
     Job {

@@ -2,6 +2,7 @@
 
 mod ambient;
 mod attention;
+mod attention_gradients;
 mod bsr;
 mod by_hand;
 mod causal;
@@ -43,6 +44,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     peaks::rows(bench)?;
     ambient::rows(bench)?;
     attention::rows(bench)?;
+    attention_gradients::rows(bench)?;
     copies::rows(bench)?;
     correlate_max::rows(bench)?;
     conv::rows(bench)?;

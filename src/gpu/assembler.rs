@@ -30,6 +30,7 @@ macro_rules! library {
 
 const LIBRARY: &[(&str, &str)] = library![
     "atan2",
+    "attended",
     "best",
     "combine",
     "compare",
@@ -37,6 +38,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "complex_quotient",
     "complex_size",
     "converted",
+    "coop_stages",
     "coop_tile",
     "ends",
     "entries",

@@ -51,9 +51,9 @@ use crate::{Error, Result};
 /// # Cost
 /// 2 (d + dv) floating-point operations for each score whose stage of keys (16 or 32) is not masked as a whole. Scores
 /// are never stored. A row is a query with one of the heads that share a key head: keys and values are read once for
-/// every 16, 32 or 64 rows, by the number of rows that the element has. Queries are read once, and results written
-/// once. One dispatch for each kind of tile, and one more if elements have few queries and 1,024 keys or more, whose
-/// keys are then shared by several workgroups.
+/// every 1 to 64 rows, by the number of rows that the element has. Queries are read once, and results written once. One
+/// dispatch for each kind of tile, and one more if elements have at most 16 rows and more than 512 keys, which several
+/// workgroups then share. On a GPU, views that do not begin at a multiple of 16 bytes are copied.
 ///
 /// ```
 /// use vsla::{Device, Ragged, Shape};
@@ -328,9 +328,9 @@ impl<'a, T: Float> Attention<'a, T> {
             alibi: self.alibi.is_some(),
             sinks: self.sinks.is_some(),
         };
-        // Cooperative matrices are loaded from whole quads of words. Other kernels would compute other bits, so views
-        // with another alignment are copied.
-        let views = [q, k, v].map(|x| matrices && !x.begins_at(8));
+        // Kernels load whole units. Others would compute other bits, so views with another alignment are copied.
+        let unit = attention::unit(T::DTYPE);
+        let views = [q, k, v].map(|x| q.device.is_gpu() && !x.begins_at(unit));
         let op = Op::Attention(of);
         if views.contains(&true) || both_layout.is_some() {
             let mut layouts: Vec<&Layout> = operands.iter().map(|operand| operand.layout).collect();
@@ -489,6 +489,14 @@ impl<T: Float> Attended<'_, T> {
         operands.extend(of_lse.map(Tensor::operand));
         operands.extend(slopes.map(Tensor::operand));
         Call::new(&self.q.device, op, &operands).one()
+    }
+
+    /// The cotangent of the result, copied if the kernels cannot read it where it lies.
+    pub(crate) fn aligned(&self, g: &Tensor<T>) -> Result<Tensor<T>> {
+        match self.of.matrices && !g.begins_at(attention::unit(T::DTYPE)) {
+            true => g.copy(),
+            false => Ok(g.clone()),
+        }
     }
 
     /// The gradient with respect to one operand, given the cotangent of the result.

@@ -24,6 +24,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("options_alone_and_in_pairs", options_alone_and_in_pairs),
         ("masks_exclude_exactly", masks_exclude_exactly),
         ("one_hot_scores_are_exact", one_hot_scores_are_exact),
+        ("few_rows", few_rows),
         ("pieces_of_keys", pieces_of_keys),
         ("growing_keys", growing_keys),
         ("elements_alone", elements_alone),
@@ -34,6 +35,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("random", random),
         ("gradients_with_options", gradients::with_options),
         ("gradients_of_widths", gradients::of_widths),
+        ("gradients_of_halves", gradients::of_halves),
         ("gradients_of_sinks", gradients::of_sinks),
         ("cache_as_tensors", cache::as_tensors),
         ("cache_of_pieces", cache::of_pieces),
@@ -239,6 +241,53 @@ fn one_hot_scores_are_exact(device: &Device) {
     }
 }
 
+/// Each number of few rows, over keys around the ends of pieces, with heads of one unit of 16 bytes, of numbers of units
+/// that do not divide a workgroup, and of the most.
+fn few_rows(device: &Device) {
+    let widths = [(8, 8), (24, 40), (64, 128), (256, 256), (16, 248)];
+    for (d, dv) in widths {
+        if !is_thorough(device) && d > 24 {
+            continue;
+        }
+        let sizes = [
+            (1, 17),
+            (2, 511),
+            (3, 512),
+            (4, 513),
+            (5, 100),
+            (7, 700),
+            (16, 40),
+            (2, 1025),
+        ];
+        // The largest number of rows of a batch chooses the kernel.
+        for few in [1, sizes.len()] {
+            let case = Case {
+                sizes: sizes[..few].to_vec(),
+                causal: few > 1,
+                d,
+                dv,
+                ..Case::default()
+            };
+            case.check::<f32>(device, d as u64);
+            case.check::<f16>(device, d as u64);
+        }
+    }
+    for (i, (_, option)) in OPTIONS.iter().enumerate() {
+        if !is_thorough(device) && i % 2 == 0 {
+            continue;
+        }
+        let mut case = Case {
+            sizes: vec![(3, 90), (1, 144), (8, 100), (1, 20)],
+            heads: 6,
+            key_heads: 2,
+            ..Case::default()
+        };
+        option(&mut case);
+        case.check::<f32>(device, i as u64);
+        case.check::<f16>(device, i as u64);
+    }
+}
+
 /// Few queries over long keys, with elements that are just short of being cut.
 fn pieces_of_keys(device: &Device) {
     for (name, option) in [
@@ -250,8 +299,8 @@ fn pieces_of_keys(device: &Device) {
     ] {
         let mut case = Case {
             sizes: vec![
-                (1, 1023),
-                (1, 1024),
+                (1, 512),
+                (1, 513),
                 (4, 1025),
                 (5, 1536),
                 (0, 2000),

@@ -160,6 +160,7 @@ impl KernelsRan {
 /// Kernels for devices with cooperative matrices. The tests of products and attention run them instrumented there.
 const ON_MATRICES: &[&str] = &[
     "attention_matrix",
+    "attention_matrix_slopes",
     "matmul_matrix",
     "bsr_matrix",
     "bsr_matrix_sampled",

@@ -44,7 +44,7 @@ const STORAGE_BUFFERS: usize = 8;
 const PARAMETERS: u32 = 128;
 /// The maximum number of variants, so that all can be compiled and reviewed. Many of them are tiles of cooperative
 /// matrices.
-const KERNELS: usize = 1_380;
+const KERNELS: usize = 1_420;
 /// Of these, the variants of transforms and of convolutions by transforms.
 const ENGINE: usize = 64;
 
@@ -94,6 +94,7 @@ fn one_kernel(name: &str, source: &str) {
 fn on_matrices(name: &str) -> bool {
     [
         "attention_matrix.",
+        "attention_matrix_slopes.",
         "matmul_matrix.",
         "bsr_matrix.",
         "bsr_matrix_sampled.",
@@ -174,7 +175,7 @@ fn check_needs(name: &str, module: &Module) -> Result<(), String> {
             MATRICES_MEMORY
         }
         // Wide heads leave room for one workgroup of a multiprocessor.
-        name if name.starts_with("attention_matrix.")
+        name if name.starts_with("attention_matrix")
             && [".r64.d96", ".d128"].iter().any(|wide| name.contains(wide)) =>
         {
             MATRICES_MEMORY

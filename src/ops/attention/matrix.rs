@@ -10,7 +10,7 @@ use crate::ragged::DType;
 pub(super) const KEYS: u32 = 32;
 
 /// The largest number of values in a head that this kernel supports.
-const WIDEST: u32 = 128;
+pub(super) const WIDEST: u32 = 128;
 
 /// A build of the kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]

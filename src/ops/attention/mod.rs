@@ -8,7 +8,9 @@
 //! Cost: d + dv multiply-adds for each score, except in stages whose keys are all masked; keys and values read once for
 //! each tile of rows; queries read and results written once.
 
+mod few;
 mod matrix;
+mod matrix_slopes;
 mod merge;
 mod plan;
 mod scores;
@@ -19,7 +21,9 @@ mod twin_slopes;
 
 use std::borrow::Cow;
 
+pub(crate) use self::few::{KERNEL as FEW, unit};
 pub(crate) use self::matrix::KERNEL as MATRIX;
+pub(crate) use self::matrix_slopes::KERNEL as MATRIX_SLOPES;
 pub(crate) use self::merge::KERNEL as MERGE;
 use self::plan::{PIECE, Plan};
 pub(crate) use self::shapes::{Heads, Shapes};
@@ -73,6 +77,7 @@ pub(super) struct Tile {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Build {
     Portable(Tile),
+    Few(few::Build),
     Matrix(matrix::Build),
 }
 
@@ -81,6 +86,7 @@ impl Build {
     fn sides(self) -> [usize; 2] {
         let sides = match self {
             Build::Portable(tile) => [tile.rows, tile.keys],
+            Build::Few(build) => [build.rows, PIECE as u32],
             Build::Matrix(build) => [build.rows, matrix::KEYS],
         };
         sides.map(|side| side as usize)
@@ -88,7 +94,11 @@ impl Build {
 
     /// Whether keys are cut into pieces, whose results are merged.
     fn pieces(self) -> bool {
-        matches!(self, Build::Portable(tile) if tile.pieces)
+        match self {
+            Build::Portable(tile) => tile.pieces,
+            Build::Few(build) => build.pieces,
+            Build::Matrix(_) => false,
+        }
     }
 }
 
@@ -198,11 +208,11 @@ pub(crate) static KERNEL: Kernel = Kernel {
 /// Attention. The operands are q, k, v, then the bias or the lengths of a cache if there are any, then the values per
 /// head if there are any: the slopes of ALiBi for all heads, followed by the sinks of all heads.
 ///
-/// The call's scalars are the scale, the cap of the scores and its reciprocal; a cap of 0 means no cap.
+/// On a GPU, q, k and v begin at whole [`unit`]s. The call's scalars are the scale, the cap of the scores and its reciprocal; a cap of 0 means no cap.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Attention {
     pub dtype: DType,
-    /// Whether the device has cooperative matrices of 16 × 16, and q, k and v begin at whole quads of words.
+    /// Whether the device has cooperative matrices of 16 × 16.
     pub matrices: bool,
     /// The number of heads of operands of rank 2. Operands of rank 3 have an axis of heads.
     pub heads: usize,
@@ -388,6 +398,13 @@ impl Attention {
                     slots,
                     params,
                     units.div_ceil(tile.tiles as usize) as u32,
+                    class.cost,
+                ),
+                Build::Few(build) => Dispatch::new(
+                    (&few::KERNEL, build.variant()),
+                    slots,
+                    params,
+                    units as u32,
                     class.cost,
                 ),
                 Build::Matrix(build) => Dispatch::new(

@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use super::{Attention, Build, Heads, OF_BOTH, Shapes, matrix};
+use super::slopes::Kind;
+use super::{Attention, Build, Heads, OF_BOTH, Shapes, few, matrix};
 use crate::ops::worklist::ByCost;
 use crate::ragged::{DType, Layout, Topology};
 use crate::{Result, host};
 
-/// Keys of a piece, if keys are cut into pieces; and the smallest number of keys for which they are.
+/// The keys of a piece: if an element with few rows has more, they are cut into pieces.
 pub(super) const PIECE: usize = 512;
-const CUT: usize = 1024;
 
 /// Words of an element: its first row of q and its number of queries, the same for keys, and its first value of the
 /// bias.
@@ -75,7 +75,9 @@ impl Plan<Build> {
         let heads = shapes.heads;
         let group = heads.group();
         let (mut items, elements) = elements(of, heads, inputs)?;
-        let builds = kinds(of, heads);
+        let few = elements.iter().map(|[queries, _]| queries * group);
+        let few = few.filter(|&rows| rows <= few::MOST).max();
+        let builds = kinds(of, heads, few.unwrap_or(0));
         let mut all: [Vec<Piece>; 5] = std::array::from_fn(|_| Vec::new());
         for (element, [queries, keys]) in elements.into_iter().enumerate() {
             let rows = queries * group;
@@ -118,7 +120,7 @@ impl Plan<Build> {
                 &mut items,
             )?;
             if build.pieces() && !pieces.is_empty() {
-                plan.merges = Some(merged(&pieces, &items, shapes)?);
+                plan.merges = Some(merged(&pieces, &items, shapes, build.sides()[0])?);
             }
             plan.classes.push(class);
         }
@@ -130,20 +132,19 @@ impl Plan<Build> {
     }
 }
 
-impl Plan<(u32, u32)> {
-    /// The tiles of a gradient, as (rows, tiles of a workgroup). Their rows have `width` results.
+impl Plan<Kind> {
+    /// The tiles of a gradient, of the first kind or, if they are larger, of the second. Their rows have `width` results.
     pub(super) fn of_slopes(
         of: &Attention,
         shapes: &Shapes,
         inputs: &[&Layout],
-        sides: Rows,
-        width: usize,
-    ) -> Result<Plan<(u32, u32)>> {
+        (sides, width): (Rows, usize),
+        kinds: [Kind; 2],
+    ) -> Result<Plan<Kind>> {
         let op = super::OP;
         let heads = shapes.heads;
         let group = heads.group();
         let (mut items, elements) = elements(of, heads, inputs)?;
-        let kinds = [(16u32, 4u32), (32, 1)];
         let mut all: [Vec<Piece>; 2] = Default::default();
         for (element, [queries, keys]) in elements.into_iter().enumerate() {
             let (rows, columns) = match sides {
@@ -151,9 +152,15 @@ impl Plan<(u32, u32)> {
                 Rows::Keys => (keys, queries * group),
                 Rows::Both => (queries, keys),
             };
-            let short = rows.max(columns) <= 16 && columns > 0 && width <= 128;
-            let kind = usize::from(!short || sides == Rows::Both);
-            let high = kinds[kind].0 as usize;
+            let small = match kinds[0] {
+                // All columns are in one stage.
+                Kind::Portable { .. } => {
+                    rows.max(columns) <= 16 && columns > 0 && width <= 128 && sides != Rows::Both
+                }
+                Kind::Matrix(build) => rows <= build.rows as usize,
+            };
+            let kind = usize::from(!small);
+            let high = kinds[kind].sides()[0];
             for row in (0..rows).step_by(high) {
                 let columns = match sides {
                     Rows::Both => columns.div_ceil(high),
@@ -173,8 +180,12 @@ impl Plan<(u32, u32)> {
         let mut classes = Vec::new();
         for (kind, pieces) in kinds.into_iter().zip(all) {
             let order = ordered(&pieces, true)?;
-            let of_one = ((kind, [kind.0 as usize; 2]), (&pieces[..], &order[..]));
-            classes.push(Class::new(of_one.0, of_one.1, heads.key_heads, &mut items)?);
+            classes.push(Class::new(
+                (kind, kind.sides()),
+                (&pieces, &order),
+                heads.key_heads,
+                &mut items,
+            )?);
         }
         let mut plan = Plan {
             items,
@@ -298,7 +309,7 @@ impl<T> Plan<T> {
 
 /// For each row whose keys are cut: the index of the row in the result, the index of its first piece among the rows of
 /// all pieces, the distance to the next piece, and the number of pieces.
-fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes) -> Result<Vec<u32>> {
+fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes, high: usize) -> Result<Vec<u32>> {
     let op = super::OP;
     let heads = shapes.heads;
     let group = heads.group();
@@ -308,11 +319,12 @@ fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes) -> Result<Vec<u32>> 
         let element = &items[WORDS * run[0].element as usize..][..WORDS];
         let (q_row, queries) = (element[0] as usize, element[1] as usize);
         for key_head in 0..heads.key_heads {
-            for row in 0..queries * group {
+            let top = run[0].row as usize;
+            for row in top..(top + high).min(queries * group) {
                 let head = key_head * group + row % group;
                 let to = (q_row + row / group) * heads.heads + head;
-                let from = (first * heads.key_heads + key_head) * ROWS + row;
-                let step = heads.key_heads * ROWS;
+                let from = (first * heads.key_heads + key_head) * high + row - top;
+                let step = heads.key_heads * high;
                 let words = [to, from, step, run.len()].map(|word| word as u32);
                 host::extend(op, &mut rows, words)?;
             }
@@ -322,11 +334,9 @@ fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes) -> Result<Vec<u32>> 
     Ok(rows)
 }
 
-/// Rows of a tile whose keys are cut.
-const ROWS: usize = 16;
-
-/// The build of each kind; `None` if other kinds replace it, or if heads have too many values for it.
-fn kinds(of: &Attention, heads: Heads) -> [Option<Build>; 5] {
+/// The build of each kind; `None` if other kinds replace it, or if heads have too many values for it. `rows` is the
+/// largest number of rows of an element with few.
+fn kinds(of: &Attention, heads: Heads, rows: usize) -> [Option<Build>; 5] {
     let all = OF_BOTH[usize::from(of.dtype == DType::F16)];
     let kinds = [
         ("SHORT", false),
@@ -342,6 +352,10 @@ fn kinds(of: &Attention, heads: Heads) -> [Option<Build>; 5] {
         });
         tile.map(Build::Portable)
     });
+    if let Some(of_few) = few::Build::of(of.dtype, heads, rows) {
+        let [whole, pieces] = of_few.map(|build| Some(Build::Few(build)));
+        (builds[1], builds[2]) = (whole, pieces);
+    }
     if of.matrices
         && !of.cached
         && let Some(of_matrices) = matrix::Build::of(heads, of.is_plain())
@@ -356,12 +370,15 @@ fn kinds(of: &Attention, heads: Heads) -> [Option<Build>; 5] {
 fn kind(rows: usize, keys: usize, builds: &[Option<Build>; 5]) -> usize {
     let of = match (rows, keys) {
         (_, 1..=16) => 0,
-        (0..=16, CUT..) => 2,
-        (0..=16, _) => 1,
+        (0..=few::MOST, _) if keys > PIECE => 2,
+        (0..=few::MOST, _) => 1,
         (0..=32, _) => 3,
         _ => 4,
     };
-    if let (Some(Build::Matrix(low)), 1.., 0 | 1 | 3 | 4) = (builds[3], keys, of) {
+    let is_few = of == 1 && rows <= 4 && matches!(builds[1], Some(Build::Few(_)));
+    if let (Some(Build::Matrix(low)), 1.., 0 | 1 | 3 | 4) = (builds[3], keys, of)
+        && !is_few
+    {
         return 3 + usize::from(rows > low.rows as usize);
     }
     match (of, rows) {

@@ -6,26 +6,48 @@
 
 use std::borrow::Cow;
 
+use super::matrix::KEYS;
 use super::plan::{Plan, Rows};
-use super::{Attention, Heads, OP, Shapes, Side, Stats, twin_slopes};
+use super::{Attention, Heads, OP, Shapes, Side, Stats, matrix_slopes, twin_slopes};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, params, place_of, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Matrices, Output,
+    OutputLayout, Param, PlanBuffer, Slot, Variant, params, place_of, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
 slots! {
-    struct Slots {
+    pub(super) struct Slots {
         q: Read, k: Read, v: Read, g: Read, stats: Read, items: Read, bias: Read, out: Write,
     }
 }
 
 params! {
-    struct Params {
+    pub(super) struct Params {
         q_base, k_base, v_base, g_base, stats_base, bias_base, tiles, units, heads, key_heads, d, dv, scale, softcap,
         softcap_inverse, left, right, top_left, bias_heads, alibi, blocks, block_rows, block_keys, mask, mask_row,
         lists, ones,
+    }
+}
+
+/// What computes a class of tiles.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    /// Tiles of `rows` rows, `tiles` of them in a workgroup.
+    Portable {
+        rows: u32,
+        tiles: u32,
+    },
+    Matrix(matrix_slopes::Build),
+}
+
+impl Kind {
+    /// Rows of a tile, and columns that are staged at a time.
+    pub(super) fn sides(self) -> [usize; 2] {
+        match self {
+            Kind::Portable { rows, .. } => [rows as usize; 2],
+            Kind::Matrix(build) => [build.rows, KEYS].map(|side| side as usize),
+        }
     }
 }
 
@@ -235,7 +257,15 @@ impl Slopes {
             Side::Key | Side::Value => Rows::Keys,
             Side::Bias => Rows::Both,
         };
-        let plan = Plan::of_slopes(&unscaled, &shapes, &own, rows, width)?;
+        let matrices = match of.matrices {
+            true => matrix_slopes::Build::of(side, heads, of.is_plain()),
+            false => None,
+        };
+        let kinds = match matrices {
+            Some(builds) => builds.map(Kind::Matrix),
+            None => [(16, 4), (32, 1)].map(|(rows, tiles)| Kind::Portable { rows, tiles }),
+        };
+        let plan = Plan::of_slopes(&unscaled, &shapes, &own, (rows, width), kinds)?;
         let dispatches = self.dispatches(plan, &shapes, width);
         let twin_of = unscaled;
         let twin = CpuKernel::new(move |args| twin_slopes::run(&twin_of, side, heads, args));
@@ -250,7 +280,7 @@ impl Slopes {
         })
     }
 
-    fn dispatches(&self, plan: Plan<(u32, u32)>, shapes: &Shapes, width: usize) -> Vec<Dispatch> {
+    fn dispatches(&self, plan: Plan<Kind>, shapes: &Shapes, width: usize) -> Vec<Dispatch> {
         let Slopes { of, side } = self;
         let Heads {
             heads,
@@ -266,70 +296,82 @@ impl Slopes {
         let blocks = plan.blocks.as_ref();
         let [block_rows, block_keys] = blocks.map_or([1; 2], |blocks| blocks.block);
         let classes = plan.classes.iter().filter(|class| class.tiles > 0);
-        let dispatch = |class: &super::plan::Class<(u32, u32)>| {
-            let (rows, tiles) = class.tile;
-            let chunks = match side {
-                Side::Bias => 1,
-                _ => match width.div_ceil(rows as usize) {
-                    1 if rows == 16 => 2,
-                    chunks => chunks.next_power_of_two() as u32,
-                },
-            };
-            let tile = Tile {
-                dtype: of.dtype,
-                side: *side,
-                rows,
-                tiles,
-                chunks,
-            };
+        let dispatch = |class: &super::plan::Class<Kind>| {
             let units = match side {
                 Side::Bias => class.tiles * bias_heads,
                 _ => class.tiles * key_heads,
             };
-            Dispatch::new(
-                (&KERNEL, place_of(&TILES, &tile)),
-                Slots {
-                    q: Slot::Input(0),
-                    k: Slot::Input(1),
-                    v: Slot::Input(2),
-                    g: Slot::Input(3),
-                    stats: Slot::Input(4),
-                    items: Slot::PlanBuffer(items.clone()),
-                    bias: Slot::Input(bias),
-                    out: Slot::Output(0),
-                },
-                Params {
-                    q_base: Param::InputBase(0),
-                    k_base: Param::InputBase(1),
-                    v_base: Param::InputBase(2),
-                    g_base: Param::InputBase(3),
-                    stats_base: Param::InputBase(4),
-                    bias_base: Param::InputBase(bias),
-                    tiles: number(class.begin),
-                    units: number(units),
-                    heads: number(heads),
-                    key_heads: number(key_heads),
-                    d: number(d),
-                    dv: number(dv),
-                    scale: Param::Scalar(0),
-                    softcap: Param::Scalar(1),
-                    softcap_inverse: Param::Scalar(2),
-                    left: Param::U32(of.mask.before),
-                    right: Param::U32(of.mask.after),
-                    top_left: flag(of.mask.top_left),
-                    bias_heads: number(bias_heads),
-                    alibi: flag(of.alibi),
-                    blocks: flag(blocks.is_some()),
-                    block_rows: number(block_rows),
-                    block_keys: number(block_keys),
-                    mask: number(blocks.map_or(0, |blocks| blocks.begin)),
-                    mask_row: number(blocks.map_or(0, |blocks| blocks.words)),
-                    lists: number(class.lists),
-                    ones: Param::U32(u32::MAX),
-                },
-                units.div_ceil(tiles as usize) as u32,
-                class.cost,
-            )
+            let slots = Slots {
+                q: Slot::Input(0),
+                k: Slot::Input(1),
+                v: Slot::Input(2),
+                g: Slot::Input(3),
+                stats: Slot::Input(4),
+                items: Slot::PlanBuffer(items.clone()),
+                bias: Slot::Input(bias),
+                out: Slot::Output(0),
+            };
+            let params = Params {
+                q_base: Param::InputBase(0),
+                k_base: Param::InputBase(1),
+                v_base: Param::InputBase(2),
+                g_base: Param::InputBase(3),
+                stats_base: Param::InputBase(4),
+                bias_base: Param::InputBase(bias),
+                tiles: number(class.begin),
+                units: number(units),
+                heads: number(heads),
+                key_heads: number(key_heads),
+                d: number(d),
+                dv: number(dv),
+                scale: Param::Scalar(0),
+                softcap: Param::Scalar(1),
+                softcap_inverse: Param::Scalar(2),
+                left: Param::U32(of.mask.before),
+                right: Param::U32(of.mask.after),
+                top_left: flag(of.mask.top_left),
+                bias_heads: number(bias_heads),
+                alibi: flag(of.alibi),
+                blocks: flag(blocks.is_some()),
+                block_rows: number(block_rows),
+                block_keys: number(block_keys),
+                mask: number(blocks.map_or(0, |blocks| blocks.begin)),
+                mask_row: number(blocks.map_or(0, |blocks| blocks.words)),
+                lists: number(class.lists),
+                ones: Param::U32(u32::MAX),
+            };
+            match class.tile {
+                Kind::Portable { rows, tiles } => {
+                    let chunks = match side {
+                        Side::Bias => 1,
+                        _ => match width.div_ceil(rows as usize) {
+                            1 if rows == 16 => 2,
+                            chunks => chunks.next_power_of_two() as u32,
+                        },
+                    };
+                    let tile = Tile {
+                        dtype: of.dtype,
+                        side: *side,
+                        rows,
+                        tiles,
+                        chunks,
+                    };
+                    Dispatch::new(
+                        (&KERNEL, place_of(&TILES, &tile)),
+                        slots,
+                        params,
+                        units.div_ceil(tiles as usize) as u32,
+                        class.cost,
+                    )
+                }
+                Kind::Matrix(build) => Dispatch::new(
+                    (&matrix_slopes::KERNEL, build.variant()),
+                    matrix_slopes::Slots::from(slots),
+                    params,
+                    units as u32,
+                    class.cost / Matrices::Sixteen.rate(),
+                ),
+            }
         };
         classes.map(dispatch).collect()
     }

@@ -61,7 +61,7 @@ where
         Some(_) => None,
         None => Some(applied.device().full(o.layout(), T::default())?),
     };
-    let g = g.or(zeros.as_ref()).unwrap_or(&o);
+    let g = &attended.aligned(g.or(zeros.as_ref()).unwrap_or(&o))?;
     let stats = attended.stats((g, &o), (&lse, of_lse))?;
     let mut cotangents: Cotangents = Vec::new();
     for (i, side) in [Side::Query, Side::Key, Side::Value]

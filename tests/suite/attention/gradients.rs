@@ -1,6 +1,7 @@
 //! Gradients of attention, against those in f64.
 
 use vsla::program::Program;
+use vsla::scalar::DType;
 use vsla::{Device, Ragged, Tensor, f16};
 
 use super::case::{Case, Operands, Value};
@@ -133,6 +134,11 @@ fn check<T: Value>(device: &Device, case: &Case, seed: u64) {
         .and_then(|plan| plan.call_blocking(&inputs))
         .unwrap_or_else(|error| panic!("{case:?}: {error}"));
     let (expected, factor) = expected(case, &of, &g, &of_lse);
+    // Cooperative matrices round weights to f16, and what caps multiply them by.
+    let rounded = match T::DTYPE == DType::F16 && device.info().matrices == Some(16) {
+        true => 2f64.powi(-10) + 2f64.powi(-12),
+        false => 0.0,
+    };
     for (i, name) in ["q", "k", "v", "bias"].into_iter().enumerate() {
         if i == 3 && !has_bias {
             continue;
@@ -142,7 +148,8 @@ fn check<T: Value>(device: &Device, case: &Case, seed: u64) {
             assert_eq!(got.row(element).len(), expected.len());
             for (at, (got, (value, size))) in got.row(element).iter().zip(expected).enumerate() {
                 let got = f64::from((*got).into());
-                let bound = factor * size * 2f64.powi(-23) + 2.0 * T::half_ulp(*value) + 1e-30;
+                let bound =
+                    (factor * 2f64.powi(-23) + rounded) * size + 2.0 * T::half_ulp(*value) + 1e-30;
                 assert!(
                     (got - value).abs() <= bound,
                     "{name} {at} of element {element} of {} {case:?}: {got}, expected {value} within {bound}",
@@ -171,6 +178,53 @@ pub fn with_options(device: &Device) {
         check::<f32>(device, &case, i as u64);
         if i % 4 == 0 {
             check::<f16>(device, &case, i as u64);
+        }
+    }
+}
+
+/// Halves in heads of whole units, which cooperative matrices compute: tiles of 32 and of 64 rows and their ends, each
+/// width, and each option.
+pub fn of_halves(device: &Device) {
+    let sizes = vec![
+        (5, 6),
+        (33, 70),
+        (64, 64),
+        (1, 40),
+        (40, 0),
+        (0, 3),
+        (130, 100),
+    ];
+    for (i, (d, dv)) in [(8, 32), (32, 16), (64, 40), (64, 64), (96, 128)]
+        .into_iter()
+        .enumerate()
+    {
+        if i > 0 && !is_thorough(device) {
+            continue;
+        }
+        let case = Case {
+            sizes: sizes.clone(),
+            heads: 4,
+            key_heads: 2,
+            d,
+            dv,
+            causal: i % 2 == 1,
+            ..Case::default()
+        };
+        check::<f16>(device, &case, d as u64);
+    }
+    if is_thorough(device) {
+        for (i, (_, option)) in OPTIONS.iter().enumerate() {
+            let mut case = Case {
+                sizes: sizes.clone(),
+                heads: 4,
+                key_heads: 2,
+                d: 64,
+                dv: 32,
+                amplitude: 4.0,
+                ..Case::default()
+            };
+            option(&mut case);
+            check::<f16>(device, &case, 20 + i as u64);
         }
     }
 }

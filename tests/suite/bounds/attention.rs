@@ -14,13 +14,13 @@ use crate::support::corpus::rng;
 /// For each kind of tile, numbers of rows and of keys that take it.
 const KINDS: [[&[usize]; 2]; 5] = [
     // Keys that are cut into pieces.
-    [&[1, 3, 15], &[1024, 1025, 1500, 2049]],
+    [&[1, 2, 3, 15], &[513, 1024, 1500, 2049]],
     // All keys in one stage, several tiles in a workgroup.
     [&[0, 1, 16, 17, 40], &[1, 3, 15, 16]],
     // More than 32 rows.
     [&[33, 64, 65, 129], &[0, 17, 32, 33, 70, 130]],
     // At most 16 rows.
-    [&[1, 7, 15], &[0, 17, 31, 32, 33, 100]],
+    [&[1, 2, 7, 15], &[0, 17, 31, 32, 33, 100, 512]],
     // At most 32 rows.
     [&[18, 24, 30], &[0, 17, 32, 33, 70]],
 ];

@@ -1,0 +1,442 @@
+// Gradients of attention of f16, as attention_slopes.wgsl computes them, on cooperative matrices.
+//
+// A workgroup computes a tile of ROWS rows of one key head and walks over its columns, KEYS at a time. Two subgroups
+// share 32 rows: each computes the scores of one half of a stage's columns, and the results of one half of the columns
+// of the gradient. An invocation has one row of its subgroup's scores.
+//
+// Scores S, then the cotangents dP of weights, pass through workgroup memory: S = a1 b1ᵀ and dP = a2 b2ᵀ, where a1 and
+// a2 are the operands of rows, which stay in matrices, and b1 and b2 those of columns. What weights an operand of
+// columns, dS or P, is rounded to f16, so each row has a reference: weights are multiplied by 2^-m, where the integer m
+// is fixed while the largest weight of a stage is at most LIMIT. When it is larger, m grows, and what the row has summed
+// is scaled by a power of two, which is exact, as in attention_matrix.wgsl.
+//
+// stats, items: as in attention_slopes.wgsl.
+
+#params scale: f32
+#for x at in q 1, k 2, v 3, g 4
+@group(0) @binding($(at)) var<storage, read_write> $(x): array<vec4<u32>>;
+#endfor
+@group(0) @binding(5) var<storage, read_write> stats: array<f32>;
+@group(0) @binding(6) var<storage, read> items: array<u32>;
+@group(0) @binding(7) var<storage, read_write> bias: array<u32>;
+@group(0) @binding(8) var<storage, read_write> out: array<vec4<u32>>;
+
+alias MA = coop_mat16x16<f16, A>;
+alias MB = coop_mat16x16<f16, B>;
+alias MC = coop_mat16x16<f32, C>;
+
+// Rows of b1, then of b2, of a stage; at the start, rows of a1 and of a2.
+var<workgroup> sh_b: array<vec4<f16>, $(2 * KEYS * PITCH)>;
+// Scores, their cotangents, or results: for each pair of subgroups and column, 32 rows.
+var<workgroup> sh_s: array<f32, $(GROUPS * KEYS * STRIP)>;
+// Weights, by rows. Before, what caps multiply the derivatives of scores by.
+var<workgroup> sh_p: array<vec4<f16>, $(ROWS * P_PITCH)>;
+#if !QUERIES
+// For each column, the log-sum-exp in units of ln 2, delta, and the slope of ALiBi.
+var<workgroup> sh_stats: array<vec4<f32>, KEYS>;
+#endif
+// Whether any row needs a new reference. Padded to 16 bytes, from multiples of which drivers load matrices.
+var<workgroup> sh_over: array<u32, 4>;
+
+const LOG2_E = 1.44269504;
+// The largest weight for which a reference is kept, and the exponent of the largest weight after a new one.
+const LIMIT = 32768.0;
+const AIM = 10;
+// Less than any exponent of a weight.
+const NONE = -0x4000;
+
+#include "grid"
+#include "ends"
+#include "exp"
+#include "half_of"
+
+fn bias_at(i: u32) -> f32 {
+    return half_of(bias[i / 2u], i);
+}
+
+#include "scores"
+#include "coop_stages"
+
+fn query_place(row: u32, key_head: u32, e: Element) -> u32 {
+    let shared_by = p.heads / p.key_heads;
+    return (e.q_row + row / shared_by) * p.heads + key_head * shared_by + row % shared_by;
+}
+
+fn key_place(key: u32, key_head: u32, e: Element) -> u32 {
+    return (e.k_row + key) * p.key_heads + key_head;
+}
+
+// Loads a stage's rows, eight values at a time. Rows beyond the last column repeat it, and units beyond the last one
+// repeat that: a condition here would make the invocation wait for its loads.
+#block load x width begin
+#for i SLOTS
+{
+    let near = min($(begin) + row$(i), columns - 1u);
+#if QUERIES
+    let place = key_place(near, key_head, e);
+#else
+    let place = query_place(near, key_head, e);
+#endif
+    $(x)0_$(i) = $(x)[p.$(x)_base / 8u + place * (p.$(width) / 8u) + min(unit$(i), p.$(width) / 8u - 1u)];
+}
+#endfor
+#endblock
+
+#block load_stats begin
+#if !QUERIES
+{
+    let stat = p.stats_base + 3u * query_place(min($(begin) + lid % $(KEYS)u, columns - 1u), key_head, e);
+    of_column = vec4(stats[stat] * LOG2_E, stats[stat + 1u], stats[stat + 2u], 0.0);
+}
+#endif
+#endblock
+
+// Values of columns beyond the last one count with weights of zero, so they must be finite.
+#block stage x width first
+#for i SLOTS
+{
+    let counts = unit$(i) < p.$(width) / 8u && begin + row$(i) < columns;
+    let words = select(vec4<u32>(), $(x)0_$(i), counts);
+    sh_b[$(first)u + row$(i) * $(PITCH)u + 2u * unit$(i)] = halves(words.xy);
+    sh_b[$(first)u + row$(i) * $(PITCH)u + 2u * unit$(i) + 1u] = halves(words.zw);
+}
+#endfor
+#endblock
+
+// The matrices of an operand of rows. Rows beyond the last one repeat it.
+#block own x width m
+#for i OWN_SLOTS
+{
+    let r = (lid + $(i * WG)u) / $(D / 8)u;
+    let unit = (lid + $(i * WG)u) % $(D / 8)u;
+    let near = min(top + r, rows - 1u);
+#if QUERIES
+    let place = query_place(near, key_head, e);
+#else
+    let place = key_place(near, key_head, e);
+#endif
+    var words = $(x)[p.$(x)_base / 8u + place * (p.$(width) / 8u) + min(unit, p.$(width) / 8u - 1u)];
+    words = select(vec4<u32>(), words, unit < p.$(width) / 8u);
+    sh_b[r * $(PITCH)u + 2u * unit] = halves(words.xy);
+    sh_b[r * $(PITCH)u + 2u * unit + 1u] = halves(words.zw);
+}
+#endfor
+workgroupBarrier();
+#for step D / 16; i 2
+let $(m)_$(step)_$(i) = coopLoadT<MA>(&sh_b[(row_in + $(16 * i)u) * $(PITCH)u + $(4 * step)u], $(PITCH)u);
+#endfor
+workgroupBarrier();
+#endblock
+
+// The products of 32 rows and of one half of the staged columns.
+#block multiply m first
+{
+#for i 2
+    var s$(i) = MC();
+#endfor
+#for step D / 16
+    let m_b$(step) = coopLoad<MB>(&sh_b[$(first)u + key_in * $(PITCH)u + $(4 * step)u], $(PITCH)u);
+#endfor
+#for step D / 16; i 2
+    s$(i) = coopMultiplyAdd($(m)_$(step)_$(i), m_b$(step), s$(i));
+#endfor
+#for i 2
+    { let x = s$(i); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
+#endfor
+}
+#endblock
+
+#block weigh
+{
+    let scale = exp2(-most);
+#for quad 4
+    sh_p[weights + $(quad)u] = vec4<f16>(x$(quad) * scale);
+#endfor
+}
+#endblock
+
+#block add_products
+#for step 2; i 2
+let m_p$(step)_$(i) = coopLoadT<MA>(&sh_p[(row_in + $(16 * i)u) * $(P_PITCH)u + $(4 * step)u], $(P_PITCH)u);
+#endfor
+#for step 2; j COLUMNS
+let m_w$(step)_$(j) = coopLoadT<MB>(
+    &sh_b[$(WEIGHTED * KEYS * PITCH + 16 * step * PITCH)u + column_in / 4u + $(4 * j)u], $(PITCH)u);
+#endfor
+#for step 2; i 2; j COLUMNS
+o$(i)_$(j) = coopMultiplyAdd(m_p$(step)_$(i), m_w$(step)_$(j), o$(i)_$(j));
+#endfor
+#endblock
+
+// Gives rows whose weights exceed LIMIT a new reference, and scales what they have summed.
+#block rescale
+let exponent = select(NONE, i32(clamp(ceil(log2(largest)), -100.0, 127.0)) - AIM, largest > 0.0);
+let over = i32(needs);
+sh_s[half * $(ROWS)u + own] = f32(2 * exponent + over);
+workgroupBarrier();
+let other = i32(sh_s[(1u - half) * $(ROWS)u + own]);
+let both = max(exponent, other >> 1u);
+var scale = 1.0;
+if (over | (other & 1)) != 0 && both > NONE {
+    scale = select(exp2(most - f32(both)), 0.0, unset);
+    most = f32(both);
+    unset = false;
+}
+#use weigh
+#for j COLUMNS
+workgroupBarrier();
+#for i 2
+{ let x = o$(i)_$(j); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
+#endfor
+workgroupBarrier();
+for (var i = 0u; i < 16u; i += 1u) {
+    sh_s[mine + i * $(STRIP)u] *= scale;
+}
+workgroupBarrier();
+#for i 2
+o$(i)_$(j) = coopLoad<MC>(&sh_s[strip + $(16 * i)u], $(STRIP)u);
+#endfor
+#endfor
+workgroupBarrier();
+#endblock
+
+fn make_tile(group: u32, lid: u32, subgroup: u32) {
+    let entry = p.tiles + 3u * (group / p.key_heads);
+    let key_head = group % p.key_heads;
+    let e = element_at(items[entry]);
+    let top = items[entry + 1u];
+    let shared_by = p.heads / p.key_heads;
+#if QUERIES
+    let rows = e.queries * shared_by;
+    let columns = e.keys;
+#else
+    let rows = e.keys;
+    let columns = e.queries * shared_by;
+#endif
+    // This invocation's row, and its columns of each stage.
+    let half = subgroup % 2u;
+    let row_in = subgroup / 2u * 32u;
+    let own = row_in + lid % 32u;
+    let row = top + own;
+    let near = min(row, rows - 1u);
+    // Where this subgroup's scores, columns and columns of results begin, and this invocation's scores and weights.
+    let strip = (row_in + half * 16u) * $(STRIP)u;
+    let key_in = half * 16u;
+    let column_in = half * $(D / 2)u;
+    let mine = strip + lid % 32u;
+    let weights = own * $(P_PITCH)u + half * 4u;
+    // The columns that this row meets, and those that any row does.
+    let last_row = min(top + $(ROWS)u, rows) - 1u;
+#if QUERIES
+    let query = near / shared_by;
+    let head = key_head * shared_by + near % shared_by;
+    let place = query_place(near, key_head, e);
+    let before = i32(query) + e.offset - i32(p.left);
+    let after = min(i32(query) + e.offset + i32(p.right) + 1, i32(columns));
+    let low = clamp(i32(top / shared_by) + e.offset - i32(p.left), 0, i32(columns));
+    let high = clamp(i32(last_row / shared_by) + e.offset + i32(p.right) + 1, 0, i32(columns));
+    let stat = p.stats_base + 3u * place;
+    let lse = stats[stat] * LOG2_E;
+    let delta = stats[stat + 1u];
+    let slope = stats[stat + 2u];
+#else
+    let place = key_place(near, key_head, e);
+    let queries = i32(e.queries);
+    let before = clamp(i32(near) - e.offset - i32(p.right), 0, queries) * i32(shared_by);
+    let after = clamp(i32(near) - e.offset + i32(p.left) + 1, 0, queries) * i32(shared_by);
+    let low = clamp(i32(top) - e.offset - i32(p.right), 0, queries) * i32(shared_by);
+    let high = clamp(i32(last_row) - e.offset + i32(p.left) + 1, 0, queries) * i32(shared_by);
+    var of_column = vec4<f32>();
+#endif
+
+    // The rows and units that an invocation stages.
+#for i SLOTS
+    let row$(i) = (lid + $(i * WG)u) / $(D / 8)u;
+    let unit$(i) = (lid + $(i * WG)u) % $(D / 8)u;
+    var $(b1)0_$(i) = vec4<u32>();
+    var $(b2)0_$(i) = vec4<u32>();
+#endfor
+    var listed = 0u;
+    var listed_end = 0u;
+#if !PLAIN
+    if p.blocks != 0u {
+        listed = items[p.lists + top / $(ROWS)u];
+        listed_end = items[p.lists + top / $(ROWS)u + 1u];
+    }
+#endif
+    let first_stage = stage_from(u32(low) / $(KEYS)u * $(KEYS)u, listed, listed_end, high);
+    var begin = first_stage.x;
+    listed = first_stage.y;
+    if columns > 0u {
+        #use load $(b1), d, begin
+        #use load $(b2), dv, begin
+        #use load_stats begin
+    }
+#if VALUE
+    #use own k, d, m_a1
+#else
+#if QUERIES
+    #use own q, d, m_a1
+    #use own g, dv, m_a2
+#else
+    #use own k, d, m_a1
+    #use own v, dv, m_a2
+#endif
+#endif
+#for i 2; j COLUMNS
+    var o$(i)_$(j) = MC();
+#endfor
+    var most = 0.0;
+    var unset = true;
+#if PLAIN
+    let factor = p.scale * LOG2_E;
+#else
+    // Scores that have passed through `score` are in units of ln 2.
+    let factor = 1.0;
+#endif
+    loop {
+        if begin == END { break; }
+        // The last stage's weights and operands have been read.
+        workgroupBarrier();
+        #use stage $(b1), d, 0
+        #use stage $(b2), dv, $(KEYS * PITCH)
+#if !QUERIES
+        if lid < $(KEYS)u {
+            sh_stats[lid] = of_column;
+        }
+#endif
+        if lid == 0u {
+            sh_over[0] = 0u;
+        }
+        let following = stage_from(begin + $(KEYS)u, listed, listed_end, high);
+        listed = following.y;
+        workgroupBarrier();
+        #use multiply m_a1, 0
+        #use load $(b1), d, following.x
+        #use load $(b2), dv, following.x
+        #use load_stats following.x
+        workgroupBarrier();
+#if !PLAIN
+        for (var i = 0u; i < 16u; i += 1u) {
+            let product = sh_s[mine + i * $(STRIP)u];
+            let column = begin + key_in + i;
+#if QUERIES
+            let s = score(product, query, column, head, slope, e);
+#else
+            let query = min(column, columns - 1u) / shared_by;
+            let head = key_head * shared_by + column % shared_by;
+            let s = score(product, query, near, head, sh_stats[key_in + i].z, e);
+#endif
+            sh_s[mine + i * $(STRIP)u] = select(s.x * LOG2_E, LOWEST, s.x <= LOWEST);
+            sh_p[weights + i / 4u][i % 4u] = f16(select(1.0, s.y / p.scale, p.scale != 0.0 && s.x > LOWEST));
+        }
+#endif
+        // Which of this invocation's columns its row meets.
+        let first = before - i32(begin + key_in);
+        let end = after - i32(begin + key_in);
+#for quad 4
+        var x$(quad): vec4<f32>;
+        {
+            let s = vec4(
+#for l 4
+                sh_s[mine + $(4 * quad * STRIP + l * STRIP)u],
+#endfor
+            );
+#if QUERIES
+            let less = vec4(lse);
+#else
+            let less = vec4(
+#for l 4
+                sh_stats[key_in + $(4 * quad + l)u].x,
+#endfor
+            );
+#endif
+            let at = vec4<i32>($(4 * quad), $(4 * quad + 1), $(4 * quad + 2), $(4 * quad + 3));
+            var counts = (at >= vec4(first)) & (at < vec4(end));
+#if !PLAIN
+            counts = counts & (s > vec4(LOWEST));
+#endif
+            x$(quad) = select(vec4<f32>(), exp2(min(s * factor - less, vec4<f32>())), counts);
+        }
+#endfor
+#if !VALUE
+        workgroupBarrier();
+        #use multiply m_a2, $(KEYS * PITCH)
+        workgroupBarrier();
+#for quad 4
+        {
+            let y = vec4(
+#for l 4
+                sh_s[mine + $(4 * quad * STRIP + l * STRIP)u],
+#endfor
+            );
+#if QUERIES
+            let less = vec4(delta);
+#else
+            let less = vec4(
+#for l 4
+                sh_stats[key_in + $(4 * quad + l)u].y,
+#endfor
+            );
+#endif
+            // Weights of zero stay zero, even if the cotangents are not finite.
+            x$(quad) = select(x$(quad) * ((y - less) * p.scale), vec4<f32>(), x$(quad) == vec4<f32>());
+#if !PLAIN
+            x$(quad) *= vec4<f32>(sh_p[weights + $(quad)u]);
+#endif
+        }
+#endfor
+#endif
+        var largest = 0.0;
+#for quad 4; l in x, y, z, w
+        largest = max(largest, abs(x$(quad).$(l)));
+#endfor
+        let needs = !(largest * exp2(-most) <= LIMIT) || unset && largest > 0.0;
+        if needs {
+            sh_over[0] = 1u;
+        }
+        #use weigh
+        workgroupBarrier();
+        #use only_if sh_over[0] != 0u, rescale
+        #use add_products
+        begin = following.x;
+    }
+
+    let stored = row < rows;
+    let scale = exp2(most);
+#for j COLUMNS
+    workgroupBarrier();
+#for i 2
+    { let x = o$(i)_$(j); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
+#endfor
+    workgroupBarrier();
+#for part 2
+    {
+        let column = column_in + $(16 * j + 8 * part)u;
+        if stored && column < p.$(width) {
+            var words = vec4<u32>();
+#for l letter in 0 x, 1 y, 2 z, 3 w
+            words.$(letter) = pack2x16float(scale * vec2(
+                sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP)u],
+                sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP + STRIP)u]));
+#endfor
+            out[(place * p.$(width) + column) / 8u] = words;
+        }
+    }
+#endfor
+#endfor
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) wid: vec3<u32>,
+    @builtin(num_workgroups) count: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+    @builtin(subgroup_id) subgroup: u32,
+) {
+    let group = group_index(wid, count);
+    if group >= p.groups {
+        return;
+    }
+    make_tile(group, lid, subgroup);
+}
