@@ -15,6 +15,7 @@ mod correlate_max;
 mod cpu;
 mod cpu_lines;
 mod created;
+mod encoder;
 mod eval;
 mod fft;
 mod frames;
@@ -43,6 +44,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     peaks::rows(bench)?;
     ambient::rows(bench)?;
     attention::rows(bench)?;
+    encoder::rows(bench)?;
     copies::rows(bench)?;
     correlate_max::rows(bench)?;
     conv::rows(bench)?;
