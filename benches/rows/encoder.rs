@@ -7,7 +7,7 @@ mod of_example;
 use vsla::scalar::Float;
 use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, f16};
 
-use self::of_example::{Encoder, Layer, Linear, Norm};
+use self::of_example::{Encoder, Layer, Linear, Norm, places};
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 const VOCABULARY: usize = 30_522;
@@ -42,8 +42,10 @@ fn row<T: Float>(bench: &mut Bench, name: &'static str, slack: f32) -> Outcome<(
     let sentences: Vec<Vec<u32>> = lengths.iter().map(sentence).collect();
     let tokens = bench.device.upload(&Ragged::from_rows(&sentences)?)?;
     let encoder = Weights::new(&bench.device).encoder::<T>(layers)?;
-    let plan = encoder.program(&bench.device).plan(&[tokens.layout()])?;
-    let run = || plan.run(&[&tokens])?.get::<f32>(0);
+    let places = bench.device.upload(&places(tokens.layout())?)?;
+    let program = encoder.program(&bench.device);
+    let plan = program.plan(&[tokens.layout(), places.layout()])?;
+    let run = || plan.run(&[&tokens, &places])?.get::<f32>(0);
     let (vectors, first) = bench.first(run)?;
     let check = check::<T>(layers, &sentences, &vectors.download_blocking()?, slack)?;
     drop(vectors);
@@ -100,8 +102,10 @@ fn check<T: Float>(
     let device = Device::cpu();
     let tokens = Ragged::from_rows(some.map(|i| &sentences[i]))?;
     let encoder = Weights::new(&device).encoder::<T>(layers)?;
-    let plan = encoder.program(&device).plan(&[tokens.layout()])?;
-    let run = plan.run(&[&device.upload(&tokens)?])?;
+    let program = encoder.program(&device);
+    let plan = program.plan(&[tokens.layout(), tokens.layout()])?;
+    let places = device.upload(&places(tokens.layout())?)?;
+    let run = plan.run(&[&device.upload(&tokens)?, &places])?;
     let expected = run.get::<f32>(0)?.download_blocking()?;
     for (row, sentence) in some.into_iter().enumerate() {
         let mut both = got.row(sentence).iter().zip(expected.row(row));
