@@ -15,6 +15,8 @@ program/.. `vowels-step`: the training step of examples/vowels, padded and maske
            gradients of both filters. `maps-5`: five maps, called one by one.
 attention/.. `varlen`: PyTorch's kernel for packed sequences, where it has one. `padded`: scaled dot products of sequences
            as long as the longest one, without a mask, so that padding takes part; `masked`: with one.
+           `minilm`: a sentence encoder on the sentences of benches/sentences.txt: `sorted, padded`: in batches of 256,
+           sorted by length, padded and masked; `varlen`: all tokens as one matrix.
 map/..     Maps and functions of two operands (functions/..) of a dense tensor of as many values.
 lines/..   `dense`: functions along the last axis of a matrix, or of a flat array. Of elements of different lengths,
            `padded`: masked, as long as the longest one; `packed`: `torch.segment_reduce`, or for sorts one flat array
@@ -29,6 +31,7 @@ PyTorch's allocator hands out.
 """
 
 import json
+import pathlib
 import random
 import statistics
 import sys
@@ -308,6 +311,84 @@ def with_gradients(forward, operands):
     return both
 
 
+class EncoderLayer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.attended = torch.nn.Linear(384, 3 * 384), torch.nn.Linear(384, 384)
+        self.wide, self.narrow = torch.nn.Linear(384, 1536), torch.nn.Linear(1536, 384)
+        self.attended_norm, self.norm = torch.nn.LayerNorm(384), torch.nn.LayerNorm(384)
+
+    def forward(self, x, attention):
+        q, k, v = self.qkv(x).unflatten(-1, (3, 12, 32)).unbind(-3)
+        x = self.attended_norm(x + self.attended(attention(q, k, v).flatten(-2)))
+        return self.norm(x + self.narrow(torch.nn.functional.gelu(self.wide(x))))
+
+
+class Encoder(torch.nn.Module):
+    """The encoder of examples/sentences, of the size of all-MiniLM-L6-v2."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.positions = torch.nn.Embedding(30522, 384), torch.nn.Embedding(512, 384)
+        self.norm = torch.nn.LayerNorm(384)
+        self.layers = torch.nn.ModuleList([EncoderLayer() for _ in range(6)])
+
+    def forward(self, tokens, places, attention):
+        x = self.norm(self.words(tokens) + self.positions(places))
+        for layer in self.layers:
+            x = layer(x, attention)
+        return x
+
+
+def encoders(varlen_attn):
+    functional = torch.nn.functional
+    lengths = []
+    with open(pathlib.Path(__file__).with_name("sentences.txt"), encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                tokens, count = map(int, line.split())
+                lengths += [tokens] * count
+    rows = {}
+    for dtype, suffix in ((torch.float16, "-f16"), (torch.float32, "")):
+        encoder = Encoder().to(DEVICE, dtype).eval()
+        batches = []
+        for begin in range(0, len(lengths), 256):
+            some = torch.tensor(lengths[begin : begin + 256], device=DEVICE)
+            places = torch.arange(int(some.max()), device=DEVICE)
+            inside = places < some[:, None]
+            tokens = torch.randint(0, 30522, inside.shape, device=DEVICE)
+            batches.append((tokens, places, inside[:, None, None, :], inside[:, :, None].to(dtype), some[:, None]))
+
+        def padded():
+            for tokens, places, mask, real, counts in batches:
+
+                def attention(q, k, v, mask=mask):
+                    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+                    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2)
+
+                x = encoder(tokens, places, attention) * real
+                functional.normalize(x.sum(1, dtype=torch.float32) / counts, dim=-1)
+
+        row = {"sorted, padded": measured(padded)}
+        if varlen_attn and dtype == torch.float16:
+            of = torch.tensor(lengths, device=DEVICE)
+            ends = torch.cat([of.new_zeros(1), of.cumsum(0)]).to(torch.int32)
+            tokens = torch.randint(0, 30522, (sum(lengths),), device=DEVICE)
+            places = torch.cat([torch.arange(n) for n in lengths]).to(DEVICE)
+            sentence = torch.repeat_interleave(torch.arange(len(lengths), device=DEVICE), of)
+
+            def varlen():
+                longest = max(lengths)
+                x = encoder(tokens, places, lambda q, k, v: varlen_attn(q, k, v, ends, ends, longest, longest))
+                sums = torch.zeros(len(lengths), 384, device=DEVICE).index_add_(0, sentence, x.float())
+                functional.normalize(sums / of[:, None], dim=-1)
+
+            row["varlen"] = measured(varlen)
+        rows[f"attention/minilm{suffix}"] = row
+        torch.cuda.empty_cache()
+    return rows
+
+
 def attention():
     functional = torch.nn.functional
     try:
@@ -364,7 +445,8 @@ def attention():
             k, v = (torch.randn(count, 16, keys, 128, device=DEVICE, dtype=dtype) for _ in range(2))
             of = lambda: functional.scaled_dot_product_attention(q, k, v)
             rows[f"attention/{name}{suffix}"] = {"padded": measured(of)}
-    return rows
+    with torch.no_grad():
+        return rows | encoders(varlen_attn)
 
 
 def maps():

@@ -16,6 +16,7 @@ mod correlate_max;
 mod cpu;
 mod cpu_lines;
 mod created;
+mod encoder;
 mod eval;
 mod fft;
 mod frames;
@@ -45,6 +46,7 @@ pub fn all(bench: &mut Bench) -> Outcome<()> {
     ambient::rows(bench)?;
     attention::rows(bench)?;
     attention_gradients::rows(bench)?;
+    encoder::rows(bench)?;
     copies::rows(bench)?;
     correlate_max::rows(bench)?;
     conv::rows(bench)?;

@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 use vsla::scalar::Float;
 use vsla::{Device, Ragged};
 
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, places};
 use crate::published::Failure;
 
 /// The most tokens of a batch, unless one sentence has more.
@@ -26,6 +26,11 @@ pub struct Embedded {
     pub arena_bytes: u64,
     /// The bytes that this arena would take if its batch were padded, given that every value belongs to a token.
     pub padded_bytes: u64,
+    /// The largest sum of the sizes of values that a batch needs at one time.
+    pub live_bytes: u64,
+    /// The most that the device held after any batch: weights, arena, inputs, outputs, and what it keeps for reuse. Not
+    /// counted are buffers for transfers, which are in the host's memory.
+    pub device_bytes: u64,
 }
 
 /// The vectors of these tokens.
@@ -45,22 +50,37 @@ pub fn embed<T: Float>(
         planning: Duration::ZERO,
         arena_bytes: 0,
         padded_bytes: 0,
+        live_bytes: 0,
+        device_bytes: 0,
     };
+    // What loading the weights has left.
+    device.trim();
     let begun = Instant::now();
-    for batch in batches(tokens) {
+    let batches = batches(tokens);
+    // The arena grows to its final size at once, so there is never an old one beside a new one.
+    if let Some(most) = batches.iter().max_by_key(|batch| count(batch)) {
+        let tokens = Ragged::from_rows(*most)?;
+        program.reserve(&[tokens.layout(), tokens.layout()])?;
+        all.planning += begun.elapsed();
+    }
+    for batch in batches {
         let tokens = device.upload(&Ragged::from_rows(batch)?)?;
+        let places = device.upload(&places(tokens.layout())?)?;
         let before = Instant::now();
-        let plan = program.plan(&[tokens.layout()])?;
+        let plan = program.plan(&[tokens.layout(), places.layout()])?;
         all.planning += before.elapsed();
-        let vectors = plan.run(&[&tokens])?.get::<f32>(0)?;
+        let vectors = plan.run(&[&tokens, &places])?.get::<f32>(0)?;
         all.vectors.extend(vectors.download_blocking()?.to_vecs()?);
 
-        let real: usize = batch.iter().map(Vec::len).sum();
+        let real = count(batch);
         let padded = batch.len() * batch.iter().map(Vec::len).max().unwrap_or_default();
         all.tokens += real;
         all.padded_tokens += padded;
         all.batches += 1;
-        let arena = plan.report().memory.arena;
+        let memory = plan.report().memory;
+        all.live_bytes = all.live_bytes.max(memory.largest_live);
+        all.device_bytes = all.device_bytes.max(held(device));
+        let arena = memory.arena;
         if arena > all.arena_bytes {
             all.arena_bytes = arena;
             all.padded_bytes = (arena as f64 * padded as f64 / real as f64) as u64;
@@ -69,6 +89,17 @@ pub fn embed<T: Float>(
     }
     all.time = begun.elapsed();
     Ok(all)
+}
+
+/// The tokens of these lines.
+fn count(lines: &[Vec<u32>]) -> usize {
+    lines.iter().map(Vec::len).sum()
+}
+
+/// The bytes that the device holds, except for buffers for transfers.
+fn held(device: &Device) -> u64 {
+    let memory = device.memory();
+    memory.live + memory.cached + memory.leaving
 }
 
 /// Consecutive lines of at most [`BATCH`] tokens together.

@@ -6,7 +6,7 @@
 use vsla::product::Activation;
 use vsla::program::Program;
 use vsla::scalar::Float;
-use vsla::{Device, Indices, Layout, Pairing, Ragged, Result, Tensor};
+use vsla::{Device, Layout, Ragged, Result, Tensor};
 
 /// The smallest length of a vector that is divided by its length, as published.
 const SHORTEST: f32 = 1e-12;
@@ -94,17 +94,15 @@ impl<T: Float> Layer<T> {
 impl<T: Float> Encoder<T> {
     /// From the tokens of each sentence to a vector of length 1 for each.
     ///
-    /// It is recorded once for each batch, since every batch has other lengths. Input: the tokens.
+    /// It is recorded once for each batch, since every batch has other lengths. Inputs: the tokens, and their [`places`].
     pub fn program(&self, device: &Device) -> Program {
         let encoder = self.clone();
         Program::new(device, move |r| {
             let tokens = r.input::<u32>()?;
+            let places = r.input::<u32>()?;
             let rows = encoder.words.embedding(&tokens)?;
             let sentences = rows.layout().clone();
-            let places = places(&sentences)?;
-            let places = encoder
-                .positions
-                .gather_paired(&places, Pairing::OneToAll)?;
+            let places = encoder.positions.embedding(&places)?;
             let mut x = encoder.norm.of(&rows.add(&places)?.packed()?)?;
             for layer in &encoder.layers {
                 x = layer.of(&x, &sentences, encoder.heads)?;
@@ -116,8 +114,6 @@ impl<T: Float> Encoder<T> {
 }
 
 /// 0, 1, 2, … for the tokens of each sentence.
-fn places(sentences: &Layout) -> Result<Indices> {
-    let lengths = sentences.shapes().map(|shape| shape.extents()[0]);
-    let lists: Vec<Vec<u32>> = lengths.map(|n| (0..n).collect()).collect();
-    Indices::new(Ragged::from_rows(lists)?)
+pub fn places(sentences: &Layout) -> Result<Ragged<u32>> {
+    Ragged::from_fn(sentences, |_, place| place as u32)
 }

@@ -34,6 +34,11 @@ impl Report<'_> {
         self.embedded.tokens as f64 / self.embedded.time.as_secs_f64()
     }
 
+    /// What weights and the values of a batch need at one time.
+    fn live_bytes(&self) -> u64 {
+        self.weight_bytes + self.embedded.live_bytes
+    }
+
     pub fn json(&self) -> String {
         let found = self.found.iter().map(|found| {
             let nearest = found.nearest.iter().map(
@@ -58,6 +63,8 @@ impl Report<'_> {
             "weight_bytes": self.weight_bytes,
             "peak_bytes": self.embedded.arena_bytes,
             "padded_bytes": self.embedded.padded_bytes,
+            "live_bytes": self.live_bytes(),
+            "device_bytes": self.embedded.device_bytes,
             "queries": found.collect::<Vec<Value>>(),
         });
         format!("{object}\n")
@@ -108,6 +115,12 @@ impl Report<'_> {
             bytes(self.weight_bytes),
             bytes(embedded.arena_bytes),
             bytes(embedded.padded_bytes)
+        )?;
+        writeln!(
+            out,
+            "             {} on the device, where {} are needed at one time",
+            bytes(embedded.device_bytes),
+            bytes(self.live_bytes())
         )?;
         for found in self.found {
             writeln!(out, "\n{}", found.query)?;

@@ -106,6 +106,31 @@ fn bundled_text_needs_no_model() {
     assert!(text.contains("weights are random"), "{text}");
 }
 
+/// Checks that a run of these lines, which make at least so many batches, holds little more than what it needs at one time.
+fn check_memory(model: &[&str], lines: &str, batches: u64) {
+    for device in devices() {
+        for kind in [&[][..], &["--f16"]] {
+            let result = json(&[model, &["--device", device, lines], kind].concat());
+            let count = |key: &str| result[key].as_u64().unwrap();
+            let (held, live) = (count("device_bytes"), count("live_bytes"));
+            assert!(count("batches") >= batches, "{result}");
+            assert!(
+                held >= live && held as f64 <= 1.15 * live as f64,
+                "{device} {kind:?}: {held} bytes, {live} needed"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_holds_little_more_than_it_needs() {
+    let folder = Temporary::new("memory");
+    // Enough for several batches of different sizes, the largest last but one.
+    let lines = alice::lines();
+    let text = [&lines[..], &lines[100..], &lines[..200], &lines[..20]].concat();
+    check_memory(&["--random"], &folder.file("lines", text.join("\n")), 3);
+}
+
 #[test]
 fn plain_loops_give_the_same() {
     let folder = Temporary::new("loops");
@@ -260,6 +285,8 @@ fn published_weights_give_known_answers() {
         return;
     };
     let (model, folder) = (model.to_str().unwrap(), Temporary::new("known"));
+    let lines = alice::lines()[..12].join("\n");
+    check_memory(&["--model", model], &folder.file("lines", lines), 1);
     let file = folder.file("text", SENTENCES.join("\n"));
     for device in devices() {
         let arguments = ["--model", model, "--device", device, &file];

@@ -6,6 +6,7 @@ mod empty;
 mod gradients;
 mod merge;
 mod refusals;
+mod rescaled;
 mod untouched;
 
 use libtest_mimic::Trial;
@@ -27,6 +28,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("few_rows", few_rows),
         ("pieces_of_keys", pieces_of_keys),
         ("growing_keys", growing_keys),
+        ("one_long_among_short", one_long_among_short),
         ("elements_alone", elements_alone),
         ("nothing_to_attend_to", empty::nothing_to_attend_to),
         ("elements_without_rows", empty::elements_without_rows),
@@ -48,7 +50,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("refusals_of_halves_change_nothing", untouched::halves),
         ("refusals_of_caches_change_nothing", untouched::caches),
     ];
-    bench.all_on_each_device(tests)
+    let mut trials = bench.all_on_each_device(tests);
+    trials.push(rescaled::trial(bench));
+    trials
 }
 
 /// Whether all cases run. A software GPU takes a second to compile each kind of tile, and CPUs are slow; the trials of
@@ -334,19 +338,27 @@ fn growing_keys(device: &Device) {
             amplitude,
             ..Case::default()
         };
-        let mut of = case.operands::<f32>(5);
-        of.q = Ragged::from_fn(of.q.layout(), |e, i| of.q.row(e)[i].abs()).unwrap();
-        of.k = Ragged::from_fn(of.k.layout(), |e, i| {
-            of.k.row(e)[i].abs() * (i / 32) as f32 / 64.0
-        })
-        .unwrap();
-        let (o, _) = case.run(device, &of).unwrap();
-        for (element, expected) in case.expected(&of).o.iter().enumerate() {
-            for (got, (value, bound)) in o.row(element).iter().zip(expected) {
-                let off = (f64::from(*got) - value).abs();
-                assert!(off <= *bound, "{got}, expected {value} within {bound}");
-            }
-        }
+        case.check_queries(device, &case.growing::<f32>(5), |_, _| true);
+        case.check_queries(device, &case.growing::<f16>(5), |_, _| true);
+    }
+}
+
+/// A long element, of which some queries are compared, among many short ones.
+fn one_long_among_short(device: &Device) {
+    let is_large = std::env::var("VSLA_LARGE").is_ok_and(|value| value == "1");
+    let (long, short) = if is_large { (8192, 255) } else { (2048, 63) };
+    let mut sizes = vec![(32, 32); short];
+    sizes.insert(short / 3, (long, long));
+    for causal in [false, true] {
+        let case = Case {
+            sizes: sizes.clone(),
+            causal,
+            ..Case::default()
+        };
+        let is_checked =
+            |element: usize, query: usize| case.sizes[element].0 == 32 || query % 61 == 0;
+        case.check_queries(device, &case.operands::<f32>(10), is_checked);
+        case.check_queries(device, &case.operands::<f16>(10), is_checked);
     }
 }
 

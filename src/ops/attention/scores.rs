@@ -6,7 +6,7 @@ use half::f16;
 
 use super::{Attention, Heads, LOWEST, OP};
 use crate::ops::convert;
-use crate::ops::maps::exp;
+use crate::ops::maps::{exp, in_place};
 use crate::ops::strided::extent_of;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout};
@@ -221,10 +221,10 @@ impl Element<'_> {
 
 /// Replaces scores by their weights relative to the score `most`; returns the sum of the weights.
 pub(super) fn weigh(scores: &mut [f32], most: f32) -> f32 {
-    for s in scores.iter_mut() {
-        let weight = exp(*s - most);
-        *s = if *s <= LOWEST { 0.0 } else { weight };
-    }
+    in_place(scores, |s| {
+        let weight = exp(s - most);
+        if s <= LOWEST { 0.0 } else { weight }
+    });
     // Eight partial sums, so that the compiler vectorizes the loop.
     let mut sums = [0.0f32; 8];
     let chunks = scores.chunks_exact(8);

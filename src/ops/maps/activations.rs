@@ -47,29 +47,29 @@ fn half_square(x: f32) -> (f32, f32) {
 /// c Φ(−|x|) for |x| up to 14.5, by the formula of `shaders/lib/gelu.wgsl`.
 #[inline(always)]
 fn normal_tail(c: f32, x: f32) -> f32 {
-    let t = 1.0 / (0.353_553_4 * x.abs() + 1.0);
-    let s = polynomial(
-        t,
+    let z = 0.353_553_4 * x.abs();
+    let t = 1.0 / (z + 1.0);
+    let p = polynomial(
+        z * t,
         [
-            0.170_872_77,
-            -0.822_152_2,
-            1.488_515_9,
-            -1.135_204,
-            0.278_868_08,
-            -0.186_288_06,
-            0.096_784_18,
-            0.374_091_96,
-            1.000_023_7,
-            -1.265_512_2,
+            -0.029_568_85,
+            0.094_095_25,
+            -0.074_687_77,
+            -0.011_451_853,
+            -0.059_527_895,
+            0.107_446_395,
+            0.243_112_82,
+            -0.628_375_1,
+            0.5,
         ],
     );
     let (h, rest) = half_square(x);
-    exp_minus(0.5 * t * c, h, s - rest)
+    exp_minus(c * t * p, h, -rest)
 }
 
 /// x Φ(x).
 #[inline(always)]
-pub(super) fn gelu(x: f32) -> f32 {
+pub(crate) fn gelu(x: f32) -> f32 {
     let w = between(x, -14.5, 14.5);
     let tail = normal_tail(w, w);
     let y = if x < 0.0 { tail } else { x - tail };

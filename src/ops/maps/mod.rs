@@ -7,6 +7,7 @@ mod cheap;
 mod complex;
 mod functions;
 mod table;
+mod wide;
 
 use std::borrow::Cow;
 
@@ -26,7 +27,9 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
 
+pub(crate) use activations::gelu;
 pub(crate) use functions::{MULTIPLIED, any_cos, any_sin, exp, pow};
+pub(crate) use wide::in_place;
 
 /// A row of the table with one of the types that it has kernels for.
 #[derive(Clone, Copy, Debug)]

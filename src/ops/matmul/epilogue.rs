@@ -1,5 +1,6 @@
 //! The epilogue of a product, applied to sums before they are stored: scale, bias, activation, residual.
 
+use crate::ops::maps::{gelu, in_place};
 use crate::plan::{Constants, CpuArgs, constants};
 use crate::ragged::Layout;
 use crate::{Error, Result};
@@ -83,7 +84,7 @@ impl Epilogue {
         n: usize,
         out: &mut [f32],
     ) {
-        if self.bits() == 0 {
+        if self.bits() == 0 || out.is_empty() {
             return;
         }
         let scale = match self.scale {
@@ -103,34 +104,32 @@ impl Epilogue {
             let (values, layout) = args.input::<f32>(input);
             &values[layout.offsets().range(pair)][row * n..]
         });
-        for (at, y) in out.iter_mut().enumerate() {
-            let mut value = *y;
+        // Step by step over whole rows that fit the fastest cache, so that the compiler vectorizes every step.
+        let block = n * (BLOCK / n).max(1);
+        for (begin, out) in (0..).step_by(block).zip(out.chunks_mut(block)) {
             if self.scale {
-                value *= scale;
+                out.iter_mut().for_each(|y| *y *= scale);
             }
             if let Some(bias) = bias {
-                value += bias[at % n];
+                out.chunks_mut(n).for_each(|out| add(out, bias));
             }
-            value = match self.activation {
-                Activation::Identity => value,
-                Activation::Relu if value < 0.0 => 0.0,
-                Activation::Relu => value,
-                Activation::Gelu => gelu(value),
-            };
+            match self.activation {
+                Activation::Identity => {}
+                Activation::Relu => in_place(out, |y| if y < 0.0 { 0.0 } else { y }),
+                Activation::Gelu => in_place(out, gelu),
+            }
             if let Some(residual) = residual {
-                value += residual[at];
+                add(out, &residual[begin..]);
             }
-            *y = value;
         }
     }
 }
 
-fn gelu(x: f32) -> f32 {
-    if x == f32::NEG_INFINITY {
-        return -0.0;
-    }
-    let x = f64::from(x);
-    (0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)) as f32
+/// The values of a block of rows.
+const BLOCK: usize = 2048;
+
+fn add(out: &mut [f32], values: &[f32]) {
+    out.iter_mut().zip(values).for_each(|(y, x)| *y += x);
 }
 
 /// The method names used in errors about a bias or a residual, which are not factors.

@@ -24,6 +24,13 @@ pub(super) fn of((dtype, result): (DType, DType), form: Form) -> CpuKernel {
 const ALL: u64 = 1 << 27;
 const PIECE: u64 = 1 << 22;
 
+/// The least number of rows that all workers share, if there are as many: few enough for a cache to hold the sums until
+/// the epilogue, and enough to make up for arranging the right factor.
+const BAND: u32 = 1024;
+
+/// Rows of an epilogue for one worker.
+const PART: usize = 16;
+
 /// Products summed in one run, as the documented error bound requires; the crate itself may take more at a time.
 pub(super) const BLOCK: usize = 512;
 
@@ -34,7 +41,8 @@ struct Piece<'a, T> {
     out: &'a mut [T],
 }
 
-/// Cuts the results into pieces. A product of `all` or more multiply-adds is one piece.
+/// Cuts the results into pieces. Pieces of a product of `all` or more multiply-adds are for
+/// all workers.
 fn pieces<'a, T>(
     args: &CpuArgs<'_>,
     form: &Form,
@@ -53,7 +61,10 @@ fn pieces<'a, T>(
         };
         let row = u64::from(product.n) * u64::from(product.k.max(1));
         let rows = match row * u64::from(product.m) {
-            work if work >= all => product.m,
+            work if work >= all => {
+                let band = (all / row).clamp(u64::from(BAND), u64::from(u32::MAX)) as u32;
+                product.m.div_ceil((product.m / band).max(1))
+            }
             // The crate's kernels need tens of rows.
             _ => (PIECE / row.max(1)).clamp(64, u64::from(u32::MAX)) as u32,
         };
@@ -156,8 +167,16 @@ fn multiply(args: &CpuArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism:
             }
         }
     }
-    let place = (piece.pair, j, piece.row);
-    form.epilogue.apply(args, place, n, piece.out);
+    let epilogue = |row: usize, out: &mut [f32]| {
+        form.epilogue.apply(args, (piece.pair, j, row), n, out);
+    };
+    match parallelism {
+        Parallelism::None => epilogue(piece.row, piece.out),
+        Parallelism::Rayon(_) => {
+            let parts = piece.out.par_chunks_mut(PART * n).enumerate();
+            parts.for_each(|(part, out)| epilogue(piece.row + part * PART, out));
+        }
+    }
 }
 
 /// In the order of the definition; results wrap.

@@ -138,6 +138,20 @@ impl Case {
         }
     }
 
+    /// Operands whose later keys have larger products with all queries.
+    pub fn growing<T: Value>(&self, seed: u64) -> Operands<T> {
+        let mut of = self.operands::<T>(seed);
+        let wide = |x: T| -> f32 { x.into() };
+        let width = self.key_heads * self.d;
+        of.q =
+            Ragged::from_fn(of.q.layout(), |e, i| T::rounded(wide(of.q.row(e)[i]).abs())).unwrap();
+        of.k = Ragged::from_fn(of.k.layout(), |e, i| {
+            T::rounded(wide(of.k.row(e)[i]).abs() * (i / width) as f32 / 64.0)
+        })
+        .unwrap();
+        of
+    }
+
     /// The results on a device.
     pub fn run<T: Value>(
         &self,
@@ -296,89 +310,116 @@ impl Case {
             o: Vec::new(),
             lse: Vec::new(),
         };
-        let unit = 2f64.powi(-24);
-        for (element, &(n, m)) in self.sizes.iter().enumerate() {
-            let mut o = Vec::new();
-            let mut lse = Vec::new();
-            for (query, head) in (0..n).flat_map(|i| (0..self.heads).map(move |h| (i, h))) {
-                let key_head = head * self.key_heads / self.heads;
-                let seen = || (0..m).filter(|key| self.sees((n, m), query, *key));
-                let scores: Vec<(usize, f64, f64)> = seen()
-                    .map(|key| {
-                        let (s, size) = self.score(of, element, head, (query, key));
-                        (key, s, size)
-                    })
-                    .collect();
-                let sink = self.sinks.then(|| f64::from(of.sinks.row(0)[head]));
-                let all = || scores.iter().map(|score| score.1).chain(sink);
-                let most = all().fold(f64::NEG_INFINITY, f64::max);
-                let sum: f64 = all().map(|s| (s - most).exp()).sum();
-                let size = scores.iter().map(|score| score.2).fold(0.0, f64::max);
-                let slack = unit * ((self.d as f64 + 8.0) * size + m as f64 + 32.0);
-                let total = most + sum.ln();
-                let finite = if total.is_finite() { total.abs() } else { 0.0 };
-                lse.push((total, slack + 4.0 * unit * finite));
-                for column in 0..self.dv {
-                    let value = |key: usize| {
-                        let at = (key * self.key_heads + key_head) * self.dv + column;
-                        f64::from(of.v.row(element)[at].into())
-                    };
-                    let weighted = scores
-                        .iter()
-                        .map(|&(key, s, _)| (s - most).exp() * value(key));
-                    let y = match scores.is_empty() {
-                        true => 0.0,
-                        false => weighted.sum::<f64>() / sum,
-                    };
-                    let largest = seen().map(|key| value(key).abs()).fold(0.0, f64::max);
-                    o.push((y, 2.0 * slack * largest + T::half_ulp(y)));
-                }
-            }
-            expected.o.push(o);
+        for (element, &(n, _)) in self.sizes.iter().enumerate() {
+            let rows = (0..n).flat_map(|i| (0..self.heads).map(move |h| (i, h)));
+            let rows = rows.map(|(query, head)| self.row(of, element, query, head));
+            let (o, lse): (Vec<_>, Vec<_>) = rows.unzip();
+            expected.o.push(o.concat());
             expected.lse.push(lse);
         }
         expected
     }
 
-    /// Widens the bounds of results by what f16 weights add on cooperative matrices.
-    fn allow_rounded_weights<T: Value>(&self, of: &Operands<T>, expected: &mut Expected) {
-        for (element, (o, &(_, m))) in expected.o.iter_mut().zip(&self.sizes).enumerate() {
-            let values = of.v.row(element).iter().map(|x| f64::from((*x).into()));
-            let largest = values.map(f64::abs).fold(0.0, f64::max);
-            for (_, bound) in o {
-                *bound += 2f64.powi(-10) * (1.0 + m as f64 * 2f64.powi(-14)) * largest;
-            }
+    /// The results of one row, and its log-sum-exp.
+    fn row<T: Value>(
+        &self,
+        of: &Operands<T>,
+        element: usize,
+        query: usize,
+        head: usize,
+    ) -> (Vec<(f64, f64)>, (f64, f64)) {
+        let (n, m) = self.sizes[element];
+        let unit = 2f64.powi(-24);
+        let key_head = head * self.key_heads / self.heads;
+        let seen = || (0..m).filter(|key| self.sees((n, m), query, *key));
+        let scores: Vec<(usize, f64, f64)> = seen()
+            .map(|key| {
+                let (s, size) = self.score(of, element, head, (query, key));
+                (key, s, size)
+            })
+            .collect();
+        let sink = self.sinks.then(|| f64::from(of.sinks.row(0)[head]));
+        let all = || scores.iter().map(|score| score.1).chain(sink);
+        let most = all().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = all().map(|s| (s - most).exp()).sum();
+        let size = scores.iter().map(|score| score.2).fold(0.0, f64::max);
+        let slack = unit * ((self.d as f64 + 8.0) * size + m as f64 + 32.0);
+        let total = most + sum.ln();
+        let finite = if total.is_finite() { total.abs() } else { 0.0 };
+        let lse = (total, slack + 4.0 * unit * finite);
+        let of_column = |column: usize| {
+            let value = |key: usize| {
+                let at = (key * self.key_heads + key_head) * self.dv + column;
+                f64::from(of.v.row(element)[at].into())
+            };
+            let weighted = scores
+                .iter()
+                .map(|&(key, s, _)| (s - most).exp() * value(key));
+            let y = match scores.is_empty() {
+                true => 0.0,
+                false => weighted.sum::<f64>() / sum,
+            };
+            let largest = seen().map(|key| value(key).abs()).fold(0.0, f64::max);
+            (y, 2.0 * slack * largest + T::half_ulp(y))
+        };
+        ((0..self.dv).map(of_column).collect(), lse)
+    }
+
+    /// The largest value of an element, by size.
+    pub fn largest<T: Value>(&self, of: &Operands<T>, element: usize) -> f64 {
+        let values = of.v.row(element).iter().map(|x| f64::from((*x).into()));
+        values.map(f64::abs).fold(0.0, f64::max)
+    }
+
+    /// How much f16 weights add to the bounds of an element's results on cooperative matrices.
+    fn of_rounded_weights<T: Value>(
+        &self,
+        device: &Device,
+        of: &Operands<T>,
+        element: usize,
+    ) -> f64 {
+        if T::DTYPE != DType::F16 || device.info().matrices != Some(16) {
+            return 0.0;
         }
+        let keys = self.sizes[element].1 as f64;
+        2f64.powi(-10) * (1.0 + keys * 2f64.powi(-14)) * self.largest(of, element)
     }
 
     /// Runs the case, and compares results with f64.
     pub fn check<T: Value>(&self, device: &Device, seed: u64) {
-        let of = self.operands::<T>(seed);
+        self.check_queries(device, &self.operands::<T>(seed), |_, _| true);
+    }
+
+    /// The same with these operands, for the queries of an element that a condition admits.
+    pub fn check_queries<T: Value>(
+        &self,
+        device: &Device,
+        of: &Operands<T>,
+        is_checked: impl Fn(usize, usize) -> bool,
+    ) {
         let (o, lse) = self
-            .run(device, &of)
+            .run(device, of)
             .unwrap_or_else(|error| panic!("{self:?}: {error}"));
-        let mut expected = self.expected(&of);
-        if T::DTYPE == DType::F16 && device.info().matrices == Some(16) {
-            self.allow_rounded_weights(&of, &mut expected);
-        }
-        for element in 0..self.sizes.len() {
-            let got = o.row(element).iter().map(|x| f64::from((*x).into()));
-            let all = [
-                ("o", got.collect::<Vec<_>>(), &expected.o[element]),
-                (
-                    "lse",
-                    lse.row(element).iter().map(|x| f64::from(*x)).collect(),
-                    &expected.lse[element],
-                ),
-            ];
-            for (name, got, expected) in all {
-                assert_eq!(got.len(), expected.len(), "{name} of {self:?}");
-                for (i, (got, (value, bound))) in got.iter().zip(expected).enumerate() {
-                    assert!(
-                        got == value || (got - value).abs() <= *bound,
-                        "{name} {i} of element {element} of {} {self:?}: {got}, expected {value} within {bound}",
-                        T::DTYPE
-                    );
+        for (element, &(n, _)) in self.sizes.iter().enumerate() {
+            assert_eq!(o.row(element).len(), n * self.heads * self.dv, "{self:?}");
+            let more = self.of_rounded_weights(device, of, element);
+            for query in (0..n).filter(|query| is_checked(element, *query)) {
+                for head in 0..self.heads {
+                    let at = query * self.heads + head;
+                    let (values, total) = self.row(of, element, query, head);
+                    let got = o.row(element)[at * self.dv..][..self.dv].iter();
+                    let got = got.map(|x| f64::from((*x).into())).zip(&values);
+                    let results = got.map(|(got, (value, bound))| (got, *value, bound + more));
+                    let total = (f64::from(lse.row(element)[at]), total.0, total.1);
+                    for (column, (got, value, bound)) in results.chain([total]).enumerate() {
+                        let what = if column == self.dv { "lse" } else { "o" };
+                        assert!(
+                            got == value || (got - value).abs() <= bound,
+                            "{what} of query {query}, head {head}, column {column} of element {element} of {} {self:?}: \
+                             {got}, expected {value} within {bound}",
+                            T::DTYPE
+                        );
+                    }
                 }
             }
         }
