@@ -105,14 +105,15 @@ fn twin(path: &Path) -> Vec<f32> {
     words.map(|word| f32::from_le_bytes(*word)).collect()
 }
 
-/// References are powers of two, so that both differ only in weights below the normal numbers of f16, and in sums.
+/// References are powers of two, so that both differ only in weights below the normal numbers of f16, in sums, and in
+/// weights whose f32 differ by an ulp where f16 rounds them apart.
 fn check(i: u64, case: &Case, of: &Operands<f16>, got: &[f32], expected: &[f32]) {
     let mut both = got
         .iter()
         .zip(expected)
         .map(|(got, y)| (f64::from(*got), f64::from(*y)));
     for (element, &(n, m)) in case.sizes.iter().enumerate() {
-        let slack = (m as f64 * 2f64.powi(-24) + 2f64.powi(-18)) * case.largest(of, element);
+        let slack = (m as f64 * 2f64.powi(-24) + 2f64.powi(-11)) * case.largest(of, element);
         let rows = n * case.heads;
         for (at, (got, y)) in both.by_ref().take(rows * (case.dv + 1)).enumerate() {
             let bound = match at < rows * case.dv {
