@@ -41,8 +41,7 @@ struct Piece<'a, T> {
     out: &'a mut [T],
 }
 
-/// Cuts the results into pieces. Pieces of a product of `all` or more multiply-adds are for
-/// all workers.
+/// Cuts the results into pieces. Those of a product of `all` or more multiply-adds are for all workers.
 fn pieces<'a, T>(
     args: &CpuArgs<'_>,
     form: &Form,
