@@ -143,13 +143,15 @@ pub struct Counters {
     pub plans: u64,
     /// Runs of all plans.
     pub runs: u64,
-    /// How many times the arena grew.
+    /// How many times the frame grew: the arena, or on a GPU the room for parameters and lists.
     pub growths: u64,
     /// Sets of output buffers that were allocated because callers held all others.
     pub outputs: u64,
-    /// Bind groups made on a GPU: in the first runs of a plan, after the arena has grown, and when the combination of
-    /// input and output buffers is none of the last four that the plan used.
+    /// Bind groups made on a GPU. All plans of a program share them; about 1,024 are kept beyond those of the plans.
     pub bind_groups: u64,
+    /// Those of them that bind no input and no output. A run makes none if the values and lists of its plan fit in the
+    /// frame, and earlier plans ran the same steps: other lengths need none.
+    pub frame_bind_groups: u64,
 }
 
 impl fmt::Debug for Program {

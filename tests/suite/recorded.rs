@@ -6,6 +6,7 @@
 //! | `basics` | inputs at any base, outputs that are inputs, constants or views, outputs held by the caller |
 //! | `refusals` | what a recording and a plan refuse |
 //! | `fresh` | batches of lengths never seen before: the arena grows a few times, memory stays flat, right results |
+//! | `warm` | runs of plans for such batches make no bind groups over the frame, and no allocation for each step |
 //! | `flat` | runs allocate no memory, bind groups or pipelines |
 //! | `threads` | two threads run one program, and plan while the other runs |
 //! | `fused` | maps and functions in one kernel give the bits of the single calls, on random graphs |
@@ -37,6 +38,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("basics", basics),
         ("refusals", refusals),
         ("fresh", fresh),
+        ("warm", warm),
         ("flat", flat),
         ("threads", threads),
         ("long", long),
@@ -433,6 +435,69 @@ fn fresh(device: &Device) {
     assert!(
         all(&now) <= all(&settled) + (1 << 20),
         "{settled:?} {now:?}"
+    );
+}
+
+/// Once the frame is large enough, plans for new lengths find everything there that runs need on a GPU, whether earlier
+/// plans are dropped or held.
+fn warm(device: &Device) {
+    let device = &alone(device);
+    let mut rng = fastrand::Rng::with_seed(6);
+    let mut batch = |device: &Device| {
+        let layout = Layout::from_lengths(lengths(&mut rng, 64)).unwrap();
+        device.upload(&Ragged::random(&layout, 1).unwrap()).unwrap()
+    };
+    let counts = [3, 12].map(|count| {
+        let scale = upload(device, &[&[0.5]; 64]);
+        let program = Program::new(device, move |r| {
+            let x: Tensor<f32> = r.input()?;
+            let y = layers(&x.mul(scale.each())?, count)?;
+            r.output(&y.cumsum(0)?.sub(&x)?)
+        });
+        program
+            .reserve(&[&Layout::from_lengths([800; 64]).unwrap()])
+            .unwrap();
+        let mut held = Vec::new();
+        let mut run = |held: &mut Vec<_>, batches: usize| {
+            let run = |_| {
+                let x = batch(device);
+                let plan = program.plan(&[x.layout()]).unwrap();
+                let (outputs, allocations) = allocation::ours_in(|| plan.run(&[&x]).unwrap());
+                let y: Tensor<f32> = outputs.get(0).unwrap();
+                held.push((plan, x, y));
+                allocations
+            };
+            (0..batches).map(run).min()
+        };
+        run(&mut held, 20);
+        held.clear();
+        let before = program.counters();
+        let fewest = run(&mut held, 40);
+        let after = program.counters();
+        assert_eq!(
+            (after.growths, after.frame_bind_groups),
+            (before.growths, before.frame_bind_groups),
+            "after {} and {}",
+            before.bind_groups,
+            after.bind_groups
+        );
+        // Those over inputs and outputs depend on the number of batches, not on that of layers.
+        let outside = after.bind_groups - after.frame_bind_groups;
+        assert!(outside <= 60 * 8, "{outside}");
+        assert_eq!(after.frame_bind_groups > 0, device.is_gpu());
+        for (plan, x, y) in held.iter().chain(held.iter().rev()).step_by(3) {
+            let expected = layers(&x.scale(0.5).unwrap(), count).unwrap();
+            let expected = bits(&expected.cumsum(0).unwrap().sub(x).unwrap());
+            assert!(bits(y) == expected);
+            // Another plan ran in between.
+            let again: Tensor<f32> = plan.run(&[x]).unwrap().get(0).unwrap();
+            assert!(bits(&again) == expected);
+        }
+        fewest
+    });
+    assert!(
+        !device.is_gpu() || counts[0] == counts[1] && counts[1] <= Some(25),
+        "{counts:?}"
     );
 }
 
