@@ -140,7 +140,11 @@ struct Planned {
 
 #[derive(Clone, Copy)]
 enum Binding {
-    Slab { slab: usize, offset: u64, bytes: u64 },
+    Slab {
+        slab: usize,
+        offset: u64,
+        bytes: u64,
+    },
     External(usize),
     List(usize),
 }
@@ -239,11 +243,12 @@ impl Gpu {
         frame: &mut GpuFrame,
         replay: &Replay,
     ) -> Result<bool> {
+        // Bindings are never empty, and a plan without dispatches has a block, too.
         let lists = replay.lists.iter().map(|list| match list {
-            List::Part { bytes, .. } => *bytes,
+            List::Part { bytes, .. } => (*bytes).max(1),
             List::Own(_) => 0,
         });
-        let parts = std::iter::once(replay.params).chain(lists);
+        let parts = std::iter::once(replay.params.max(1)).chain(lists);
         let Some(rooms) = grown(&frame.rooms, parts) else {
             return Ok(false);
         };
@@ -447,7 +452,10 @@ impl Gpu {
         // A set over a slab or block that was replaced would keep it alive.
         let own = std::iter::once((block.id, *moved));
         let own = own.chain(slabs.iter().map(|slab| (slab.id, slab.bound)));
-        let is_current = |set: &Set| own.clone().eq(set.key.iter().copied().take(1 + slabs.len()));
+        let is_current = |set: &Set| {
+            own.clone()
+                .eq(set.key.iter().copied().take(1 + slabs.len()))
+        };
         replay.sets.retain(|set| set.is_alive() && is_current(set));
         let outside = externals.iter().map(|e| (e.buffer.id, e.buffer.bound));
         let key = own.chain(outside);
@@ -671,5 +679,31 @@ fn block(step: &Step, dispatch: &Dispatch, params: &mut Vec<u32>, patches: &mut 
             Param::Scalar(i) => step.scalars[i],
         };
         params.push(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Room, grown};
+
+    fn rooms(all: &[(u64, u64)]) -> Vec<Room> {
+        let room = |&(offset, bytes): &(u64, u64)| Room { offset, bytes };
+        all.iter().map(room).collect()
+    }
+
+    /// Rooms keep their sizes for smaller parts, and grow with room to spare for larger ones.
+    #[test]
+    fn rooms_only_grow() {
+        let grown = |before: &[Room], parts: &[u64]| grown(before, parts.iter().copied());
+        let first = grown(&[], &[1, 0, 4096]).unwrap();
+        assert_eq!(first, rooms(&[(0, 256), (256, 0), (256, 4608)]));
+        for fits in [&[1, 0, 4096][..], &[256, 0, 4608], &[7], &[]] {
+            assert_eq!(grown(&first, fits), None);
+        }
+        let second = grown(&first, &[257, 0, 10, 300]).unwrap();
+        assert_eq!(
+            second,
+            rooms(&[(0, 512), (512, 0), (512, 4608), (5120, 512)])
+        );
     }
 }

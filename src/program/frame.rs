@@ -126,7 +126,9 @@ impl Frame {
             }
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => {
-                renew(&mut self.gpu.slabs, &sizes, kept, |bytes| gpu.slab(PLAN, bytes))?;
+                renew(&mut self.gpu.slabs, &sizes, kept, |bytes| {
+                    gpu.slab(PLAN, bytes)
+                })?;
             }
         }
         self.sizes = sizes;
