@@ -222,6 +222,7 @@ impl Gpu {
         for list in &mut lists.all {
             if let List::Part { from, .. } = list {
                 *from += bytes;
+                self.uploads.fetch_add(1, Ordering::Relaxed);
             }
         }
         Ok(Replay {

@@ -62,9 +62,10 @@
 //!
 //! # Batches that never repeat
 //! A plan belongs to the layouts of its inputs. [`Program::plan`] records the function again for each new set of
-//! layouts; what does not depend on them, the arena, belongs to the program and only grows. So planning costs a few
-//! microseconds an operation, and may be done on another thread while the previous plan runs. [`Program::reserve`]
-//! grows the arena beforehand.
+//! layouts; what does not depend on them belongs to the program: the arena, which only grows, and on a GPU the bind
+//! groups. So planning costs a few microseconds an operation, and may be done on another thread while the previous plan
+//! runs, and the first run of a plan costs little more than later ones. [`Program::reserve`] grows the arena
+//! beforehand.
 //!
 //! # Gradients
 //! [`Recording::gradients`] records the operations that compute derivatives, so they share the arena and the run with
