@@ -9,6 +9,7 @@ mod embedding;
 mod errors;
 mod freed;
 mod grid;
+mod groups;
 mod pipelines;
 mod poll;
 mod pool;
@@ -40,7 +41,7 @@ pub use context::GpuOptions;
 pub(crate) use context::{adapters, choose, open};
 pub(crate) use pool::GpuBuffer;
 pub(crate) use read::Wait;
-pub(crate) use replay::{GpuExternal, Replay};
+pub(crate) use replay::{GpuExternal, GpuFrame, Replay};
 pub(crate) use run::GpuInput;
 
 /// An open GPU. All work is recorded into one encoder, in call order.

@@ -261,8 +261,10 @@ fn trusted(
     // quad have no meaning. Kernels that load the next quad early clamp its index to `arrayLength`, so they may also
     // read one quad after the data, inside the binding. `Recorder::bind_group` binds the whole of a buffer, which the
     // pool made no smaller than its data and which one tensor has at a time, and an imported buffer with its own size.
-    // Devices with `GpuOptions::poison` or instrumented kernels, on which the suite runs, bind buffers only as far as
-    // their data, so that `arrayLength` is the end of the data and its last quad.
+    // `Gpu::bind` binds these in the same way, and in a program's frame the room of a value or list, which is no
+    // smaller than its data and which nothing else has meanwhile. Devices with `GpuOptions::poison` or instrumented
+    // kernels, on which the suite runs, bind buffers and rooms only as far as their data, so that `arrayLength` is the
+    // end of the data and its last quad.
     //
     // Kernels take indices from three sources: the parameter block and the lists that a plan made on the host; offsets
     // and extents of layouts, which were checked when the layouts were made; and the caller's indices, which kernels

@@ -4,7 +4,7 @@
 //! runs after everything recorded before. A buffer that is released to wgpu is different: wgpu holds its memory until
 //! the work that uses it is done, so it is counted until then.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -44,7 +44,14 @@ struct State {
     returns: u64,
     /// Ids of buffers released since the recorder last asked. Their bind groups must be dropped.
     retired: Vec<u64>,
+    /// The ids of the latest buffers that the application held when they were dropped.
+    shared_gone: VecDeque<u64>,
+    /// How many such buffers there were in all.
+    shared_gone_ever: u64,
 }
+
+/// How many ids of such buffers are kept for programs that have not run meanwhile.
+const SHARED_GONE: usize = 256;
 
 /// The shared part of the pool; buffers return to it when dropped.
 pub(crate) struct Pool {
@@ -133,6 +140,8 @@ impl Pool {
                 free: HashMap::new(),
                 returns: 0,
                 retired: Vec::new(),
+                shared_gone: VecDeque::new(),
+                shared_gone_ever: 0,
             }),
             sweeping: Mutex::new(()),
             next_id: AtomicU64::new(1),
@@ -299,6 +308,21 @@ impl Pool {
         std::mem::take(&mut self.lock().retired)
     }
 
+    /// The ids of the buffers that the application held when they were dropped, except for the first `seen` ones, which
+    /// then counts all. `None` if there were too many since.
+    pub(crate) fn shared_gone_since(&self, seen: &mut u64) -> Option<Vec<u64>> {
+        let state = self.lock();
+        let ever = state.shared_gone_ever;
+        let new = (ever - std::mem::replace(seen, ever)) as usize;
+        let known = state.shared_gone.len().checked_sub(new)?;
+        Some(state.shared_gone.range(known..).copied().collect())
+    }
+
+    /// Whether bindings end where the data ends, not where the room for it ends.
+    pub(super) fn is_exact(&self) -> bool {
+        self.exact
+    }
+
     /// Caches a buffer for reuse, and evicts the oldest ones above the cache limit.
     fn give_back(&self, id: u64, bytes: u64, raw: wgpu::Buffer) {
         let after = self.recorded();
@@ -406,6 +430,11 @@ impl Drop for GpuBuffer {
         }
         let mut state = self.pool.lock();
         state.retired.push(self.id);
+        if state.shared_gone.len() == SHARED_GONE {
+            state.shared_gone.pop_front();
+        }
+        state.shared_gone.push_back(self.id);
+        state.shared_gone_ever += 1;
         if !self.lent {
             // Not destroyed: the application may still use it.
             state.account.keep(self.bytes);

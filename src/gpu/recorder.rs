@@ -17,6 +17,7 @@ use hashbrown::DefaultHashBuilder;
 use super::account::{Leaving, Use};
 use super::bounds::Watch;
 use super::errors::{Health, caught, cause, is_lost};
+use super::groups::Range;
 use super::pipelines::{PARAM_BYTES, Pipeline};
 use super::pool::{GpuBuffer, Pool};
 use super::profiler::Profiler;
@@ -37,48 +38,27 @@ pub(crate) struct Machine<'a> {
     pub watch: Option<&'a Watch>,
 }
 
-/// A range of a buffer that a kernel binds.
-pub(crate) struct Bind<'a> {
-    pub buffer: &'a wgpu::Buffer,
-    pub offset: u64,
-    pub bytes: u64,
-}
-
-impl<'a> Bind<'a> {
-    /// A buffer from its start to its bound.
-    pub(crate) fn whole(buffer: &'a GpuBuffer) -> Bind<'a> {
-        Bind {
-            buffer: &buffer.raw,
-            offset: 0,
-            bytes: buffer.bound,
-        }
-    }
-}
-
 impl Machine<'_> {
     /// A bind group of a buffer of parameter blocks and these ranges. The caller catches errors.
     pub(crate) fn bind_group<'a>(
         &'a self,
         pipeline: &Pipeline,
         params: &'a wgpu::Buffer,
-        ranges: impl Iterator<Item = Bind<'a>>,
+        ranges: impl Iterator<Item = Range<'a>>,
     ) -> wgpu::BindGroup {
-        let params = Bind {
-            buffer: params,
-            offset: 0,
-            bytes: PARAM_BYTES,
-        };
-        let counts = self.watch.map(|watch| Bind::whole(&watch.buffer));
+        let params = (params, 0, PARAM_BYTES);
+        let counts = self.watch.map(|watch| Range::whole(&watch.buffer));
+        let ranges = ranges.chain(counts);
+        let ranges = ranges.map(|range| (&range.buffer.raw, range.offset, range.bytes));
         let entries: Vec<wgpu::BindGroupEntry<'_>> = std::iter::once(params)
             .chain(ranges)
-            .chain(counts)
             .zip(0..)
-            .map(|(range, binding)| wgpu::BindGroupEntry {
+            .map(|((buffer, offset, bytes), binding)| wgpu::BindGroupEntry {
                 binding,
                 resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer: range.buffer,
-                    offset: range.offset,
-                    size: std::num::NonZero::new(range.bytes),
+                    buffer,
+                    offset,
+                    size: std::num::NonZero::new(bytes),
                 }),
             })
             .collect();
@@ -362,7 +342,7 @@ impl Recorder {
             self.bind_groups.clear();
         }
         let group = caught(m.device, op, || {
-            let whole = buffers.iter().map(|buffer| Bind::whole(buffer));
+            let whole = buffers.iter().map(|buffer| Range::whole(buffer));
             m.bind_group(pipeline, &self.params.raw, whole)
         })
         .map_err(|e| m.health.note(e))?;

@@ -1,21 +1,44 @@
 //! Records a program's schedule: its dispatches with bind groups and parameters made once.
+//!
+//! Ragged batches hardly ever repeat, so what a run needs is divided in two. A `Replay` belongs to one plan: which
+//! kernels run, over how many workgroups, and their parameters and lists. A `GpuFrame` belongs to all plans of a
+//! program: the memory that kernels bind, and the bind groups. Before a plan runs, its parameters and lists are copied
+//! to a buffer of the frame, the *block*, unless they are there already. Every value of the arena and every list has a
+//! place there with room for the largest one so far, and the whole room is bound. So the bind groups of a plan whose
+//! values and lists fit are those of the plans before.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+
+use hashbrown::DefaultHashBuilder;
 
 use super::Gpu;
 use super::errors::caught;
 use super::grid::fold;
+use super::groups::{Groups, Key, Range};
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, bound_of};
-use super::recorder::{Bind, check_computed};
+use super::recorder::{Machine, Recorder, check_computed};
 use super::run::{Bound, share};
 use crate::plan::{Access, Dispatch, Memory, Param, Schedule, Step};
+use crate::ragged::Identity;
 use crate::{Error, Result, host};
 
-/// The bind groups of the last few sets of external buffers are kept, so that runs that alternate between batches and
-/// outputs make no new ones.
+/// A plan keeps its bind groups for the last few sets of external buffers, so that runs that alternate between batches
+/// and outputs look none up.
 const SETS: usize = 4;
+
+/// The most bind groups of a generation, or four times those of a plan.
+const GROUPS: usize = 1024;
+
+/// Longer lists are bound where they lie, so that plans can share them. A bind group costs nothing beside the work that
+/// such a list is for.
+const LONG: u64 = 256 << 10;
+
+/// Offsets of bindings are multiples of this: WebGPU's default for `min_storage_buffer_offset_alignment`.
+const UNIT: u64 = 256;
 
 /// A buffer outside the arena, and where a tensor begins in it, counted in units of its type.
 pub(crate) struct GpuExternal {
@@ -23,30 +46,84 @@ pub(crate) struct GpuExternal {
     pub base: u32,
 }
 
-/// What a device keeps of a schedule: everything that does not change from run to run.
-pub(crate) struct Replay {
-    dispatches: Vec<Planned>,
-    /// The parameter blocks of all dispatches.
-    params: Arc<GpuBuffer>,
-    /// Parameters that follow from where an input begins in its buffer.
-    patches: Vec<Patch>,
-    /// The first values of the inputs that `params` was last written for.
-    bases: Vec<u32>,
-    /// Bind groups over the arena and metadata only, by dispatch.
-    fixed: Vec<Option<wgpu::BindGroup>>,
-    /// Bind groups over external buffers, most recently used last.
-    sets: Vec<Set>,
-    /// The identities of the slabs that `fixed` and `sets` bind. A plan that does not run keeps no slab that the frame
-    /// has replaced.
-    slabs: Vec<u64>,
-    /// The bind groups made so far.
-    pub bind_groups: u64,
+/// What all plans of a program share on a device.
+#[derive(Default)]
+pub(crate) struct GpuFrame {
+    pub slabs: Vec<Arc<GpuBuffer>>,
+    /// The parameters and lists of the plan that ran last.
+    block: Option<Arc<GpuBuffer>>,
+    /// Where parameters lie in the block, and then each list, by its number.
+    rooms: Vec<Room>,
+    /// How many times the rooms were moved.
+    moved: u64,
+    /// The identity of the plan whose parameters and lists are in the block.
+    holds: u64,
+    groups: Groups<wgpu::BindGroup>,
+    /// The bind groups made so far, and those of them without inputs and outputs.
+    pub made: [u64; 2],
 }
 
-/// Identities and bound sizes of all external buffers, and the bind groups of the dispatches that use any.
+/// A range of the block, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Room {
+    offset: u64,
+    bytes: u64,
+}
+
+/// The rooms for parts of these sizes: not smaller than before, and those that grow with an eighth to spare. `None` if
+/// every part fits.
+fn grown(rooms: &[Room], parts: impl Iterator<Item = u64>) -> Option<Vec<Room>> {
+    let mut next = rooms.to_vec();
+    for (i, bytes) in parts.enumerate() {
+        let spared = (bytes + bytes / 8).next_multiple_of(UNIT);
+        match next.get_mut(i) {
+            Some(room) if room.bytes >= bytes => (),
+            Some(room) => room.bytes = spared,
+            None => next.push(Room {
+                offset: 0,
+                bytes: spared,
+            }),
+        }
+    }
+    let mut end = 0;
+    for room in &mut next {
+        room.offset = end;
+        end += room.bytes;
+    }
+    (next != rooms).then_some(next)
+}
+
+/// What a device keeps of a schedule: everything that does not change from run to run.
+pub(crate) struct Replay {
+    identity: Identity,
+    dispatches: Vec<Planned>,
+    /// The parameter blocks of all dispatches, and then the lists that are copied to the block.
+    data: Arc<GpuBuffer>,
+    /// The bytes of the parameter blocks.
+    params: u64,
+    /// Metadata, work lists and tables.
+    lists: Vec<List>,
+    /// Parameters that follow from where an input begins in its buffer.
+    patches: Vec<Patch>,
+    /// The first values of the inputs that `data` was last written for.
+    bases: Vec<u32>,
+    /// Bind groups of all dispatches, most recently used last.
+    sets: Vec<Set>,
+}
+
+/// Data that kernels read besides values.
+enum List {
+    /// Bytes of `data`.
+    Part { from: u64, bytes: u64 },
+    /// A long list, or a table, which is the same for every plan.
+    Own(Arc<GpuBuffer>),
+}
+
+/// The bind groups of all dispatches.
 struct Set {
+    /// Identities, and moves or bound sizes, of the block, the slabs and the external buffers.
     key: Vec<(u64, u64)>,
-    groups: Vec<Option<wgpu::BindGroup>>,
+    groups: Vec<wgpu::BindGroup>,
     /// The outputs, without which the set is useless, and the buffers that the application holds, which the set must
     /// not keep alive.
     held: Vec<Weak<GpuBuffer>>,
@@ -61,21 +138,7 @@ struct Planned {
     parts: Vec<(u32, (u32, u32))>,
 }
 
-impl Planned {
-    fn is_external(&self) -> bool {
-        let external = |slot: &Binding| matches!(slot, Binding::External(_));
-        self.slots.iter().any(external)
-    }
-
-    /// Metadata, work lists and tables.
-    fn own(&self) -> impl Iterator<Item = &GpuBuffer> {
-        self.slots.iter().filter_map(|slot| match slot {
-            Binding::Own(buffer) => Some(buffer.as_ref()),
-            _ => None,
-        })
-    }
-}
-
+#[derive(Clone, Copy)]
 enum Binding {
     Slab {
         slab: usize,
@@ -83,16 +146,25 @@ enum Binding {
         bytes: u64,
     },
     External(usize),
-    /// Metadata, work lists and tables.
-    Own(Arc<GpuBuffer>),
+    List(usize),
 }
 
-/// A word of `params`: the base of external buffer `external` plus `base`, halved for pairs.
+/// A word of the parameters: the base of external buffer `external` plus `base`, halved for pairs.
 struct Patch {
     at: u64,
     external: usize,
     base: u32,
     pairs: bool,
+}
+
+/// The lists of a schedule while it is prepared.
+#[derive(Default)]
+struct Lists {
+    all: Vec<List>,
+    /// The data of those that are parts.
+    words: Vec<u32>,
+    /// Their numbers, by the identity of their data; of tables, by that of their buffer.
+    numbers: HashMap<(bool, u64), usize, DefaultHashBuilder>,
 }
 
 impl Gpu {
@@ -106,13 +178,14 @@ impl Gpu {
         self.allocate(op, bytes / 4)
     }
 
-    /// Compiles kernels, copies metadata to the device and writes parameters. Records nothing but the copies.
+    /// Compiles kernels, and copies parameters and lists to the device. Records nothing but the copies.
     pub(crate) fn prepare(&self, op: &'static str, schedule: &Schedule) -> Result<Replay> {
         self.health.check(op)?;
         let stride = self.recorder().param_stride() as usize / 4;
         let mut dispatches = host::room(op, schedule.steps.len())?;
         let mut patches = Vec::new();
         let mut params: Vec<u32> = Vec::new();
+        let mut lists = Lists::default();
         for (at, step) in schedule.steps.iter().enumerate() {
             let Some(launch) = step.launch() else {
                 continue;
@@ -125,7 +198,7 @@ impl Gpu {
                     step: at,
                     op: launch.op,
                     pipeline: ready.pipeline.clone(),
-                    slots: self.bindings(launch.op, step, &ready.slots)?,
+                    slots: self.bindings(launch.op, step, &ready.slots, &mut lists)?,
                     parts: Vec::new(),
                 };
                 let share = share(dispatch.groups, dispatch.cost, self.budget());
@@ -144,29 +217,73 @@ impl Gpu {
                 dispatches.push(planned);
             }
         }
-        let fixed = dispatches.iter().map(|_| None).collect();
+        let bytes = 4 * params.len() as u64;
+        host::extend(op, &mut params, lists.words.iter().copied())?;
+        for list in &mut lists.all {
+            if let List::Part { from, .. } = list {
+                *from += bytes;
+                self.uploads.fetch_add(1, Ordering::Relaxed);
+            }
+        }
         Ok(Replay {
+            identity: Identity::new(),
             dispatches,
-            params: self.upload_parts(op, &[bytemuck::cast_slice(&params)])?,
+            data: self.upload_parts(op, &[bytemuck::cast_slice(&params)])?,
+            params: bytes,
+            lists: lists.all,
             patches,
             bases: vec![0; schedule.externals],
-            fixed,
             sets: Vec::new(),
-            slabs: Vec::new(),
-            bind_groups: 0,
         })
     }
 
-    fn bindings(&self, op: &'static str, step: &Step, slots: &[Bound]) -> Result<Vec<Binding>> {
+    /// Makes room for a plan in the frame. Returns whether it grew. If there is no memory for that, nothing changes.
+    pub(crate) fn fit(
+        &self,
+        op: &'static str,
+        frame: &mut GpuFrame,
+        replay: &Replay,
+    ) -> Result<bool> {
+        // Bindings are never empty, and a plan without dispatches has a block, too.
+        let lists = replay.lists.iter().map(|list| match list {
+            List::Part { bytes, .. } => (*bytes).max(1),
+            List::Own(_) => 0,
+        });
+        let parts = std::iter::once(replay.params.max(1)).chain(lists);
+        let Some(rooms) = grown(&frame.rooms, parts) else {
+            return Ok(false);
+        };
+        let bytes: u64 = rooms.iter().map(|room| room.bytes).sum();
+        let has = |block: &Arc<GpuBuffer>| block.raw.size();
+        if frame.block.as_ref().map_or(0, has) < bytes {
+            frame.block = Some(self.allocate(op, bytes / 4)?);
+        }
+        frame.rooms = rooms;
+        frame.moved += 1;
+        frame.holds = 0;
+        Ok(true)
+    }
+
+    fn bindings(
+        &self,
+        op: &'static str,
+        step: &Step,
+        slots: &[Bound],
+        lists: &mut Lists,
+    ) -> Result<Vec<Binding>> {
         let place = |memory: Memory| match memory {
             Memory::Slab {
                 slab,
                 offset,
                 words,
+                room,
             } => Binding::Slab {
                 slab,
                 offset,
-                bytes: bound_of(words),
+                bytes: match self.pool.is_exact() {
+                    true => bound_of(words),
+                    false => room,
+                },
             },
             Memory::External(i) => Binding::External(i),
         };
@@ -180,11 +297,23 @@ impl Gpu {
                 Bound::Output(i) => place(step.results[*i]),
                 Bound::Scratch(i) => place(step.scratch[*i]),
                 Bound::InputMeta(copied, i) => {
-                    Binding::Own(self.meta(op, copied, &step.operands[*i].layout)?)
+                    let layout = &step.operands[*i].layout;
+                    let parts = [layout.offsets().as_slice(), layout.extents()];
+                    let own = || self.meta(op, copied, layout);
+                    Binding::List(lists.number(op, layout.identity(), parts, own)?)
                 }
-                Bound::Meta(copied, layout) => Binding::Own(self.meta(op, copied, layout)?),
-                Bound::PlanBuffer(copied, words) => Binding::Own(self.words(op, copied, words)?),
-                Bound::Table(copied, table) => Binding::Own(self.table(op, copied, table)?),
+                Bound::Meta(copied, layout) => {
+                    let parts = [layout.offsets().as_slice(), layout.extents()];
+                    let own = || self.meta(op, copied, layout);
+                    Binding::List(lists.number(op, layout.identity(), parts, own)?)
+                }
+                Bound::PlanBuffer(copied, words) => {
+                    let own = || self.words(op, copied, words);
+                    Binding::List(lists.number(op, words.identity(), [words.data(), &[]], own)?)
+                }
+                Bound::Table(copied, table) => {
+                    Binding::List(lists.table(self.table(op, copied, table)?))
+                }
             });
         }
         Ok(all)
@@ -196,14 +325,13 @@ impl Gpu {
         op: &'static str,
         schedule: &Schedule,
         replay: &mut Replay,
-        slabs: &[Arc<GpuBuffer>],
+        frame: &mut GpuFrame,
         externals: &[GpuExternal],
     ) -> Result<()> {
         self.health.check(op)?;
         let machine = self.machine();
         let lost = |buffer: &GpuBuffer| self.health.failure(buffer.written()).is_some();
-        let own = replay.dispatches.iter().flat_map(Planned::own);
-        if own.chain([&*replay.params]).any(lost) {
+        if replay.buffers().any(lost) {
             *replay = self.prepare(op, schedule)?;
         }
         // The application may destroy its buffers at any time, and then only this work may fail.
@@ -212,37 +340,44 @@ impl Gpu {
             .map(|external| external.buffer.as_ref())
             .filter(|buffer| buffer.is_shared())
             .collect();
-        replay.rebind(slabs);
-        self.rebase(op, replay, externals)?;
-        let set = self.bind(op, replay, slabs, (schedule.given, externals));
+        let moved = self.rebase(op, replay, externals);
+        // Until the block is filled, it does not hold them.
+        let holds = frame.holds == replay.identity.id();
+        if !matches!(moved, Ok(false)) {
+            frame.holds = 0;
+        }
+        let moved = moved?;
+        let set = self.bind(op, replay, frame, (schedule, externals));
         let set = set.map_err(|e| self.recorder().blamed(&machine, op, &lent, e))?;
+        let block = frame.block()?.clone();
+        let holds = holds && !lost(&block);
+        if self.poison && !holds {
+            self.poison_buffer(op, &block)?;
+        }
         // Locked throughout the run, so that no other thread records work between its dispatches: a submission that the
         // application can make fail contains this run alone.
         let mut recorder = self.recorder();
         for external in externals {
             check_computed(&machine, op, &[&external.buffer])?;
         }
-        for buffer in replay.dispatches.iter().flat_map(Planned::own) {
+        for buffer in replay.buffers() {
             check_computed(&machine, op, &[buffer])?;
+        }
+        if moved || !holds {
+            let parts = if holds { 1 } else { frame.rooms.len() };
+            frame.fill((&mut recorder, &machine, op), replay, parts)?;
         }
         if !lent.is_empty() {
             recorder.submit(&machine, op)?;
         }
         let mut at = usize::MAX;
-        for (i, planned) in replay.dispatches.iter().enumerate() {
+        for (planned, group) in replay.dispatches.iter().zip(&replay.sets[set].groups) {
             if self.poison && planned.step != at {
                 at = planned.step;
                 drop(recorder);
-                self.poison_results(op, &schedule.steps[at], slabs, externals)?;
+                self.poison_results(op, &schedule.steps[at], &frame.slabs, externals)?;
                 recorder = self.recorder();
             }
-            let group = match &replay.fixed[i] {
-                Some(group) => Some(group),
-                None => replay.sets.get(set).and_then(|set| set.groups[i].as_ref()),
-            };
-            let Some(group) = group else {
-                return Err(Error::gpu(op, "a dispatch has no bind group"));
-            };
             for &(offset, grid) in &planned.parts {
                 let what = (planned.op, planned.pipeline.as_ref(), group);
                 recorder.encode(&machine, what, offset, grid)?;
@@ -268,22 +403,23 @@ impl Gpu {
         Ok(())
     }
 
-    /// Writes the parameters that depend on where inputs begin, if they begin elsewhere than before.
+    /// Writes the parameters that depend on where inputs begin, if they begin elsewhere than before. Returns whether
+    /// they do.
     fn rebase(
         &self,
         op: &'static str,
         replay: &mut Replay,
         externals: &[GpuExternal],
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let moved = |i: usize| replay.bases[i] != externals[i].base;
         if !replay.patches.iter().any(|patch| moved(patch.external)) {
-            return Ok(());
+            return Ok(false);
         }
         // Copied in order with everything else, so recorded runs of this plan still read the old parameters.
         for patch in replay.patches.iter().filter(|patch| moved(patch.external)) {
             let base = externals[patch.external].base + patch.base;
             let word = if patch.pairs { base / 2 } else { base };
-            let written = self.write(op, &replay.params, patch.at, bytemuck::bytes_of(&word));
+            let written = self.write(op, &replay.data, patch.at, bytemuck::bytes_of(&word));
             if let Err(error) = written {
                 // Some may have been written. No tensor begins here, so the next run writes them all.
                 replay.bases.fill(u32::MAX);
@@ -293,82 +429,113 @@ impl Gpu {
         for (base, external) in replay.bases.iter_mut().zip(externals) {
             *base = external.base;
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Makes the missing bind groups. Returns the index of the set for these external buffers.
+    /// Finds or makes the bind groups of a run. Returns the index of their set.
     fn bind(
         &self,
         op: &'static str,
         replay: &mut Replay,
-        slabs: &[Arc<GpuBuffer>],
-        (given, externals): (usize, &[GpuExternal]),
+        frame: &mut GpuFrame,
+        (schedule, externals): (&Schedule, &[GpuExternal]),
     ) -> Result<usize> {
-        replay.sets.retain(Set::is_alive);
-        let key = || externals.iter().map(|e| (e.buffer.id, e.buffer.bound));
-        let known = replay
-            .sets
-            .iter()
-            .position(|set| set.key.iter().copied().eq(key()));
-        let machine = self.machine();
-        if known.is_none() || replay.fixed.iter().any(Option::is_none) {
-            let mut of_set = Vec::with_capacity(replay.dispatches.len());
-            let mut of_fixed = replay.fixed.clone();
-            let mut made = 0;
-            caught(&self.device, op, || {
-                for (planned, fixed) in replay.dispatches.iter().zip(&mut of_fixed) {
-                    let external = planned.is_external();
-                    if (external && known.is_some()) || (!external && fixed.is_some()) {
-                        of_set.push(None);
-                        continue;
-                    }
-                    let slots = planned.slots.iter().map(|slot| match slot {
-                        Binding::Slab {
-                            slab,
-                            offset,
-                            bytes,
-                        } => Bind {
-                            buffer: &slabs[*slab].raw,
-                            offset: *offset,
-                            bytes: *bytes,
-                        },
-                        Binding::External(i) => Bind::whole(&externals[*i].buffer),
-                        Binding::Own(buffer) => Bind::whole(buffer),
-                    });
-                    let group = machine.bind_group(&planned.pipeline, &replay.params.raw, slots);
-                    made += 1;
-                    match external {
-                        true => of_set.push(Some(group)),
-                        false => {
-                            *fixed = Some(group);
-                            of_set.push(None);
-                        }
-                    }
-                }
-            })?;
-            // After an error the new ones are invalid.
-            replay.fixed = of_fixed;
-            replay.bind_groups += made;
-            if known.is_none() {
-                if replay.sets.len() == SETS {
-                    replay.sets.remove(0);
-                }
-                replay.sets.push(Set {
-                    key: key().collect(),
-                    groups: of_set,
-                    held: externals
-                        .iter()
-                        .enumerate()
-                        .filter(|(i, external)| *i >= given || external.buffer.is_shared())
-                        .map(|(_, external)| Arc::downgrade(&external.buffer))
-                        .collect(),
-                });
-            }
-        }
-        if let Some(at) = known {
+        frame.groups.forget(&self.pool);
+        let block = frame.block()?.clone();
+        let GpuFrame {
+            slabs,
+            rooms,
+            moved,
+            groups,
+            made,
+            ..
+        } = frame;
+        // A set over a slab or block that was replaced would keep it alive.
+        let own = std::iter::once((block.id, *moved));
+        let own = own.chain(slabs.iter().map(|slab| (slab.id, slab.bound)));
+        let is_current = |set: &Set| {
+            own.clone()
+                .eq(set.key.iter().copied().take(1 + slabs.len()))
+        };
+        replay.sets.retain(|set| set.is_alive() && is_current(set));
+        let outside = externals.iter().map(|e| (e.buffer.id, e.buffer.bound));
+        let key = own.chain(outside);
+        let is_it = |set: &Set| key.clone().eq(set.key.iter().copied());
+        if let Some(at) = replay.sets.iter().position(is_it) {
             let set = replay.sets.remove(at);
             replay.sets.push(set);
+            return Ok(replay.sets.len() - 1);
         }
+        let range = |slot: &Binding| match *slot {
+            Binding::Slab {
+                slab,
+                offset,
+                bytes,
+            } => Range {
+                buffer: &slabs[slab],
+                offset,
+                bytes,
+            },
+            Binding::External(i) => Range::whole(&externals[i].buffer),
+            Binding::List(i) => match &replay.lists[i] {
+                List::Own(buffer) => Range::whole(buffer),
+                List::Part { bytes, .. } => Range {
+                    buffer: &block,
+                    offset: rooms[1 + i].offset,
+                    bytes: match self.pool.is_exact() {
+                        true => bound_of(bytes / 4),
+                        false => rooms[1 + i].bytes,
+                    },
+                },
+            },
+        };
+        let params = Range {
+            buffer: &block,
+            offset: 0,
+            bytes: rooms[0].bytes,
+        };
+        let is_outside = |slot: &Binding| match slot {
+            Binding::External(i) => *i < schedule.inputs || *i >= schedule.given,
+            _ => false,
+        };
+        let machine = self.machine();
+        let most = GROUPS.max(4 * replay.dispatches.len());
+        let mut all = host::room(op, replay.dispatches.len())?;
+        let found = caught(&self.device, op, || {
+            for planned in &replay.dispatches {
+                let ranges = || planned.slots.iter().map(range);
+                let key = Key::new(
+                    planned.pipeline.access,
+                    std::iter::once(params).chain(ranges()),
+                );
+                let make = || machine.bind_group(&planned.pipeline, &block.raw, ranges());
+                let (group, is_new) = groups.get(key, most, make);
+                if is_new {
+                    made[0] += 1;
+                    made[1] += u64::from(!planned.slots.iter().any(is_outside));
+                }
+                all.push(group);
+            }
+        });
+        if let Err(error) = found {
+            // The new ones are invalid.
+            groups.clear();
+            return Err(error);
+        }
+        if replay.sets.len() == SETS {
+            replay.sets.remove(0);
+        }
+        let key = host::collect(op, key)?;
+        replay.sets.push(Set {
+            key,
+            groups: all,
+            held: externals
+                .iter()
+                .enumerate()
+                .filter(|(i, external)| *i >= schedule.given || external.buffer.is_shared())
+                .map(|(_, external)| Arc::downgrade(&external.buffer))
+                .collect(),
+        });
         Ok(replay.sets.len() - 1)
     }
 
@@ -390,6 +557,7 @@ impl Gpu {
                     slab,
                     offset,
                     words,
+                    ..
                 } => self.poison_range(op, &slabs[slab], offset, bound_of(words))?,
                 Memory::External(i) => self.poison_buffer(op, &externals[i].buffer)?,
             }
@@ -398,16 +566,86 @@ impl Gpu {
     }
 }
 
-impl Replay {
-    /// Forgets the bind groups of slabs that were replaced by larger ones.
-    fn rebind(&mut self, slabs: &[Arc<GpuBuffer>]) {
-        let all = slabs.iter().map(|slab| slab.id);
-        if all.clone().eq(self.slabs.iter().copied()) {
-            return;
+impl Lists {
+    /// The number of the list with this identity.
+    fn number(
+        &mut self,
+        op: &'static str,
+        identity: &Identity,
+        parts: [&[u32]; 2],
+        own: impl FnOnce() -> Result<Arc<GpuBuffer>>,
+    ) -> Result<usize> {
+        let place = match self.numbers.entry((false, identity.id())) {
+            Entry::Occupied(known) => return Ok(*known.get()),
+            Entry::Vacant(place) => place,
+        };
+        let bytes: u64 = parts.iter().map(|part| size_of_val(*part) as u64).sum();
+        let list = match bytes > LONG {
+            true => List::Own(own()?),
+            false => List::Part {
+                from: 4 * self.words.len() as u64,
+                bytes,
+            },
+        };
+        if let List::Part { .. } = list {
+            for part in parts {
+                host::extend(op, &mut self.words, part.iter().copied())?;
+            }
         }
-        self.slabs = all.collect();
-        self.sets.clear();
-        self.fixed.fill_with(|| None);
+        let number = *place.insert(self.all.len());
+        self.all.push(list);
+        Ok(number)
+    }
+
+    /// The number of a table.
+    fn table(&mut self, buffer: Arc<GpuBuffer>) -> usize {
+        let all = &mut self.all;
+        *self.numbers.entry((true, buffer.id)).or_insert_with(|| {
+            all.push(List::Own(buffer));
+            all.len() - 1
+        })
+    }
+}
+
+impl GpuFrame {
+    fn block(&self) -> Result<&Arc<GpuBuffer>> {
+        let none = || Error::gpu("run", "the plan has no room in the frame");
+        self.block.as_ref().ok_or_else(none)
+    }
+
+    /// Copies the first parts of a plan to the block: its parameters, and then its lists.
+    fn fill(
+        &mut self,
+        (recorder, machine, op): (&mut Recorder, &Machine<'_>, &'static str),
+        replay: &Replay,
+        parts: usize,
+    ) -> Result<()> {
+        let block = self.block()?.clone();
+        self.holds = 0;
+        let lists = replay.lists.iter().map(|list| match list {
+            List::Part { from, bytes } => (*from, *bytes),
+            List::Own(_) => (0, 0),
+        });
+        let all = std::iter::once((0, replay.params)).chain(lists);
+        let placed = all.zip(&self.rooms).take(parts);
+        for ((from, bytes), room) in placed.filter(|((_, bytes), _)| *bytes > 0) {
+            let to = (&block.raw, room.offset);
+            recorder.copy(machine, op, &replay.data, from, to, bytes)?;
+            block.written.store(recorder.number(), Ordering::Relaxed);
+        }
+        self.holds = replay.identity.id();
+        Ok(())
+    }
+}
+
+impl Replay {
+    /// The buffers that only this library writes.
+    fn buffers(&self) -> impl Iterator<Item = &GpuBuffer> {
+        let own = self.lists.iter().filter_map(|list| match list {
+            List::Own(buffer) => Some(buffer.as_ref()),
+            List::Part { .. } => None,
+        });
+        own.chain([&*self.data])
     }
 }
 
@@ -442,5 +680,31 @@ fn block(step: &Step, dispatch: &Dispatch, params: &mut Vec<u32>, patches: &mut 
             Param::Scalar(i) => step.scalars[i],
         };
         params.push(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Room, grown};
+
+    fn rooms(all: &[(u64, u64)]) -> Vec<Room> {
+        let room = |&(offset, bytes): &(u64, u64)| Room { offset, bytes };
+        all.iter().map(room).collect()
+    }
+
+    /// Rooms keep their sizes for smaller parts, and grow with room to spare for larger ones.
+    #[test]
+    fn rooms_only_grow() {
+        let grown = |before: &[Room], parts: &[u64]| grown(before, parts.iter().copied());
+        let first = grown(&[], &[1, 0, 4096]).unwrap();
+        assert_eq!(first, rooms(&[(0, 256), (256, 0), (256, 4608)]));
+        for fits in [&[1, 0, 4096][..], &[256, 0, 4608], &[7], &[]] {
+            assert_eq!(grown(&first, fits), None);
+        }
+        let second = grown(&first, &[257, 0, 10, 300]).unwrap();
+        assert_eq!(
+            second,
+            rooms(&[(0, 512), (512, 0), (512, 4608), (5120, 512)])
+        );
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Place {
     pub(crate) slab: u32,
     /// In bytes, a multiple of 256.
     pub(crate) offset: u64,
+    /// The bytes that are the item's own while it lives: its size, rounded up to a multiple of 256.
+    pub(crate) bytes: u64,
 }
 
 impl Place {
@@ -52,6 +54,7 @@ impl Place {
     pub(crate) const NONE: Place = Place {
         slab: u32::MAX,
         offset: 0,
+        bytes: 0,
     };
 }
 
@@ -415,6 +418,7 @@ impl Packing {
                 arena.places[order[row.rank as usize] as usize] = Place {
                     slab: arena.slabs.len() as u32,
                     offset: u64::from(row.offset) * UNIT,
+                    bytes: u64::from(row.end - row.offset) * UNIT,
                 };
             }
             arena.slabs.push(u64::from(slab.units) * UNIT);

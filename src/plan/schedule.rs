@@ -11,6 +11,8 @@ pub(crate) struct Schedule {
     pub steps: Vec<Step>,
     /// The number of buffers outside the arena: the inputs, then the constants, then the outputs.
     pub externals: usize,
+    /// The number of inputs.
+    pub inputs: usize,
     /// The number of inputs and constants.
     pub given: usize,
 }
@@ -56,6 +58,8 @@ pub(crate) enum Memory {
         slab: usize,
         offset: u64,
         words: u64,
+        /// The bytes kept for them in the arena.
+        room: u64,
     },
     /// An external buffer, by its number.
     External(usize),

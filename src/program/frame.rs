@@ -1,13 +1,10 @@
 //! The arena of a program, shared by all its plans: buffers that only grow.
 
-#[cfg(feature = "gpu")]
-use std::sync::Arc;
-
 use super::graph::Values;
 use super::{PLAN, RUN};
 use crate::cpu::{Cpu, CpuBuffer};
 #[cfg(feature = "gpu")]
-use crate::gpu::GpuBuffer;
+use crate::gpu::GpuFrame;
 use crate::plan::{Arena, Item};
 use crate::tensor::{Backend, Device};
 use crate::{Error, Result};
@@ -21,7 +18,7 @@ pub(super) struct Frame {
     /// Empty while a run uses them.
     cpu: Vec<Option<CpuBuffer>>,
     #[cfg(feature = "gpu")]
-    pub gpu: Vec<Arc<GpuBuffer>>,
+    pub gpu: GpuFrame,
     /// The size of each slab in bytes.
     sizes: Vec<u64>,
     /// Most recently used last.
@@ -129,7 +126,9 @@ impl Frame {
             }
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => {
-                renew(&mut self.gpu, &sizes, kept, |bytes| gpu.slab(PLAN, bytes))?;
+                renew(&mut self.gpu.slabs, &sizes, kept, |bytes| {
+                    gpu.slab(PLAN, bytes)
+                })?;
             }
         }
         self.sizes = sizes;

@@ -236,6 +236,7 @@ impl Lowered {
                 slab: place.slab as usize,
                 offset: place.offset,
                 words,
+                room: place.bytes,
             }
         };
         let memory = |value: ValueId| {
@@ -291,6 +292,7 @@ impl Lowered {
         Schedule {
             steps: self.steps.iter().enumerate().map(step).collect(),
             externals: self.externals,
+            inputs: self.graph.inputs.len(),
             given: self.externals - self.results.len(),
         }
     }

@@ -62,9 +62,10 @@
 //!
 //! # Batches that never repeat
 //! A plan belongs to the layouts of its inputs. [`Program::plan`] records the function again for each new set of
-//! layouts; what does not depend on them, the arena, belongs to the program and only grows. So planning costs a few
-//! microseconds an operation, and may be done on another thread while the previous plan runs. [`Program::reserve`]
-//! grows the arena beforehand.
+//! layouts; what does not depend on them belongs to the program: the arena, which only grows, and on a GPU the bind
+//! groups. So planning costs a few microseconds an operation, and may be done on another thread while the previous plan
+//! runs, and the first run of a plan costs little more than later ones. [`Program::reserve`] grows the arena
+//! beforehand.
 //!
 //! # Gradients
 //! [`Recording::gradients`] records the operations that compute derivatives, so they share the arena and the run with
@@ -143,13 +144,15 @@ pub struct Counters {
     pub plans: u64,
     /// Runs of all plans.
     pub runs: u64,
-    /// How many times the arena grew.
+    /// How many times the frame grew: the arena, or on a GPU the room for parameters and lists.
     pub growths: u64,
     /// Sets of output buffers that were allocated because callers held all others.
     pub outputs: u64,
-    /// Bind groups made on a GPU: in the first runs of a plan, after the arena has grown, and when the combination of
-    /// input and output buffers is none of the last four that the plan used.
+    /// Bind groups made on a GPU. All plans of a program share them; about 1,024 are kept beyond those of the plans.
     pub bind_groups: u64,
+    /// Those of them that bind no input and no output. A run makes none if the values and lists of its plan fit in the
+    /// frame, and earlier plans ran the same steps: other lengths need none.
+    pub frame_bind_groups: u64,
 }
 
 impl fmt::Debug for Program {

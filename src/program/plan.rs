@@ -73,23 +73,26 @@ impl Plan {
         let latest = graph.caches.iter().flat_map(|cache| cache.latest);
         graph.outputs.extend(latest);
         let lowered = Lowered::new(device, graph, program.passes)?;
-        let arena = {
-            let (arena, grew) = program.frame().fit(device, &lowered.values)?;
-            if grew {
-                program.count(|counters| counters.growths += 1);
-            }
-            arena
-        };
+        let (arena, grew) = program.frame().fit(device, &lowered.values)?;
+        if grew {
+            program.count(|counters| counters.growths += 1);
+        }
         let schedule = lowered.schedule(&arena);
         let state = match device.backend() {
             Backend::Cpu(_) => Held::Cpu {
                 results: Vec::new(),
             },
             #[cfg(feature = "gpu")]
-            Backend::Gpu(gpu) => Held::Gpu {
-                replay: gpu.prepare(PLAN, &schedule)?,
-                results: Vec::new(),
-            },
+            Backend::Gpu(gpu) => {
+                let replay = gpu.prepare(PLAN, &schedule)?;
+                if gpu.fit(PLAN, &mut program.frame().gpu, &replay)? && !grew {
+                    program.count(|counters| counters.growths += 1);
+                }
+                Held::Gpu {
+                    replay,
+                    results: Vec::new(),
+                }
+            }
         };
         let Lowered { graph, .. } = &lowered;
         let value = |id: &u32| &graph.values[*id as usize];
@@ -405,7 +408,7 @@ impl Inner {
     #[cfg(feature = "gpu")]
     fn on_gpu(&self, gpu: &Gpu, given: &[Given<'_>]) -> Result<Vec<(Storage, usize)>> {
         // Runs of all plans share the arena, so they take turns.
-        let frame = self.program.frame();
+        let mut frame = self.program.frame();
         let mut state = self.state();
         let Held::Gpu {
             replay,
@@ -443,10 +446,13 @@ impl Inner {
         });
         let others = constants.chain(results.iter().cloned());
         externals.extend(others.map(|buffer| GpuExternal { buffer, base: 0 }));
-        let before = replay.bind_groups;
-        let done = gpu.replay(RUN, &self.schedule, replay, &frame.gpu, &externals);
-        let made = replay.bind_groups.saturating_sub(before);
-        self.program.count(|counters| counters.bind_groups += made);
+        let before = frame.gpu.made;
+        let done = gpu.replay(RUN, &self.schedule, replay, &mut frame.gpu, &externals);
+        let [all, own] = frame.gpu.made;
+        self.program.count(|counters| {
+            counters.bind_groups += all - before[0];
+            counters.frame_bind_groups += own - before[1];
+        });
         keep(sets, results);
         done?;
         let storage =

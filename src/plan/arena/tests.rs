@@ -202,7 +202,11 @@ fn a_chain_alternates() {
         born: step,
         dies: step + 1,
     });
-    let place = |slab, offset| Place { slab, offset };
+    let place = |slab, offset| Place {
+        slab,
+        offset,
+        bytes: 256,
+    };
     assert_eq!(largest_live(&items), 512);
     let arena = Arena::place(&items, &[(0, 1), (1, 2)], u64::MAX).unwrap();
     assert_eq!(arena.places, [place(0, 0), place(1, 0), place(0, 0)]);
@@ -229,7 +233,11 @@ fn empty_items_and_requests() {
     let items = [item(0), item(1), item(0)];
     let arena = Arena::place(&items, &[(0, 2), (0, 1)], 256).unwrap();
     assert_eq!(arena.slabs, [256]);
-    let place = Place { slab: 0, offset: 0 };
+    let place = Place {
+        slab: 0,
+        offset: 0,
+        bytes: 256,
+    };
     assert_eq!(arena.places, [Place::NONE, place, Place::NONE]);
     assert_eq!(largest_live(&items), 256);
 }
