@@ -156,10 +156,10 @@ fn sampled(job: &Job, of: &[Ragged<f16>], element: usize, got: &[Ragged<f16>]) -
     for (i, expected) in expected.iter().enumerate() {
         let got = &got[i].row(0)[(one * heads + head) * width..][..width];
         let largest = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        let bound = 4e-3 * largest + 1e-6;
+        let right = |got: f16, y: f64| (f64::from(got.to_f32()) - y).abs() <= bound;
         let mut both = got.iter().zip(expected);
-        if let Some((got, y)) =
-            both.find(|(got, y)| !((f64::from(got.to_f32()) - **y).abs() <= 4e-3 * largest + 1e-6))
-        {
+        if let Some((got, y)) = both.find(|(got, y)| !right(**got, **y)) {
             let name = ["query", "key", "value"][i];
             return Err(format!(
                 "{name} {one} of element {element}: {got} instead of {y}"

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::plan::PIECE;
 use super::{Heads, Params, Slots};
 use crate::plan::{Interface, Kernel, Listed, constants, named, place_of};
 use crate::ragged::DType;
+
+/// The keys of a piece: if an element with few rows has more, they are cut into pieces.
+pub(super) const PIECE: usize = 512;
 
 /// The most rows of an element that counts as having few.
 pub(super) const MOST: usize = 16;

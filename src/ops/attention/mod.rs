@@ -10,7 +10,6 @@
 
 mod few;
 mod matrix;
-mod matrix_slopes;
 mod merge;
 mod plan;
 mod scores;
@@ -21,11 +20,11 @@ mod twin_slopes;
 
 use std::borrow::Cow;
 
+use self::few::PIECE;
 pub(crate) use self::few::{KERNEL as FEW, unit};
 pub(crate) use self::matrix::KERNEL as MATRIX;
-pub(crate) use self::matrix_slopes::KERNEL as MATRIX_SLOPES;
 pub(crate) use self::merge::KERNEL as MERGE;
-use self::plan::{PIECE, Plan};
+use self::plan::Plan;
 pub(crate) use self::shapes::{Heads, Shapes};
 use crate::Result;
 use crate::plan::{

@@ -5,14 +5,11 @@
 
 use std::ops::Range;
 
-use super::slopes::Kind;
+use super::few::PIECE;
 use super::{Attention, Build, Heads, OF_BOTH, Shapes, few, matrix};
 use crate::ops::worklist::ByCost;
 use crate::ragged::{DType, Layout, Topology};
 use crate::{Result, host};
-
-/// The keys of a piece: if an element with few rows has more, they are cut into pieces.
-pub(super) const PIECE: usize = 512;
 
 /// Words of an element: its first row of q and its number of queries, the same for keys, and its first value of the
 /// bias.
@@ -132,15 +129,17 @@ impl Plan<Build> {
     }
 }
 
-impl Plan<Kind> {
-    /// The tiles of a gradient, of the first kind or, if they are larger, of the second. Their rows have `width` results.
+impl<T: Copy> Plan<T> {
+    /// The tiles of a gradient: of the first kind for elements that are small, by their rows and columns, and of the second
+    /// for others. A kind has its rows of a tile, and the columns that are staged at a time.
     pub(super) fn of_slopes(
         of: &Attention,
         shapes: &Shapes,
         inputs: &[&Layout],
-        (sides, width): (Rows, usize),
-        kinds: [Kind; 2],
-    ) -> Result<Plan<Kind>> {
+        sides: Rows,
+        kinds: [(T, [usize; 2]); 2],
+        is_small: impl Fn([usize; 2]) -> bool,
+    ) -> Result<Plan<T>> {
         let op = super::OP;
         let heads = shapes.heads;
         let group = heads.group();
@@ -152,15 +151,8 @@ impl Plan<Kind> {
                 Rows::Keys => (keys, queries * group),
                 Rows::Both => (queries, keys),
             };
-            let small = match kinds[0] {
-                // All columns are in one stage.
-                Kind::Portable { .. } => {
-                    rows.max(columns) <= 16 && columns > 0 && width <= 128 && sides != Rows::Both
-                }
-                Kind::Matrix(build) => rows <= build.rows as usize,
-            };
-            let kind = usize::from(!small);
-            let high = kinds[kind].sides()[0];
+            let kind = usize::from(!is_small([rows, columns]));
+            let high = kinds[kind].1[0];
             for row in (0..rows).step_by(high) {
                 let columns = match sides {
                     Rows::Both => columns.div_ceil(high),
@@ -181,7 +173,7 @@ impl Plan<Kind> {
         for (kind, pieces) in kinds.into_iter().zip(all) {
             let order = ordered(&pieces, true)?;
             classes.push(Class::new(
-                (kind, kind.sides()),
+                kind,
                 (&pieces, &order),
                 heads.key_heads,
                 &mut items,

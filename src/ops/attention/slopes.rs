@@ -4,11 +4,14 @@
 //! not depend on the order of workgroups. Cost: three products for each of q and k, and two for v, of each score whose
 //! stage is not entirely masked; two for a bias, of every score.
 
+mod matrix;
+
 use std::borrow::Cow;
 
+pub(crate) use self::matrix::KERNEL as MATRIX;
 use super::matrix::KEYS;
 use super::plan::{Plan, Rows};
-use super::{Attention, Heads, OP, Shapes, Side, Stats, matrix_slopes, twin_slopes};
+use super::{Attention, Heads, OP, Shapes, Side, Stats, twin_slopes};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Matrices, Output,
     OutputLayout, Param, PlanBuffer, Slot, Variant, params, place_of, slots,
@@ -17,13 +20,13 @@ use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
 slots! {
-    pub(super) struct Slots {
+    struct Slots {
         q: Read, k: Read, v: Read, g: Read, stats: Read, items: Read, bias: Read, out: Write,
     }
 }
 
 params! {
-    pub(super) struct Params {
+    struct Params {
         q_base, k_base, v_base, g_base, stats_base, bias_base, tiles, units, heads, key_heads, d, dv, scale, softcap,
         softcap_inverse, left, right, top_left, bias_heads, alibi, blocks, block_rows, block_keys, mask, mask_row,
         lists, ones,
@@ -32,23 +35,13 @@ params! {
 
 /// What computes a class of tiles.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+enum Kind {
     /// Tiles of `rows` rows, `tiles` of them in a workgroup.
     Portable {
         rows: u32,
         tiles: u32,
     },
-    Matrix(matrix_slopes::Build),
-}
-
-impl Kind {
-    /// Rows of a tile, and columns that are staged at a time.
-    pub(super) fn sides(self) -> [usize; 2] {
-        match self {
-            Kind::Portable { rows, .. } => [rows as usize; 2],
-            Kind::Matrix(build) => [build.rows, KEYS].map(|side| side as usize),
-        }
-    }
+    Matrix(matrix::Build),
 }
 
 /// A tile of `rows` rows, which stages as many columns at a time.
@@ -258,14 +251,21 @@ impl Slopes {
             Side::Bias => Rows::Both,
         };
         let matrices = match of.matrices {
-            true => matrix_slopes::Build::of(side, heads, of.is_plain()),
+            true => matrix::Build::of(side, heads, of.is_plain()),
             false => None,
         };
         let kinds = match matrices {
-            Some(builds) => builds.map(Kind::Matrix),
-            None => [(16, 4), (32, 1)].map(|(rows, tiles)| Kind::Portable { rows, tiles }),
+            Some(builds) => builds.map(|build| (Kind::Matrix(build), [build.rows, KEYS])),
+            None => [(16, 4), (32, 1)]
+                .map(|(rows, tiles)| (Kind::Portable { rows, tiles }, [rows, rows])),
         };
-        let plan = Plan::of_slopes(&unscaled, &shapes, &own, (rows, width), kinds)?;
+        let kinds = kinds.map(|(kind, sides)| (kind, sides.map(|side| side as usize)));
+        let is_small = |[high, wide]: [usize; 2]| match matrices {
+            Some([low, _]) => high <= low.rows as usize,
+            // All columns are in one stage.
+            None => high.max(wide) <= 16 && wide > 0 && width <= 128 && side != Side::Bias,
+        };
+        let plan = Plan::of_slopes(&unscaled, &shapes, &own, rows, kinds, is_small)?;
         let dispatches = self.dispatches(plan, &shapes, width);
         let twin_of = unscaled;
         let twin = CpuKernel::new(move |args| twin_slopes::run(&twin_of, side, heads, args));
@@ -365,8 +365,8 @@ impl Slopes {
                     )
                 }
                 Kind::Matrix(build) => Dispatch::new(
-                    (&matrix_slopes::KERNEL, build.variant()),
-                    matrix_slopes::Slots::from(slots),
+                    (&matrix::KERNEL, build.variant()),
+                    matrix::Slots::from(slots),
                     params,
                     units as u32,
                     class.cost / Matrices::Sixteen.rate(),

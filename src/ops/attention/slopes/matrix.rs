@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::matrix::{KEYS, WIDEST};
-use super::{Heads, Side, slopes};
+use super::super::matrix::{KEYS, WIDEST};
+use super::{Heads, Side};
 use crate::plan::{Interface, Kernel, Listed, named, place_of, slots};
 use crate::ragged::DType;
 
@@ -129,8 +129,8 @@ slots! {
     }
 }
 
-impl From<slopes::Slots> for Slots {
-    fn from(slots: slopes::Slots) -> Slots {
+impl From<super::Slots> for Slots {
+    fn from(slots: super::Slots) -> Slots {
         Slots {
             q: slots.q,
             k: slots.k,
@@ -146,9 +146,9 @@ impl From<slopes::Slots> for Slots {
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "attention_matrix_slopes",
-    source: include_str!("../../../shaders/attention_matrix_slopes.wgsl"),
+    source: include_str!("../../../../shaders/attention_matrix_slopes.wgsl"),
     // Operands are bound read-write, as in `attention_matrix`.
-    interface: Interface::of::<Slots, slopes::Params>(),
+    interface: Interface::of::<Slots, super::Params>(),
     constants: &[],
     variants: &BUILDS,
 };
