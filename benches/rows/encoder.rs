@@ -108,10 +108,9 @@ fn check<T: Float>(
     let run = plan.run(&[&device.upload(&tokens)?, &places])?;
     let expected = run.get::<f32>(0)?.download_blocking()?;
     for (row, sentence) in some.into_iter().enumerate() {
-        let mut both = got.row(sentence).iter().zip(expected.row(row));
-        if let Some((got, expected)) =
-            both.find(|(got, expected)| !((*got - *expected).abs() <= slack))
-        {
+        let both = got.row(sentence).iter().zip(expected.row(row));
+        let mut off = both.map(|(got, expected)| (got, expected, (got - expected).abs()));
+        if let Some((got, expected, _)) = off.find(|(.., off)| off.is_nan() || *off > slack) {
             return Ok(Err(format!(
                 "sentence {sentence}: {got} instead of {expected}"
             )));
