@@ -96,8 +96,6 @@ const LOG2_E = 1.44269504;
 const LN_2 = 0.693147181;
 // The largest sum of the weights of a row and half of a stage for which its reference is kept. f16 reaches 65504.
 const LIMIT = 16384.0;
-// After the last stage.
-const END = 0x7fffffffu;
 
 // The linear index of a workgroup in its dispatch.
 //
@@ -283,6 +281,12 @@ fn plain_scores(products: vec4<f32>, query: u32, key: u32, e: Element) -> vec4<f
     let seen = (keys < vec4(e.keys)) & (distance >= vec4(-i32(p.left))) & (distance <= vec4(i32(p.right)));
     return select(vec4(LOWEST), products * p.scale, seen);
 }
+// Stages of attention on cooperative matrices, of KEYS columns each.
+//
+// Uses: the parameters and bindings of attention.
+
+// After the last stage.
+const END = 0x7fffffffu;
 
 fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));

@@ -86,23 +86,24 @@ fn exp_minus(c: f32, h: f32, r: f32) -> f32 {
 
 // c Φ(-|x|) for |x| up to 14.5, where Φ(x) = erfc(-x / √2) / 2.
 //
-// The logarithm of erfc(z) e^(z²) / t, t = 1 / (1 + z / 2), is a polynomial in t to within 1.2e-7 (Press et al.,
-// Numerical Recipes, 6.2), so the tail has no cancellation.
+// With z = |x| / √8 and t = 1 / (1 + z), Φ(-|x|) e^(x²/2) / t is a polynomial in 1 - t = z t to within 4.4e-8. For small
+// |x|, rounding errors of t hardly change the polynomial, and the tail has no cancellation.
 fn normal_tail(c: f32, x: f32) -> f32 {
-    let t = 1.0 / fma(0.35355339059327373, abs(x), 1.0);
-    var s = 0.17087277;
-    s = fma(s, t, -0.82215223);
-    s = fma(s, t, 1.48851587);
-    s = fma(s, t, -1.13520398);
-    s = fma(s, t, 0.27886807);
-    s = fma(s, t, -0.18628806);
-    s = fma(s, t, 0.09678418);
-    s = fma(s, t, 0.37409196);
-    s = fma(s, t, 1.00002368);
-    s = fma(s, t, -1.26551223);
+    let z = 0.35355339 * abs(x);
+    let t = 1.0 / (z + 1.0);
+    let u = z * t;
+    var p = -0.02956885;
+    p = fma(p, u, 0.09409525);
+    p = fma(p, u, -0.07468777);
+    p = fma(p, u, -0.011451853);
+    p = fma(p, u, -0.059527895);
+    p = fma(p, u, 0.107446395);
+    p = fma(p, u, 0.24311282);
+    p = fma(p, u, -0.6283751);
+    p = fma(p, u, 0.5);
     // Half the square of twelve bits is exact, and the remainder is small.
     let high = bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-    return exp_minus(0.5 * t * c, 0.5 * high * high, s - 0.5 * (x - high) * (x + high));
+    return exp_minus(c * t * p, 0.5 * high * high, -0.5 * (x - high) * (x + high));
 }
 
 // x Φ(x).
