@@ -11,6 +11,7 @@ use super::{Draw, Value, attention};
 pub const KERNELS: &[&str] = &[
     "append",
     "attention",
+    "attention_few",
     "attention_merge",
     "attention_slopes",
     "attention_stats",
