@@ -13,8 +13,8 @@ program/.. `vowels-step`: the training step of examples/vowels, padded and maske
            Python does, and as one CUDA graph. `conv-layer`: a convolution and its gradients by autograd, padded and
            bucketed; `conv-stack`: two convolutions, relu, pooling, a mean over each recording's own values, and the
            gradients of both filters. `maps-5`: five maps, called one by one.
-attention/.. `varlen`: PyTorch's kernel for packed sequences, where it has one. `padded`: scaled dot products of sequences
-           as long as the longest one, without a mask, so that padding takes part; `masked`: with one.
+attention/.. `varlen`: PyTorch's kernel for packed sequences, where it has one. `padded`: scaled dot products of
+           sequences as long as the longest one, without a mask, so that padding takes part; `masked`: with one.
            `minilm`: a sentence encoder on the sentences of benches/sentences.txt: `sorted, padded`: in batches of 256,
            sorted by length, padded and masked; `varlen`: all tokens as one matrix.
 map/..     Maps and functions of two operands (functions/..) of a dense tensor of as many values.

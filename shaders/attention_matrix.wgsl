@@ -116,7 +116,8 @@ s$(i) = coopMultiplyAdd(m_q$(step)_$(i), m_k$(step), s$(i));
 let m_p$(step)_$(i) = coopLoadT<MA>(&sh_p[(row_in + $(16 * i)u) * $(P_PITCH)u + $(4 * step)u], $(P_PITCH)u);
 #endfor
 #for step 2; j COLUMNS
-let m_v$(step)_$(j) = coopLoadT<MB>(&sh_kv[$(KEYS * PITCH + 16 * step * PITCH)u + column_in / 4u + $(4 * j)u], $(PITCH)u);
+let m_v$(step)_$(j) = coopLoadT<MB>(
+    &sh_kv[$(KEYS * PITCH + 16 * step * PITCH)u + column_in / 4u + $(4 * j)u], $(PITCH)u);
 #endfor
 #for step 2; i 2; j COLUMNS
 o$(i)_$(j) = coopMultiplyAdd(m_p$(step)_$(i), m_v$(step)_$(j), o$(i)_$(j));
@@ -169,21 +170,7 @@ if (over | (u32(other) & 1u)) != 0u && both > -0x10000000 {
 sum *= scale;
 divisor *= scale;
 #use weigh
-#for j COLUMNS
-workgroupBarrier();
-#for i 2
-{ let x = o$(i)_$(j); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
-#endfor
-workgroupBarrier();
-for (var i = 0u; i < 16u; i += 1u) {
-    sh_s[mine + i * $(STRIP)u] *= scale;
-}
-workgroupBarrier();
-#for i 2
-o$(i)_$(j) = coopLoad<MC>(&sh_s[strip + $(16 * i)u], $(STRIP)u);
-#endfor
-#endfor
-workgroupBarrier();
+#use scale_results
 #endblock
 
 fn make_tile(group: u32, lid: u32, subgroup: u32) {
@@ -366,27 +353,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     if stored && half == 0u {
         lse[place] = select(bitcast<u32>((most + log2(sum)) * LN_2), 0xff800000u, sum == 0.0);
     }
-#for j COLUMNS
-    workgroupBarrier();
-#for i 2
-    { let x = o$(i)_$(j); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
-#endfor
-    workgroupBarrier();
-#for part 2
-    {
-        let column = column_in + $(16 * j + 8 * part)u;
-        if stored && column < p.dv {
-            var words = vec4<u32>();
-#for l letter in 0 x, 1 y, 2 z, 3 w
-            words.$(letter) = pack2x16float(factor_of_row * vec2(
-                sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP)u],
-                sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP + STRIP)u]));
-#endfor
-            o[(place * p.dv + column) / 8u] = words;
-        }
-    }
-#endfor
-#endfor
+    #use put_results o, dv, factor_of_row
 }
 
 @compute @workgroup_size(WG)

@@ -7,8 +7,8 @@
 // Scores S, then the cotangents dP of weights, pass through workgroup memory: S = a1 b1ᵀ and dP = a2 b2ᵀ, where a1 and
 // a2 are the operands of rows, which stay in matrices, and b1 and b2 those of columns. What weights an operand of
 // columns, dS or P, is rounded to f16, so each row has a reference: weights are multiplied by 2^-m, where the integer m
-// is fixed while the largest weight of a stage is at most LIMIT. When it is larger, m grows, and what the row has summed
-// is scaled by a power of two, which is exact, as in attention_matrix.wgsl.
+// is fixed while the largest weight of a stage is at most LIMIT. When it is larger, m grows, and what the row has
+// summed is scaled by a power of two, which is exact, as in attention_matrix.wgsl.
 //
 // stats, items: as in attention_slopes.wgsl.
 
@@ -146,6 +146,28 @@ workgroupBarrier();
 }
 #endblock
 
+// Four values of this invocation's row.
+#block of_row name quad
+let $(name) = vec4(
+#for l 4
+    sh_s[mine + $(4 * quad * STRIP + l * STRIP)u],
+#endfor
+);
+#endblock
+
+// A value of the queries of these four, which are this invocation's own, or one for each column.
+#block of_queries name quad own part
+#if QUERIES
+let $(name) = vec4($(own));
+#else
+let $(name) = vec4(
+#for l 4
+    sh_stats[key_in + $(4 * quad + l)u].$(part),
+#endfor
+);
+#endif
+#endblock
+
 #block weigh
 {
     let scale = exp2(-most);
@@ -183,21 +205,7 @@ if (over | (other & 1)) != 0 && both > NONE {
     unset = false;
 }
 #use weigh
-#for j COLUMNS
-workgroupBarrier();
-#for i 2
-{ let x = o$(i)_$(j); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
-#endfor
-workgroupBarrier();
-for (var i = 0u; i < 16u; i += 1u) {
-    sh_s[mine + i * $(STRIP)u] *= scale;
-}
-workgroupBarrier();
-#for i 2
-o$(i)_$(j) = coopLoad<MC>(&sh_s[strip + $(16 * i)u], $(STRIP)u);
-#endfor
-#endfor
-workgroupBarrier();
+#use scale_results
 #endblock
 
 fn make_tile(group: u32, lid: u32, subgroup: u32) {
@@ -337,20 +345,8 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
 #for quad 4
         var x$(quad): vec4<f32>;
         {
-            let s = vec4(
-#for l 4
-                sh_s[mine + $(4 * quad * STRIP + l * STRIP)u],
-#endfor
-            );
-#if QUERIES
-            let less = vec4(lse);
-#else
-            let less = vec4(
-#for l 4
-                sh_stats[key_in + $(4 * quad + l)u].x,
-#endfor
-            );
-#endif
+            #use of_row s, $(quad)
+            #use of_queries less, $(quad), lse, x
             let at = vec4<i32>($(4 * quad), $(4 * quad + 1), $(4 * quad + 2), $(4 * quad + 3));
             var counts = (at >= vec4(first)) & (at < vec4(end));
 #if !PLAIN
@@ -365,20 +361,8 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         workgroupBarrier();
 #for quad 4
         {
-            let y = vec4(
-#for l 4
-                sh_s[mine + $(4 * quad * STRIP + l * STRIP)u],
-#endfor
-            );
-#if QUERIES
-            let less = vec4(delta);
-#else
-            let less = vec4(
-#for l 4
-                sh_stats[key_in + $(4 * quad + l)u].y,
-#endfor
-            );
-#endif
+            #use of_row y, $(quad)
+            #use of_queries less, $(quad), delta, y
             // Weights of zero stay zero, even if the cotangents are not finite.
             x$(quad) = select(x$(quad) * ((y - less) * p.scale), vec4<f32>(), x$(quad) == vec4<f32>());
 #if !PLAIN
@@ -404,27 +388,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
 
     let stored = row < rows;
     let scale = exp2(most);
-#for j COLUMNS
-    workgroupBarrier();
-#for i 2
-    { let x = o$(i)_$(j); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
-#endfor
-    workgroupBarrier();
-#for part 2
-    {
-        let column = column_in + $(16 * j + 8 * part)u;
-        if stored && column < p.$(width) {
-            var words = vec4<u32>();
-#for l letter in 0 x, 1 y, 2 z, 3 w
-            words.$(letter) = pack2x16float(scale * vec2(
-                sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP)u],
-                sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP + STRIP)u]));
-#endfor
-            out[(place * p.$(width) + column) / 8u] = words;
-        }
-    }
-#endfor
-#endfor
+    #use put_results out, $(width), scale
 }
 
 @compute @workgroup_size(WG)

@@ -6,9 +6,9 @@
 // VALUE    of v: likewise, Pᵀ times g
 // BIAS     dS itself, summed over the heads that share the bias
 //
-// S′ is the derivative of a score with respect to its product. Queries are those of all heads that share a key head, one
-// after another, as in attention.wgsl, whose tiles these are: a workgroup has TILES of them, of ROWS rows, and stages
-// KEYS columns at a time. The sums over columns stay in registers, so that no order depends on anything else.
+// S′ is the derivative of a score with respect to its product. Queries are those of all heads that share a key head,
+// one after another, as in attention.wgsl, whose tiles these are: a workgroup has TILES of them, of ROWS rows, and
+// stages KEYS columns at a time. The sums over columns stay in registers, so that no order depends on anything else.
 //
 // stats: for each query and head, lse, delta and the slope of ALiBi. items: as in attention.wgsl; tiles are (element,
 // first row, first column), where BIAS uses the last.
@@ -56,7 +56,8 @@ for (var column = 0u; column < p.$(width); column += $(KEYS)u) {
     for (var i = t; i < $(ROWS * KEYS)u; i += $(THREADS)u) {
         let r = i / $(KEYS)u;
         let x = i % $(KEYS)u;
-        let value = $(rows)_at(p.$(rows)_base + sh_rows[row_places + r] * p.$(width) + min(column + x, p.$(width) - 1u));
+        let value = $(rows)_at(
+            p.$(rows)_base + sh_rows[row_places + r] * p.$(width) + min(column + x, p.$(width) - 1u));
         sh_a[a_begin + x * A_PITCH + r / 4u][r % 4u] = select(0.0, value, column + x < p.$(width));
     }
     for (var i = t; i < $(KEYS * KEYS)u; i += $(THREADS)u) {

@@ -55,8 +55,8 @@ fn row<T: Float>(bench: &mut Bench, name: &'static str, slack: f32) -> Outcome<(
     let spec = Spec {
         name,
         data: format!(
-            "{} sentences, {total} tokens, in one batch: log-normal lengths; {layers} layers of {HIDDEN}, {HEADS} heads, \
-             {WIDE} inside; random weights and tokens, seeds 85 and 86",
+            "{} sentences, {total} tokens, in one batch: log-normal lengths; {layers} layers of {HIDDEN}, {HEADS} \
+             heads, {WIDE} inside; random weights and tokens, seeds 85 and 86",
             lengths.len()
         ),
         bytes: 0,

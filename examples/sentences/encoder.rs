@@ -94,7 +94,8 @@ impl<T: Float> Layer<T> {
 impl<T: Float> Encoder<T> {
     /// From the tokens of each sentence to a vector of length 1 for each.
     ///
-    /// It is recorded once for each batch, since every batch has other lengths. Inputs: the tokens, and their [`places`].
+    /// It is recorded once for each batch, since every batch has other lengths. Inputs: the tokens, and their
+    /// [`places`].
     pub fn program(&self, device: &Device) -> Program {
         let encoder = self.clone();
         Program::new(device, move |r| {

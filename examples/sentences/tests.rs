@@ -106,22 +106,18 @@ fn bundled_text_needs_no_model() {
     assert!(text.contains("weights are random"), "{text}");
 }
 
-/// Checks that a run of these lines, which make at least so many batches, holds at most 1.15 times the bytes that it needs
-/// at one time. Not in f16 on GPUs: without cooperative matrices, a product has sums in f32 beside its operands and its
-/// result, each in a buffer of its own.
-fn check_memory(model: &[&str], lines: &str, batches: u64) {
+/// Checks that a run of these lines, which make at least so many batches, holds at most so many times the bytes that it
+/// needs at one time, in f32 and in f16.
+fn check_memory(model: &[&str], lines: &str, batches: u64, most: impl Fn(&str, bool) -> f64) {
     for device in devices() {
         for half in [false, true] {
-            if half && device == "gpu" {
-                continue;
-            }
             let kind: &[&str] = if half { &["--f16"] } else { &[] };
             let result = json(&[model, &["--device", device, lines], kind].concat());
             let count = |key: &str| result[key].as_u64().unwrap();
             let (held, live) = (count("device_bytes"), count("live_bytes"));
             assert!(count("batches") >= batches, "{result}");
             assert!(
-                held >= live && held as f64 <= 1.15 * live as f64,
+                held >= live && held as f64 <= most(device, half) * live as f64,
                 "{device} {kind:?}: {held} bytes, {live} needed"
             );
         }
@@ -134,7 +130,11 @@ fn a_run_holds_little_more_than_it_needs() {
     // Enough for three batches, of which the last is the smallest.
     let text = alice::lines();
     let lines = folder.file("lines", text.join("\n"));
-    check_memory(&["--random"], &lines, 3);
+    // Without cooperative matrices, a product of f16 has sums in f32 beside its operands and its result. Each lies in
+    // a buffer of its own, and so does the result of the next product, which is not needed at the same time as all
+    // others.
+    let most = |device: &str, half| if device == "gpu" && half { 1.25 } else { 1.15 };
+    check_memory(&["--random"], &lines, 3, most);
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn published_weights_give_known_answers() {
     let (model, folder) = (model.to_str().unwrap(), Temporary::new("known"));
     let lines = alice::lines()[..4].join("\n");
     let lines = folder.file("lines", lines);
-    check_memory(&["--model", model], &lines, 1);
+    check_memory(&["--model", model], &lines, 1, |_, _| 1.15);
     let file = folder.file("text", SENTENCES.join("\n"));
     for device in devices() {
         let arguments = ["--model", model, "--device", device, &file];

@@ -10,11 +10,11 @@ const D = 64u;
 const GROUPS = 2u;
 const COLUMNS = 2u;
 const SLOTS = 2u;
-const ROUNDS = 1u;
-const Q_SLOTS = 4u;
 const PITCH = 18u;
 const P_PITCH = 10u;
 const STRIP = 36u;
+const ROUNDS = 1u;
+const Q_SLOTS = 4u;
 // Attention of f16, as attention.wgsl computes it, on cooperative matrices.
 //
 // A workgroup computes a tile of ROWS rows of one key head and walks over its keys, KEYS at a time. Two subgroups share
@@ -281,9 +281,10 @@ fn plain_scores(products: vec4<f32>, query: u32, key: u32, e: Element) -> vec4<f
     let seen = (keys < vec4(e.keys)) & (distance >= vec4(-i32(p.left))) & (distance <= vec4(i32(p.right)));
     return select(vec4(LOWEST), products * p.scale, seen);
 }
-// Stages of attention on cooperative matrices, of KEYS columns each.
+// Stages of attention on cooperative matrices, of KEYS columns each, and results in matrices.
 //
-// Uses: the parameters and bindings of attention.
+// Uses: the parameters and bindings of attention; for results, `o0_0` and so on, two matrices of rows for each of
+// COLUMNS, and the strip of workgroup memory in which an invocation's values begin at `mine`.
 
 // After the last stage.
 const END = 0x7fffffffu;
@@ -300,6 +301,12 @@ fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> 
     }
     return at;
 }
+
+// Moves one matrix of columns to the strips, in which an invocation has one row.
+
+// Multiplies the row's results by `scale`.
+
+// Stores the row's results, times a factor, at `place` of an array of rows.
 
 // Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it, and units
 // beyond the last one repeat that: a condition here would make the invocation wait for its loads.
@@ -722,10 +729,14 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         let m_p0_1 = coopLoadT<MA>(&sh_p[(row_in + 16u) * 10u + 0u], 10u);
         let m_p1_0 = coopLoadT<MA>(&sh_p[(row_in + 0u) * 10u + 4u], 10u);
         let m_p1_1 = coopLoadT<MA>(&sh_p[(row_in + 16u) * 10u + 4u], 10u);
-        let m_v0_0 = coopLoadT<MB>(&sh_kv[576u + column_in / 4u + 0u], 18u);
-        let m_v0_1 = coopLoadT<MB>(&sh_kv[576u + column_in / 4u + 4u], 18u);
-        let m_v1_0 = coopLoadT<MB>(&sh_kv[864u + column_in / 4u + 0u], 18u);
-        let m_v1_1 = coopLoadT<MB>(&sh_kv[864u + column_in / 4u + 4u], 18u);
+        let m_v0_0 = coopLoadT<MB>(
+            &sh_kv[576u + column_in / 4u + 0u], 18u);
+        let m_v0_1 = coopLoadT<MB>(
+            &sh_kv[576u + column_in / 4u + 4u], 18u);
+        let m_v1_0 = coopLoadT<MB>(
+            &sh_kv[864u + column_in / 4u + 0u], 18u);
+        let m_v1_1 = coopLoadT<MB>(
+            &sh_kv[864u + column_in / 4u + 4u], 18u);
         o0_0 = coopMultiplyAdd(m_p0_0, m_v0_0, o0_0);
         o0_1 = coopMultiplyAdd(m_p0_0, m_v0_1, o0_1);
         o1_0 = coopMultiplyAdd(m_p0_1, m_v0_0, o1_0);

@@ -86,8 +86,8 @@ fn exp_minus(c: f32, h: f32, r: f32) -> f32 {
 
 // c Φ(-|x|) for |x| up to 14.5, where Φ(x) = erfc(-x / √2) / 2.
 //
-// With z = |x| / √8 and t = 1 / (1 + z), Φ(-|x|) e^(x²/2) / t is a polynomial in 1 - t = z t to within 4.4e-8. For small
-// |x|, rounding errors of t hardly change the polynomial, and the tail has no cancellation.
+// With z = |x| / √8 and t = 1 / (1 + z), Φ(-|x|) e^(x²/2) / t is a polynomial in 1 - t = z t to within 4.4e-8. For
+// small |x|, rounding errors of t hardly change the polynomial, and the tail has no cancellation.
 fn normal_tail(c: f32, x: f32) -> f32 {
     let z = 0.35355339 * abs(x);
     let t = 1.0 / (z + 1.0);

@@ -1,6 +1,7 @@
-// Stages of attention on cooperative matrices, of KEYS columns each.
+// Stages of attention on cooperative matrices, of KEYS columns each, and results in matrices.
 //
-// Uses: the parameters and bindings of attention.
+// Uses: the parameters and bindings of attention; for results, `o0_0` and so on, two matrices of rows for each of
+// COLUMNS, and the strip of workgroup memory in which an invocation's values begin at `mine`.
 
 // After the last stage.
 const END = 0x7fffffffu;
@@ -36,4 +37,49 @@ loop {
     #use $(what)
     break;
 }
+#endblock
+
+// Moves one matrix of columns to the strips, in which an invocation has one row.
+#block to_strips j
+workgroupBarrier();
+#for i 2
+{ let x = o$(i)_$(j); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
+#endfor
+workgroupBarrier();
+#endblock
+
+// Multiplies the row's results by `scale`.
+#block scale_results
+#for j COLUMNS
+#use to_strips $(j)
+for (var i = 0u; i < 16u; i += 1u) {
+    sh_s[mine + i * $(STRIP)u] *= scale;
+}
+workgroupBarrier();
+#for i 2
+o$(i)_$(j) = coopLoad<MC>(&sh_s[strip + $(16 * i)u], $(STRIP)u);
+#endfor
+#endfor
+workgroupBarrier();
+#endblock
+
+// Stores the row's results, times a factor, at `place` of an array of rows.
+#block put_results to width factor
+#for j COLUMNS
+#use to_strips $(j)
+#for part 2
+{
+    let column = column_in + $(16 * j + 8 * part)u;
+    if stored && column < p.$(width) {
+        var words = vec4<u32>();
+#for l letter in 0 x, 1 y, 2 z, 3 w
+        words.$(letter) = pack2x16float($(factor) * vec2(
+            sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP)u],
+            sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP + STRIP)u]));
+#endfor
+        $(to)[(place * p.$(width) + column) / 8u] = words;
+    }
+}
+#endfor
+#endfor
 #endblock

@@ -33,8 +33,8 @@ pub(super) fn cached_bytes() -> u64 {
 }
 
 /// The most bytes that the cached plans of all kinds may take together, which is also limited to 1/`SHARE` of the host
-/// budget. A larger plan is cached alone. Thousands of lengths of up to a few thousand values fit: 3,561 lengths of 4 to
-/// 4,096 take 280 MiB.
+/// budget. A larger plan is cached alone. Thousands of lengths of up to a few thousand values fit: 3,561 lengths of 4
+/// to 4,096 take 280 MiB.
 const CACHE_BYTES: usize = 512 << 20;
 const SHARE: u64 = 8;
 

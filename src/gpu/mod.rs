@@ -7,6 +7,7 @@ mod context;
 mod copies;
 mod embedding;
 mod errors;
+mod frame;
 mod freed;
 mod grid;
 mod groups;
@@ -39,9 +40,10 @@ use crate::plan::Matrices;
 pub(crate) use assembler::assemble;
 pub use context::GpuOptions;
 pub(crate) use context::{adapters, choose, open};
+pub(crate) use frame::GpuFrame;
 pub(crate) use pool::GpuBuffer;
 pub(crate) use read::Wait;
-pub(crate) use replay::{GpuExternal, GpuFrame, Replay};
+pub(crate) use replay::{GpuExternal, Replay};
 pub(crate) use run::GpuInput;
 
 /// An open GPU. All work is recorded into one encoder, in call order.

@@ -16,11 +16,12 @@ use hashbrown::DefaultHashBuilder;
 
 use super::Gpu;
 use super::errors::caught;
+use super::frame::GpuFrame;
 use super::grid::fold;
-use super::groups::{Groups, Key, Range};
+use super::groups::{Key, Range};
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, bound_of};
-use super::recorder::{Machine, Recorder, check_computed};
+use super::recorder::check_computed;
 use super::run::{Bound, share};
 use crate::plan::{Access, Dispatch, Memory, Param, Schedule, Step};
 use crate::ragged::Identity;
@@ -37,60 +38,10 @@ const GROUPS: usize = 1024;
 /// such a list is for.
 const LONG: u64 = 256 << 10;
 
-/// Offsets of bindings are multiples of this: WebGPU's default for `min_storage_buffer_offset_alignment`.
-const UNIT: u64 = 256;
-
 /// A buffer outside the arena, and where a tensor begins in it, counted in units of its type.
 pub(crate) struct GpuExternal {
     pub buffer: Arc<GpuBuffer>,
     pub base: u32,
-}
-
-/// What all plans of a program share on a device.
-#[derive(Default)]
-pub(crate) struct GpuFrame {
-    pub slabs: Vec<Arc<GpuBuffer>>,
-    /// The parameters and lists of the plan that ran last.
-    block: Option<Arc<GpuBuffer>>,
-    /// Where parameters lie in the block, and then each list, by its number.
-    rooms: Vec<Room>,
-    /// How many times the rooms were moved.
-    moved: u64,
-    /// The identity of the plan whose parameters and lists are in the block.
-    holds: u64,
-    groups: Groups<wgpu::BindGroup>,
-    /// The bind groups made so far, and those of them without inputs and outputs.
-    pub made: [u64; 2],
-}
-
-/// A range of the block, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Room {
-    offset: u64,
-    bytes: u64,
-}
-
-/// The rooms for parts of these sizes: not smaller than before, and those that grow with an eighth to spare. `None` if
-/// every part fits.
-fn grown(rooms: &[Room], parts: impl Iterator<Item = u64>) -> Option<Vec<Room>> {
-    let mut next = rooms.to_vec();
-    for (i, bytes) in parts.enumerate() {
-        let spared = (bytes + bytes / 8).next_multiple_of(UNIT);
-        match next.get_mut(i) {
-            Some(room) if room.bytes >= bytes => (),
-            Some(room) => room.bytes = spared,
-            None => next.push(Room {
-                offset: 0,
-                bytes: spared,
-            }),
-        }
-    }
-    let mut end = 0;
-    for room in &mut next {
-        room.offset = end;
-        end += room.bytes;
-    }
-    (next != rooms).then_some(next)
 }
 
 /// What a device keeps of a schedule: everything that does not change from run to run.
@@ -237,33 +188,6 @@ impl Gpu {
         })
     }
 
-    /// Makes room for a plan in the frame. Returns whether it grew. If there is no memory for that, nothing changes.
-    pub(crate) fn fit(
-        &self,
-        op: &'static str,
-        frame: &mut GpuFrame,
-        replay: &Replay,
-    ) -> Result<bool> {
-        // Bindings are never empty, and a plan without dispatches has a block, too.
-        let lists = replay.lists.iter().map(|list| match list {
-            List::Part { bytes, .. } => (*bytes).max(1),
-            List::Own(_) => 0,
-        });
-        let parts = std::iter::once(replay.params.max(1)).chain(lists);
-        let Some(rooms) = grown(&frame.rooms, parts) else {
-            return Ok(false);
-        };
-        let bytes: u64 = rooms.iter().map(|room| room.bytes).sum();
-        let has = |block: &Arc<GpuBuffer>| block.raw.size();
-        if frame.block.as_ref().map_or(0, has) < bytes {
-            frame.block = Some(self.allocate(op, bytes / 4)?);
-        }
-        frame.rooms = rooms;
-        frame.moved += 1;
-        frame.holds = 0;
-        Ok(true)
-    }
-
     fn bindings(
         &self,
         op: &'static str,
@@ -364,8 +288,9 @@ impl Gpu {
             check_computed(&machine, op, &[buffer])?;
         }
         if moved || !holds {
-            let parts = if holds { 1 } else { frame.rooms.len() };
-            frame.fill((&mut recorder, &machine, op), replay, parts)?;
+            let parts = replay.parts().take(if holds { 1 } else { usize::MAX });
+            let data = (&*replay.data, replay.identity.id());
+            frame.fill((&mut recorder, &machine, op), data, parts)?;
         }
         if !lent.is_empty() {
             recorder.submit(&machine, op)?;
@@ -607,38 +532,26 @@ impl Lists {
     }
 }
 
-impl GpuFrame {
-    fn block(&self) -> Result<&Arc<GpuBuffer>> {
-        let none = || Error::gpu("run", "the plan has no room in the frame");
-        self.block.as_ref().ok_or_else(none)
+impl Replay {
+    /// The sizes of the rooms that it needs in the block: for parameters, then for each list. Bindings are never empty,
+    /// and a plan without dispatches has a block, too.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> {
+        let lists = self.lists.iter().map(|list| match list {
+            List::Part { bytes, .. } => (*bytes).max(1),
+            List::Own(_) => 0,
+        });
+        std::iter::once(self.params.max(1)).chain(lists)
     }
 
-    /// Copies the first parts of a plan to the block: its parameters, and then its lists.
-    fn fill(
-        &mut self,
-        (recorder, machine, op): (&mut Recorder, &Machine<'_>, &'static str),
-        replay: &Replay,
-        parts: usize,
-    ) -> Result<()> {
-        let block = self.block()?.clone();
-        self.holds = 0;
-        let lists = replay.lists.iter().map(|list| match list {
+    /// The parts of `data` for these rooms, as (begin, bytes).
+    fn parts(&self) -> impl Iterator<Item = (u64, u64)> {
+        let lists = self.lists.iter().map(|list| match list {
             List::Part { from, bytes } => (*from, *bytes),
             List::Own(_) => (0, 0),
         });
-        let all = std::iter::once((0, replay.params)).chain(lists);
-        let placed = all.zip(&self.rooms).take(parts);
-        for ((from, bytes), room) in placed.filter(|((_, bytes), _)| *bytes > 0) {
-            let to = (&block.raw, room.offset);
-            recorder.copy(machine, op, &replay.data, from, to, bytes)?;
-            block.written.store(recorder.number(), Ordering::Relaxed);
-        }
-        self.holds = replay.identity.id();
-        Ok(())
+        std::iter::once((0, self.params)).chain(lists)
     }
-}
 
-impl Replay {
     /// The buffers that only this library writes.
     fn buffers(&self) -> impl Iterator<Item = &GpuBuffer> {
         let own = self.lists.iter().filter_map(|list| match list {
@@ -680,31 +593,5 @@ fn block(step: &Step, dispatch: &Dispatch, params: &mut Vec<u32>, patches: &mut 
             Param::Scalar(i) => step.scalars[i],
         };
         params.push(word);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Room, grown};
-
-    fn rooms(all: &[(u64, u64)]) -> Vec<Room> {
-        let room = |&(offset, bytes): &(u64, u64)| Room { offset, bytes };
-        all.iter().map(room).collect()
-    }
-
-    /// Rooms keep their sizes for smaller parts, and grow with room to spare for larger ones.
-    #[test]
-    fn rooms_only_grow() {
-        let grown = |before: &[Room], parts: &[u64]| grown(before, parts.iter().copied());
-        let first = grown(&[], &[1, 0, 4096]).unwrap();
-        assert_eq!(first, rooms(&[(0, 256), (256, 0), (256, 4608)]));
-        for fits in [&[1, 0, 4096][..], &[256, 0, 4608], &[7], &[]] {
-            assert_eq!(grown(&first, fits), None);
-        }
-        let second = grown(&first, &[257, 0, 10, 300]).unwrap();
-        assert_eq!(
-            second,
-            rooms(&[(0, 512), (512, 0), (512, 4608), (5120, 512)])
-        );
     }
 }

@@ -45,8 +45,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 const DIGIT: u32 = 8;
 const DIGITS: usize = 4;
 
-/// Row r is at position `start + r`, or `start + starts + r` with the value of its element; pair i of a head of d values
-/// is rotated by `base^(−2i/d)` radians per position.
+/// Row r is at position `start + r`, or `start + starts + r` with the value of its element; pair i of a head of d
+/// values is rotated by `base^(−2i/d)` radians per position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Rotary {
     pub dtype: DType,

@@ -150,8 +150,9 @@ pub struct Counters {
     pub outputs: u64,
     /// Bind groups made on a GPU. All plans of a program share them; about 1,024 are kept beyond those of the plans.
     pub bind_groups: u64,
-    /// Those of them that bind no input and no output. A run makes none if the values and lists of its plan fit in the
-    /// frame, and earlier plans ran the same steps: other lengths need none.
+    /// Those of them that bind no input and no output. If the values and lists of a plan fit in the frame, and earlier
+    /// plans ran the same steps, its runs make none but for lists of more than 256 KiB, and for constants computed while
+    /// the plan was made: other lengths need no others.
     pub frame_bind_groups: u64,
 }
 
@@ -341,7 +342,8 @@ impl Recording {
             return Err(Error::recording(
                 op,
                 format!(
-                    "the program takes more inputs than the plan got layouts, one for each input and three for a cache: {}",
+                    "the program takes more inputs than the plan got layouts, one for each input and three for a \
+                     cache: {}",
                     self.taken
                 ),
             ));

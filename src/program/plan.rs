@@ -85,7 +85,7 @@ impl Plan {
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => {
                 let replay = gpu.prepare(PLAN, &schedule)?;
-                if gpu.fit(PLAN, &mut program.frame().gpu, &replay)? && !grew {
+                if gpu.fit(PLAN, &mut program.frame().gpu, replay.sizes())? && !grew {
                     program.count(|counters| counters.growths += 1);
                 }
                 Held::Gpu {

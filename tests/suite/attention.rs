@@ -245,8 +245,8 @@ fn one_hot_scores_are_exact(device: &Device) {
     }
 }
 
-/// Each number of few rows, over keys around the ends of pieces, with heads of one unit of 16 bytes, of numbers of units
-/// that do not divide a workgroup, and of the most.
+/// Each number of few rows, over keys around the ends of pieces, with heads of one unit of 16 bytes, of numbers of
+/// units that do not divide a workgroup, and of the most.
 fn few_rows(device: &Device) {
     let widths = [(8, 8), (24, 40), (64, 128), (256, 256), (16, 248)];
     for (d, dv) in widths {

@@ -1,5 +1,5 @@
 //! The architecture in DESIGN.md: no circular dependencies between files, and each layer depends only on layers below
-//! it.
+//! it. And the width of comments, which rustfmt leaves as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,6 +15,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.host("no_circles", no_circles),
         bench.host("layers_use_lower_layers", layers_use_lower_layers),
         bench.host("front_page", front_page),
+        bench.host("comments_fit", comments_fit),
     ]
 }
 
@@ -345,5 +346,46 @@ fn exports(tokens: TokenStream, names: &mut Vec<String>, paths: &mut Vec<Names>)
                 exports(group.stream(), &mut Vec::new(), paths);
             }
         }
+    }
+}
+
+/// The most columns of a line.
+const WIDTH: usize = 120;
+
+/// Lines of comments in Rust and WGSL have at most `WIDTH` columns, except those of tables.
+fn comments_fit() {
+    let mut wide = Vec::new();
+    for folder in ["src", "shaders", "tests", "benches", "examples"] {
+        find_wide(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join(folder),
+            &mut wide,
+        );
+    }
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
+
+fn find_wide(folder: &Path, wide: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            // Indented by the assembler.
+            if !path.ends_with("expanded") {
+                find_wide(&path, wide);
+            }
+            continue;
+        }
+        if !path
+            .extension()
+            .is_some_and(|extension| extension == "rs" || extension == "wgsl")
+        {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().enumerate().filter(|(_, line)| {
+            let comment = line.trim_start().strip_prefix("//");
+            let comment = comment.map(|text| text.trim_start_matches(['/', '!', ' ']));
+            comment.is_some_and(|text| !text.starts_with('|')) && line.chars().count() > WIDTH
+        });
+        wide.extend(lines.map(|(at, _)| format!("{}:{}", path.display(), at + 1)));
     }
 }

@@ -89,28 +89,40 @@ impl Listed for Build {
     }
 
     fn numbers(&self) -> Vec<(&'static str, u32)> {
-        let units = self.width / 8;
-        vec![
-            ("WG", 2 * self.rows),
-            ("ROWS", self.rows),
-            ("KEYS", KEYS),
-            ("SIDE", 16),
-            ("D", self.width),
-            // Pairs of subgroups; each pair shares 32 rows.
-            ("GROUPS", self.rows / 32),
-            // Matrices in half of the columns.
-            ("COLUMNS", self.width / 32),
-            // Units of a stage's keys that each invocation stages.
-            ("SLOTS", units * KEYS / (2 * self.rows)),
-            // The same for queries, 64 rows of which are staged at a time.
+        let mut all = numbers(self.rows, self.width);
+        // Queries are staged 64 rows at a time.
+        all.extend([
             ("ROUNDS", self.rows.div_ceil(64)),
-            ("Q_SLOTS", units * self.rows.min(64) / (2 * self.rows)),
-            // An odd number of units from row to row, so that neighbouring rows are in different banks.
-            ("PITCH", 2 * (units + 1)),
-            ("P_PITCH", 2 * (KEYS / 8 + 1)),
-            ("STRIP", 36),
-        ]
+            (
+                "Q_SLOTS",
+                self.width / 8 * self.rows.min(64) / (2 * self.rows),
+            ),
+        ]);
+        all
     }
+}
+
+/// What the kernels of attention on matrices have in common, for tiles of `rows` rows and heads of at most `width`
+/// values.
+pub(super) fn numbers(rows: u32, width: u32) -> Vec<(&'static str, u32)> {
+    let units = width / 8;
+    vec![
+        ("WG", 2 * rows),
+        ("ROWS", rows),
+        ("KEYS", KEYS),
+        ("SIDE", 16),
+        ("D", width),
+        // Pairs of subgroups; each pair shares 32 rows.
+        ("GROUPS", rows / 32),
+        // Matrices in half of the columns.
+        ("COLUMNS", width / 32),
+        // Units of each operand's stage that an invocation stages.
+        ("SLOTS", units * KEYS / (2 * rows)),
+        // An odd number of units from row to row, so that neighbouring rows are in different banks.
+        ("PITCH", 2 * (units + 1)),
+        ("P_PITCH", 2 * (KEYS / 8 + 1)),
+        ("STRIP", 36),
+    ]
 }
 
 slots! {

@@ -207,7 +207,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 /// Attention. The operands are q, k, v, then the bias or the lengths of a cache if there are any, then the values per
 /// head if there are any: the slopes of ALiBi for all heads, followed by the sinks of all heads.
 ///
-/// On a GPU, q, k and v begin at whole [`unit`]s. The call's scalars are the scale, the cap of the scores and its reciprocal; a cap of 0 means no cap.
+/// On a GPU, q, k and v begin at whole [`unit`]s. The call's scalars are the scale, the cap of the scores and its
+/// reciprocal; a cap of 0 means no cap.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Attention {
     pub dtype: DType,

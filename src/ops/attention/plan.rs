@@ -130,8 +130,8 @@ impl Plan<Build> {
 }
 
 impl<T: Copy> Plan<T> {
-    /// The tiles of a gradient: of the first kind for elements that are small, by their rows and columns, and of the second
-    /// for others. A kind has its rows of a tile, and the columns that are staged at a time.
+    /// The tiles of a gradient: of the first kind for elements that are small, by their rows and columns, and of the
+    /// second for others. A kind has its rows of a tile, and the columns that are staged at a time.
     pub(super) fn of_slopes(
         of: &Attention,
         shapes: &Shapes,

@@ -415,8 +415,8 @@ impl Case {
                         let what = if column == self.dv { "lse" } else { "o" };
                         assert!(
                             got == value || (got - value).abs() <= bound,
-                            "{what} of query {query}, head {head}, column {column} of element {element} of {} {self:?}: \
-                             {got}, expected {value} within {bound}",
+                            "{what} of query {query}, head {head}, column {column} of element {element} of {} \
+                             {self:?}: {got}, expected {value} within {bound}",
                             T::DTYPE
                         );
                     }

@@ -1,5 +1,5 @@
-//! Attention on cooperative matrices beside a twin that scales the results of every row in every stage, where the kernel
-//! itself does so only if weights would overflow.
+//! Attention on cooperative matrices beside a twin that scales the results of every row in every stage, where the
+//! kernel itself does so only if weights would overflow.
 //!
 //! The twin is a mutant of the kernel, so it runs in a process of its own, and only in a build of mutants: with `--cfg
 //! vsla_mutant`, as `tests/mutants.sh` makes it. With `VSLA_LONG=1`, 1,000 batches are compared.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::super::matrix::{KEYS, WIDEST};
+use super::super::matrix::{WIDEST, numbers};
 use super::{Heads, Side};
 use crate::plan::{Interface, Kernel, Listed, named, place_of, slots};
 use crate::ragged::DType;
@@ -85,27 +85,14 @@ impl Listed for Build {
     }
 
     fn numbers(&self) -> Vec<(&'static str, u32)> {
-        let units = self.width / 8;
-        vec![
-            ("WG", 2 * self.rows),
-            ("ROWS", self.rows),
-            ("KEYS", KEYS),
-            ("SIDE", 16),
-            ("D", self.width),
-            // Pairs of subgroups; each pair shares 32 rows.
-            ("GROUPS", self.rows / 32),
-            // Matrices in half of the columns.
-            ("COLUMNS", self.width / 32),
-            // Units of each operand's stage that an invocation stages, and of its own rows.
-            ("SLOTS", units * KEYS / (2 * self.rows)),
-            ("OWN_SLOTS", units / 2),
+        let mut all = numbers(self.rows, self.width);
+        all.extend([
+            // Units of its own rows that an invocation stages.
+            ("OWN_SLOTS", self.width / 16),
             // Which of the staged operands is multiplied by weights.
             ("WEIGHTED", u32::from(self.side == Side::Value)),
-            // An odd number of units from row to row, so that neighbouring rows are in different banks.
-            ("PITCH", 2 * (units + 1)),
-            ("P_PITCH", 2 * (KEYS / 8 + 1)),
-            ("STRIP", 36),
-        ]
+        ]);
+        all
     }
 
     fn texts(&self) -> Vec<(String, String)> {

@@ -1,0 +1,58 @@
+//! Runs of plans for lengths never seen before, in a frame that is large enough.
+
+use vsla::program::Program;
+use vsla::{Device, Layout, Ragged, Tensor};
+
+use super::{alone, bits, layers, lengths, upload};
+
+/// Once the frame is large enough, plans for new lengths find everything there that runs need on a GPU, whether earlier
+/// plans are dropped or held.
+pub fn runs_make_no_bind_groups(device: &Device) {
+    let device = &alone(device);
+    let mut rng = fastrand::Rng::with_seed(6);
+    let mut batch = |device: &Device| {
+        let layout = Layout::from_lengths(lengths(&mut rng, 64)).unwrap();
+        device.upload(&Ragged::random(&layout, 1).unwrap()).unwrap()
+    };
+    // A constant, which all plans bind.
+    let shift = upload(device, &[&[0.5f32] as &[f32]; 64]);
+    let body = |x: &Tensor<f32>, shift: &Tensor<f32>| {
+        let y = layers(&x.add(shift.each())?, 3)?;
+        y.cumsum(0)?.sub(x)
+    };
+    let captured = shift.clone();
+    let program = Program::new(device, move |r| {
+        let x: Tensor<f32> = r.input()?;
+        r.output(&body(&x, &captured)?)
+    });
+    program
+        .reserve(&[&Layout::from_lengths([800; 64]).unwrap()])
+        .unwrap();
+    let mut run = |batches: usize| -> Vec<_> {
+        let run = |_| {
+            let x = batch(device);
+            let plan = program.plan(&[x.layout()]).unwrap();
+            let y: Tensor<f32> = plan.run(&[&x]).unwrap().get(0).unwrap();
+            (plan, x, y)
+        };
+        (0..batches).map(run).collect()
+    };
+    drop(run(20));
+    let before = program.counters();
+    let held = run(40);
+    let after = program.counters();
+    assert_eq!(
+        (after.growths, after.frame_bind_groups),
+        (before.growths, before.frame_bind_groups)
+    );
+    assert_eq!(after.frame_bind_groups > 0, device.is_gpu());
+    // The others bind an input or the output.
+    assert!(after.bind_groups <= after.frame_bind_groups + 60 * 4);
+    for (plan, x, y) in &held {
+        let expected = bits(&body(x, &shift).unwrap());
+        assert!(bits(y) == expected);
+        // Other plans ran in between.
+        let again: Tensor<f32> = plan.run(&[x]).unwrap().get(0).unwrap();
+        assert!(bits(&again) == expected);
+    }
+}
