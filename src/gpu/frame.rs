@@ -60,7 +60,8 @@ fn grown(rooms: &[Room], parts: impl Iterator<Item = u64>) -> Option<Vec<Room>> 
 }
 
 impl Gpu {
-    /// Makes room for the parts of a plan in the frame, of these sizes. Returns whether it grew. If there is no memory for that, nothing changes.
+    /// Makes room for the parts of a plan in the frame, of these sizes. Returns whether it grew. If there is no memory
+    /// for that, nothing changes.
     pub(crate) fn fit(
         &self,
         op: &'static str,

@@ -114,10 +114,10 @@ impl<'a, T: Float> Rotary<'a, T> {
     ///
     /// # Errors
     /// [`Rank`](Error::Rank); [`Argument`](Error::Argument) for heads that do not divide the rows, for a head of an odd
-    /// number of values, for a base that is not positive and finite, and for `starts` that are not one vector of a value
-    /// for each element; [`DeviceMismatch`](Error::DeviceMismatch); [`Shape`](Error::Shape) with the first element
-    /// whose rows differ from those before it; [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory),
-    /// [`DeviceLost`](Error::DeviceLost).
+    /// number of values, for a base that is not positive and finite, and for `starts` that are not one vector of a
+    /// value for each element; [`DeviceMismatch`](Error::DeviceMismatch); [`Shape`](Error::Shape) with the first
+    /// element whose rows differ from those before it; [`TooLarge`](Error::TooLarge),
+    /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn run(self) -> Result<Tensor<T>> {
         if !(self.base.is_finite() && self.base > 0.0) {
             return Err(Error::argument(OP, "a positive, finite base", self.base));

@@ -86,6 +86,7 @@ mod written;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
+use support::allocation;
 use support::bench::{self, Bench};
 
 /// A module's name, which is the prefix of its trials' names, and the function that creates them.
@@ -171,6 +172,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let arguments = Arguments::from_args();
+    allocation::disable_backtraces_of_others();
     bench::catch_panics_quietly();
     if !arguments.list {
         bench::announce_gpu();

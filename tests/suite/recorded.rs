@@ -7,6 +7,7 @@
 //! | `refusals` | what a recording and a plan refuse |
 //! | `fresh` | batches of lengths never seen before: the arena grows a few times, memory stays flat, right results |
 //! | `warm` | runs of plans for such batches make no bind groups over the frame |
+//! | `first_runs` | what the first run of a plan allocates does not depend on the number of operations |
 //! | `flat` | runs allocate no memory, bind groups or pipelines |
 //! | `threads` | two threads run one program, and plan while the other runs |
 //! | `fused` | maps and functions in one kernel give the bits of the single calls, on random graphs |
@@ -40,6 +41,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("refusals", refusals),
         ("fresh", fresh),
         ("warm", warm::runs_make_no_bind_groups),
+        ("first_runs", warm::first_runs_allocate_little),
         ("flat", flat),
         ("threads", threads),
         ("long", long),

@@ -1,5 +1,6 @@
 //! The CPU kernel of chains: instruction by instruction over blocks of values that stay in a core's cache.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 
 use bytemuck::{Pod, cast, cast_slice, cast_slice_mut};
@@ -95,31 +96,45 @@ fn run<T: Stored>(args: &mut CpuArgs<'_>, passes: &[Pass<T>], outputs: &[usize])
     let y: &mut [T] = &mut cast_slice_mut(y.words)[..total];
     // The last result needs no block.
     let last = passes.last().map_or(0, |pass| pass.number);
-    let blocks = || Blocks::<T>(vec![[T::zeroed(); BLOCK]; last]);
     match rest {
-        [] => y
-            .par_chunks_mut(TILE)
-            .enumerate()
-            .for_each_init(blocks, |blocks, (tile, y)| {
-                blocks.tile(passes, inputs, scalars, tile * TILE, [(outputs[0], y)]);
-            }),
+        [] => y.par_chunks_mut(TILE).enumerate().for_each(|(tile, y)| {
+            let results = [(outputs[0], y)];
+            with_blocks(last, |mut blocks| {
+                blocks.tile(passes, inputs, scalars, tile * TILE, results);
+            });
+        }),
         [z, ..] => {
             let z: &mut [T] = &mut cast_slice_mut(z.words)[..total];
             let tiles = y.par_chunks_mut(TILE).zip(z.par_chunks_mut(TILE));
-            tiles
-                .enumerate()
-                .for_each_init(blocks, |blocks, (tile, (y, z))| {
-                    let results = [(outputs[0], y), (outputs[1], z)];
+            tiles.enumerate().for_each(|(tile, (y, z))| {
+                let results = [(outputs[0], y), (outputs[1], z)];
+                with_blocks(last, |mut blocks| {
                     blocks.tile(passes, inputs, scalars, tile * TILE, results);
                 });
+            });
         }
     }
 }
 
-/// The results of each instruction for some values.
-struct Blocks<T>(Vec<[T; BLOCK]>);
+thread_local! {
+    /// Memory for blocks, of the longest chain so far, so that a run of a small batch allocates nothing.
+    static BLOCKS: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
+}
 
-impl<T: Stored> Blocks<T> {
+/// Calls `f` with blocks for `last` instructions.
+fn with_blocks<T: Stored>(last: usize, f: impl FnOnce(Blocks<'_, T>)) {
+    let mut words = BLOCKS.take();
+    if words.len() < last * BLOCK {
+        words.resize(last * BLOCK, 0);
+    }
+    f(Blocks(&mut cast_slice_mut(&mut words)[..last * BLOCK]));
+    BLOCKS.set(words);
+}
+
+/// The results of each instruction for some values, in blocks of `BLOCK`.
+struct Blocks<'a, T>(&'a mut [T]);
+
+impl<T: Stored> Blocks<'_, T> {
     /// Computes the values from `from` on. Each result is given with the number of its instruction.
     fn tile<const N: usize>(
         &mut self,
@@ -130,17 +145,17 @@ impl<T: Stored> Blocks<T> {
         mut results: [(usize, &mut [T]); N],
     ) {
         let total = results[0].1.len();
-        let last = self.0.len();
+        let last = self.0.len() / BLOCK;
         for at in (0..total).step_by(BLOCK) {
             let n = BLOCK.min(total - at);
             for pass in passes {
-                let (before, own) = self.0.split_at_mut(pass.number);
+                let (before, own) = self.0.split_at_mut(pass.number * BLOCK);
                 let value = |k: usize| match usize::from(pass.from.values[k]) {
                     input if input < inputs.len() => &inputs[input][from + at..][..n],
-                    value => &before[value - inputs.len()][..n],
+                    value => &before[(value - inputs.len()) * BLOCK..][..n],
                 };
-                let y = match own.first_mut() {
-                    Some(own) => &mut own[..n],
+                let y = match own.get_mut(..n) {
+                    Some(own) => own,
                     // The last result.
                     None => match results.iter_mut().find(|(of, _)| *of == last) {
                         Some((_, result)) => &mut result[at..at + n],
@@ -160,7 +175,7 @@ impl<T: Stored> Blocks<T> {
                 }
             }
             for (of, result) in results.iter_mut().filter(|(of, _)| *of != last) {
-                result[at..at + n].copy_from_slice(&self.0[*of][..n]);
+                result[at..at + n].copy_from_slice(&self.0[*of * BLOCK..][..n]);
             }
         }
     }

@@ -3,7 +3,8 @@
 use vsla::program::Program;
 use vsla::{Device, Layout, Ragged, Tensor};
 
-use super::{alone, bits, layers, lengths, upload};
+use super::{alone, bits, layers, lengths, network, upload};
+use crate::support::allocation;
 
 /// Once the frame is large enough, plans for new lengths find everything there that runs need on a GPU, whether earlier
 /// plans are dropped or held.
@@ -55,4 +56,36 @@ pub fn runs_make_no_bind_groups(device: &Device) {
         let again: Tensor<f32> = plan.run(&[x]).unwrap().get(0).unwrap();
         assert!(bits(&again) == expected);
     }
+}
+
+/// What the first run of a plan allocates does not depend on the number of operations either, and is little.
+pub fn first_runs_allocate_little(device: &Device) {
+    let device = &alone(device);
+    let mut rng = fastrand::Rng::with_seed(7);
+    let counts = [3, 12].map(|count| {
+        let program = network(device, count);
+        program
+            .reserve(&[&Layout::from_lengths([800; 64]).unwrap()])
+            .unwrap();
+        let mut first = || {
+            let layout = Layout::from_lengths(lengths(&mut rng, 64)).unwrap();
+            let x = device.upload(&Ragged::random(&layout, 1).unwrap()).unwrap();
+            let plan = program.plan(&[&layout]).unwrap();
+            device.flush().unwrap();
+            let (outputs, made) = allocation::ours_in(|| plan.run(&[&x]).unwrap());
+            let got = bits(&outputs.get::<f32>(0).unwrap());
+            (made, x, got)
+        };
+        (0..20).for_each(|_| drop(first()));
+        let all: Vec<_> = (0..20).map(|_| first()).collect();
+        for (_, x, got) in &all {
+            assert!(*got == bits(&layers(x, count).unwrap()));
+        }
+        // A table of bind groups grows now and then.
+        all.iter().map(|(made, ..)| *made).min()
+    });
+    assert!(
+        counts[0] == counts[1] && counts[1] <= Some(30),
+        "{counts:?}"
+    );
 }

@@ -15,6 +15,13 @@ thread_local! {
     static OURS: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
+/// Keeps wgpu from capturing backtraces, as its debug builds do under `RUST_BACKTRACE=1`: a capture holds a lock and
+/// allocates, and counting an allocation captures a backtrace, too. Must be called before threads are started.
+pub fn disable_backtraces_of_others() {
+    // SAFETY: there are no other threads yet.
+    unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
+}
+
 /// The result of `f`, and how often this library allocated on this thread, without what wgpu allocated for it.
 pub fn ours_in<T>(f: impl FnOnce() -> T) -> (T, usize) {
     OURS.set(Some(0));
