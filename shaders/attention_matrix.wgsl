@@ -59,11 +59,11 @@ fn bias_at(i: u32) -> f32 {
 #include "coop_stages"
 
 // Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it, and units
-// beyond the last one repeat that: a condition here would make the invocation wait for its loads.
-#block load x units base begin
+// beyond the last one repeat that: a condition here would make the invocation wait for its loads. An element without
+// keys loads the first unit of the batch, which is always bound.
+#block load x begin
 #for i SLOTS
-$(x)0_$(i) = $(x)[
-    $(base) + min($(begin) + row$(i), keys - 1u) * p.key_heads * $(units) + min(unit$(i), $(units) - 1u)];
+$(x)0_$(i) = $(x)[$(x)_from + min($(begin) + row$(i), last_key) * $(x)_pitch + min(unit$(i), $(x)_last)];
 #endfor
 #endblock
 
@@ -183,8 +183,14 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     let rows = e.queries * shared_by;
     let d_units = p.d / 8u;
     let v_units = p.dv / 8u;
-    let k_from = p.k_base / 8u + (e.k_row * p.key_heads + key_head) * d_units;
-    let v_from = p.v_base / 8u + (e.k_row * p.key_heads + key_head) * v_units;
+    // Where this element's keys and values begin, the distance of their rows, and the last row and unit, in units.
+    let last_key = max(keys, 1u) - 1u;
+    let k_from = select(p.k_base / 8u + (e.k_row * p.key_heads + key_head) * d_units, 0u, keys == 0u);
+    let v_from = select(p.v_base / 8u + (e.k_row * p.key_heads + key_head) * v_units, 0u, keys == 0u);
+    let k_pitch = p.key_heads * d_units;
+    let v_pitch = p.key_heads * v_units;
+    let k_last = select(d_units - 1u, 0u, keys == 0u);
+    let v_last = select(v_units - 1u, 0u, keys == 0u);
     // This invocation's row, and its keys of each stage.
     let half = subgroup % 2u;
     let row_in = subgroup / 2u * 32u;
@@ -231,8 +237,8 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     var begin = stage0.x;
     var next = stage1.x;
     listed = stage1.y;
-    #use load k, d_units, k_from, begin
-    #use load v, v_units, v_from, begin
+    #use load k, begin
+    #use load v, begin
     // The queries, 64 rows at a time in the memory of keys and values. Rows beyond the last one repeat it.
 #for step D / 16; i 2
     var m_q$(step)_$(i) = MA();
@@ -265,7 +271,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     if lid < 2u {
         sh_over[lid] = 0u;
     }
-    #use load k, d_units, k_from, next
+    #use load k, next
     workgroupBarrier();
 #for i 2; j COLUMNS
     var o$(i)_$(j) = MC();
@@ -320,8 +326,8 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
             sh_over[turn] = 0u;
         }
         // After the barrier, so that they need no registers during the exponentials.
-        #use load v, v_units, v_from, next
-        #use load k, d_units, k_from, following.x
+        #use load v, next
+        #use load k, following.x
         sum += part;
         divisor += kept;
         #use multiply_values

@@ -309,7 +309,8 @@ fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> 
 // Stores the row's results, times a factor, at `place` of an array of rows.
 
 // Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it, and units
-// beyond the last one repeat that: a condition here would make the invocation wait for its loads.
+// beyond the last one repeat that: a condition here would make the invocation wait for its loads. An element without
+// keys loads the first unit of the batch, which is always bound.
 
 // Values of keys beyond the last one count with weights of zero, so they must be finite. Columns beyond the last one
 // are not stored.
@@ -330,8 +331,14 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     let rows = e.queries * shared_by;
     let d_units = p.d / 8u;
     let v_units = p.dv / 8u;
-    let k_from = p.k_base / 8u + (e.k_row * p.key_heads + key_head) * d_units;
-    let v_from = p.v_base / 8u + (e.k_row * p.key_heads + key_head) * v_units;
+    // Where this element's keys and values begin, the distance of their rows, and the last row and unit, in units.
+    let last_key = max(keys, 1u) - 1u;
+    let k_from = select(p.k_base / 8u + (e.k_row * p.key_heads + key_head) * d_units, 0u, keys == 0u);
+    let v_from = select(p.v_base / 8u + (e.k_row * p.key_heads + key_head) * v_units, 0u, keys == 0u);
+    let k_pitch = p.key_heads * d_units;
+    let v_pitch = p.key_heads * v_units;
+    let k_last = select(d_units - 1u, 0u, keys == 0u);
+    let v_last = select(v_units - 1u, 0u, keys == 0u);
     // This invocation's row, and its keys of each stage.
     let half = subgroup % 2u;
     let row_in = subgroup / 2u * 32u;
@@ -374,14 +381,10 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     var begin = stage0.x;
     var next = stage1.x;
     listed = stage1.y;
-    k0_0 = k[
-        k_from + min(begin + row0, keys - 1u) * p.key_heads * d_units + min(unit0, d_units - 1u)];
-    k0_1 = k[
-        k_from + min(begin + row1, keys - 1u) * p.key_heads * d_units + min(unit1, d_units - 1u)];
-    v0_0 = v[
-        v_from + min(begin + row0, keys - 1u) * p.key_heads * v_units + min(unit0, v_units - 1u)];
-    v0_1 = v[
-        v_from + min(begin + row1, keys - 1u) * p.key_heads * v_units + min(unit1, v_units - 1u)];
+    k0_0 = k[k_from + min(begin + row0, last_key) * k_pitch + min(unit0, k_last)];
+    k0_1 = k[k_from + min(begin + row1, last_key) * k_pitch + min(unit1, k_last)];
+    v0_0 = v[v_from + min(begin + row0, last_key) * v_pitch + min(unit0, v_last)];
+    v0_1 = v[v_from + min(begin + row1, last_key) * v_pitch + min(unit1, v_last)];
     // The queries, 64 rows at a time in the memory of keys and values. Rows beyond the last one repeat it.
     var m_q0_0 = MA();
     var m_q0_1 = MA();
@@ -458,10 +461,8 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     if lid < 2u {
         sh_over[lid] = 0u;
     }
-    k0_0 = k[
-        k_from + min(next + row0, keys - 1u) * p.key_heads * d_units + min(unit0, d_units - 1u)];
-    k0_1 = k[
-        k_from + min(next + row1, keys - 1u) * p.key_heads * d_units + min(unit1, d_units - 1u)];
+    k0_0 = k[k_from + min(next + row0, last_key) * k_pitch + min(unit0, k_last)];
+    k0_1 = k[k_from + min(next + row1, last_key) * k_pitch + min(unit1, k_last)];
     workgroupBarrier();
     var o0_0 = MC();
     var o0_1 = MC();
@@ -715,14 +716,10 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
             sh_over[turn] = 0u;
         }
         // After the barrier, so that they need no registers during the exponentials.
-        v0_0 = v[
-            v_from + min(next + row0, keys - 1u) * p.key_heads * v_units + min(unit0, v_units - 1u)];
-        v0_1 = v[
-            v_from + min(next + row1, keys - 1u) * p.key_heads * v_units + min(unit1, v_units - 1u)];
-        k0_0 = k[
-            k_from + min(following.x + row0, keys - 1u) * p.key_heads * d_units + min(unit0, d_units - 1u)];
-        k0_1 = k[
-            k_from + min(following.x + row1, keys - 1u) * p.key_heads * d_units + min(unit1, d_units - 1u)];
+        v0_0 = v[v_from + min(next + row0, last_key) * v_pitch + min(unit0, v_last)];
+        v0_1 = v[v_from + min(next + row1, last_key) * v_pitch + min(unit1, v_last)];
+        k0_0 = k[k_from + min(following.x + row0, last_key) * k_pitch + min(unit0, k_last)];
+        k0_1 = k[k_from + min(following.x + row1, last_key) * k_pitch + min(unit1, k_last)];
         sum += part;
         divisor += kept;
         let m_p0_0 = coopLoadT<MA>(&sh_p[(row_in + 0u) * 10u + 0u], 10u);
