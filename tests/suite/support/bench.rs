@@ -293,7 +293,6 @@ pub fn panic_of(f: impl FnOnce()) -> String {
 }
 
 /// Whether all trials' GPUs count out-of-bounds buffer accesses.
-#[cfg(feature = "gpu")]
 pub fn all_are_instrumented() -> bool {
     std::env::var("VSLA_INSTRUMENTED").is_ok_and(|value| value == "1")
 }
