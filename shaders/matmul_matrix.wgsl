@@ -13,7 +13,7 @@
 @group(0) @binding(1) var<storage, read_write> a: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> list: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> list: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> bias: array<u32>;
 @group(0) @binding(6) var<storage, read_write> residual: array<u32>;
 // The same buffer as c.

@@ -22,7 +22,7 @@ use super::groups::{Key, Range};
 use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, bound_of};
 use super::recorder::check_computed;
-use super::run::{Bound, Ready, share};
+use super::run::{Bound, share};
 use crate::plan::{Access, Dispatch, Memory, Param, Schedule, Step};
 use crate::ragged::Identity;
 use crate::{Error, Result, host};
@@ -66,7 +66,7 @@ pub(crate) struct Replay {
 enum List {
     /// Bytes of `data`.
     Part { from: u64, bytes: u64 },
-    /// A long list, one that a kernel binds read-write, or a table, which is the same for every plan.
+    /// A long list, or a table, which is the same for every plan.
     Own(Arc<GpuBuffer>),
 }
 
@@ -115,14 +115,7 @@ struct Lists {
     /// The data of those that are parts.
     words: Vec<u32>,
     /// Their numbers, by the identity of their data; of tables, by that of their buffer.
-    numbers: HashMap<(Kind, u64), usize, DefaultHashBuilder>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
-    Part,
-    Own,
-    Table,
+    numbers: HashMap<(bool, u64), usize, DefaultHashBuilder>,
 }
 
 impl Gpu {
@@ -156,7 +149,7 @@ impl Gpu {
                     step: at,
                     op: launch.op,
                     pipeline: ready.pipeline.clone(),
-                    slots: self.bindings(launch.op, step, ready, &mut lists)?,
+                    slots: self.bindings(launch.op, step, &ready.slots, &mut lists)?,
                     parts: Vec::new(),
                 };
                 let share = share(dispatch.groups, dispatch.cost, self.budget());
@@ -199,7 +192,7 @@ impl Gpu {
         &self,
         op: &'static str,
         step: &Step,
-        ready: &Ready,
+        slots: &[Bound],
         lists: &mut Lists,
     ) -> Result<Vec<Binding>> {
         let place = |memory: Memory| match memory {
@@ -218,8 +211,8 @@ impl Gpu {
             },
             Memory::External(i) => Binding::External(i),
         };
-        let mut all = host::room(op, ready.slots.len())?;
-        for (slot, &access) in ready.slots.iter().zip(ready.pipeline.access) {
+        let mut all = host::room(op, slots.len())?;
+        for slot in slots {
             all.push(match slot {
                 Bound::Input(i) => match step.operands[*i].memory {
                     Some(memory) => place(memory),
@@ -231,17 +224,16 @@ impl Gpu {
                     let layout = &step.operands[*i].layout;
                     let parts = [layout.offsets().as_slice(), layout.extents()];
                     let own = || self.meta(op, copied, layout);
-                    Binding::List(lists.number(op, access, layout.identity(), parts, own)?)
+                    Binding::List(lists.number(op, layout.identity(), parts, own)?)
                 }
                 Bound::Meta(copied, layout) => {
                     let parts = [layout.offsets().as_slice(), layout.extents()];
                     let own = || self.meta(op, copied, layout);
-                    Binding::List(lists.number(op, access, layout.identity(), parts, own)?)
+                    Binding::List(lists.number(op, layout.identity(), parts, own)?)
                 }
                 Bound::PlanBuffer(copied, words) => {
                     let own = || self.words(op, copied, words);
-                    let parts = [words.data(), &[]];
-                    Binding::List(lists.number(op, access, words.identity(), parts, own)?)
+                    Binding::List(lists.number(op, words.identity(), [words.data(), &[]], own)?)
                 }
                 Bound::Table(copied, table) => {
                     Binding::List(lists.table(self.table(op, copied, table)?))
@@ -504,21 +496,16 @@ impl Lists {
     fn number(
         &mut self,
         op: &'static str,
-        access: Access,
         identity: &Identity,
         parts: [&[u32]; 2],
         own: impl FnOnce() -> Result<Arc<GpuBuffer>>,
     ) -> Result<usize> {
-        let bytes: u64 = parts.iter().map(|part| size_of_val(*part) as u64).sum();
-        // Kernels on cooperative matrices bind lists read-write, and the block, whose parameters are uniforms, may not
-        // be bound so in the same dispatch.
-        let is_own = bytes > LONG || access == Access::Write;
-        let kind = if is_own { Kind::Own } else { Kind::Part };
-        let place = match self.numbers.entry((kind, identity.id())) {
+        let place = match self.numbers.entry((false, identity.id())) {
             Entry::Occupied(known) => return Ok(*known.get()),
             Entry::Vacant(place) => place,
         };
-        let list = match is_own {
+        let bytes: u64 = parts.iter().map(|part| size_of_val(*part) as u64).sum();
+        let list = match bytes > LONG {
             true => List::Own(own()?),
             false => List::Part {
                 from: 4 * self.words.len() as u64,
@@ -538,13 +525,10 @@ impl Lists {
     /// The number of a table.
     fn table(&mut self, buffer: Arc<GpuBuffer>) -> usize {
         let all = &mut self.all;
-        *self
-            .numbers
-            .entry((Kind::Table, buffer.id))
-            .or_insert_with(|| {
-                all.push(List::Own(buffer));
-                all.len() - 1
-            })
+        *self.numbers.entry((true, buffer.id)).or_insert_with(|| {
+            all.push(List::Own(buffer));
+            all.len() - 1
+        })
     }
 }
 

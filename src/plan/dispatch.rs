@@ -29,6 +29,16 @@ pub(crate) enum Slot {
     Table(&'static Table),
 }
 
+impl Slot {
+    /// Whether this is metadata or a buffer that the plan made.
+    fn is_list(&self) -> bool {
+        matches!(
+            self,
+            Slot::InputMeta(_) | Slot::Meta(_) | Slot::PlanBuffer(_)
+        )
+    }
+}
+
 /// Constant data for kernels, independent of lengths, such as twiddles. Each device makes its copy on first use.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -77,11 +87,21 @@ impl Dispatch {
         debug_assert_eq!(Interface::of::<S, P>(), kernel.interface, "{}", kernel.stem);
         let mut words = Vec::with_capacity(kernel.interface.params.len());
         params.append(&mut words);
+        let slots = slots.list();
+        // Programs keep lists in the buffer of their parameters, which is a uniform.
+        debug_assert!(
+            slots
+                .iter()
+                .zip(S::ACCESS)
+                .all(|(slot, access)| !slot.is_list() || *access == Access::Read),
+            "{} binds a list read-write",
+            kernel.stem
+        );
         Dispatch {
             kernel,
             variant,
             written: None,
-            slots: slots.list(),
+            slots,
             params: words,
             groups,
             cost,

@@ -151,8 +151,8 @@ pub struct Counters {
     /// Bind groups made on a GPU. All plans of a program share them; about 1,024 are kept beyond those of the plans.
     pub bind_groups: u64,
     /// Those of them that bind no input and no output. If the values and lists of a plan fit in the frame, and earlier
-    /// plans ran the same steps, its runs make none but for lists of more than 256 KiB, for lists of kernels on
-    /// cooperative matrices, and for constants computed while the plan was made: other lengths need no others.
+    /// plans ran the same steps, its runs make none but for lists of more than 256 KiB, and for constants computed
+    /// while the plan was made: other lengths need no others.
     pub frame_bind_groups: u64,
 }
 

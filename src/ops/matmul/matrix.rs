@@ -95,7 +95,7 @@ impl Listed for Build {
 
 slots! {
     pub(super) struct Slots {
-        a: Write, b: Write, c: Write, list: Write, bias: Write, residual: Write, c_words: Write,
+        a: Write, b: Write, c: Write, list: Read, bias: Write, residual: Write, c_words: Write,
     }
 }
 
@@ -117,7 +117,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     stem: "matmul_matrix",
     source: include_str!("../../../shaders/matmul_matrix.wgsl"),
     // Read-only operands are also bound read-write: compilers move loads from read-only buffers to just before their
-    // use, which costs an eighth of the time. Also, a buffer may be bound twice only with the same access.
+    // use, which costs an eighth of the time. Also, a buffer may be bound twice only with the same access. The list is
+    // read at the beginning only.
     interface: Interface::of::<Slots, super::Params>(),
     constants: &[Epilogue::BITS, constants![RESULT]],
     variants: &BUILDS,

@@ -420,7 +420,8 @@ fn dispatches(
     let list = PlanBuffer::new(words);
     let (bias, residual) = form.epilogue.inputs();
     let input = |input: Option<usize>| {
-        let slot = input.map_or(Slot::PlanBuffer(list.clone()), Slot::Input);
+        // An input that is not there binds the first factor, which every kernel binds with the same access.
+        let slot = Slot::Input(input.unwrap_or(0));
         (slot, input.map_or(Param::U32(0), Param::InputBase))
     };
     let ((bias, bias_base), (residual, residual_base)) = (input(bias), input(residual));
