@@ -56,6 +56,7 @@ fn bias_at(i: u32) -> f32 {
 }
 
 #include "scores"
+#include "coop_strips"
 #include "coop_stages"
 
 // Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it, and units

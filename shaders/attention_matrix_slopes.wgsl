@@ -55,6 +55,7 @@ fn bias_at(i: u32) -> f32 {
 }
 
 #include "scores"
+#include "coop_strips"
 #include "coop_stages"
 
 fn query_place(row: u32, key_head: u32, e: Element) -> u32 {

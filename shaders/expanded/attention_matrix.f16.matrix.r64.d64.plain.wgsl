@@ -281,17 +281,25 @@ fn plain_scores(products: vec4<f32>, query: u32, key: u32, e: Element) -> vec4<f
     let seen = (keys < vec4(e.keys)) & (distance >= vec4(-i32(p.left))) & (distance <= vec4(i32(p.right)));
     return select(vec4(LOWEST), products * p.scale, seen);
 }
-// Stages of attention on cooperative matrices, of KEYS columns each, and results in matrices.
+// Results in cooperative matrices, whose values have no known places: they pass through workgroup memory.
 //
-// Uses: the parameters and bindings of attention; for results, `o0_0` and so on, two matrices of rows for each of
-// COLUMNS, and the strip of workgroup memory in which an invocation's values begin at `mine`.
-
-// After the last stage.
-const END = 0x7fffffffu;
+// Uses: the parameters of attention; `o0_0` and so on, two matrices of rows for each of COLUMNS, whose first column is
+// `column_in`; and a subgroup's strip of `sh_s`, which begins at `strip`, and in which an invocation's values begin at
+// `mine`.
 
 fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
+
+// Moves one matrix of columns to the strips, in which an invocation has one row.
+
+// Stores the row's results, times a factor, at `place` of an array of rows.
+// Stages of attention on cooperative matrices, of KEYS columns each.
+//
+// Uses: the parameters and bindings of attention, and "coop_strips".
+
+// After the last stage.
+const END = 0x7fffffffu;
 
 // The first stage from `begin` on that the mask admits, and the place after it in the list of stages.
 fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> {
@@ -302,11 +310,7 @@ fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> 
     return at;
 }
 
-// Moves one matrix of columns to the strips, in which an invocation has one row.
-
 // Multiplies the row's results by `scale`.
-
-// Stores the row's results, times a factor, at `place` of an array of rows.
 
 // Loads a stage's rows of keys, or of values, eight values at a time. Rows beyond the last key repeat it, and units
 // beyond the last one repeat that: a condition here would make the invocation wait for its loads. An element without

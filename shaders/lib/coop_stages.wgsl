@@ -1,14 +1,9 @@
-// Stages of attention on cooperative matrices, of KEYS columns each, and results in matrices.
+// Stages of attention on cooperative matrices, of KEYS columns each.
 //
-// Uses: the parameters and bindings of attention; for results, `o0_0` and so on, two matrices of rows for each of
-// COLUMNS, and the strip of workgroup memory in which an invocation's values begin at `mine`.
+// Uses: the parameters and bindings of attention, and "coop_strips".
 
 // After the last stage.
 const END = 0x7fffffffu;
-
-fn halves(words: vec2<u32>) -> vec4<f16> {
-    return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
-}
 
 // The first stage from `begin` on that the mask admits, and the place after it in the list of stages.
 fn stage_from(begin: u32, listed: u32, listed_end: u32, high: i32) -> vec2<u32> {
@@ -39,15 +34,6 @@ loop {
 }
 #endblock
 
-// Moves one matrix of columns to the strips, in which an invocation has one row.
-#block to_strips j
-workgroupBarrier();
-#for i 2
-{ let x = o$(i)_$(j); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
-#endfor
-workgroupBarrier();
-#endblock
-
 // Multiplies the row's results by `scale`.
 #block scale_results
 #for j COLUMNS
@@ -61,25 +47,4 @@ o$(i)_$(j) = coopLoad<MC>(&sh_s[strip + $(16 * i)u], $(STRIP)u);
 #endfor
 #endfor
 workgroupBarrier();
-#endblock
-
-// Stores the row's results, times a factor, at `place` of an array of rows.
-#block put_results to width factor
-#for j COLUMNS
-#use to_strips $(j)
-#for part 2
-{
-    let column = column_in + $(16 * j + 8 * part)u;
-    if stored && column < p.$(width) {
-        var words = vec4<u32>();
-#for l letter in 0 x, 1 y, 2 z, 3 w
-        words.$(letter) = pack2x16float($(factor) * vec2(
-            sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP)u],
-            sh_s[mine + $(8 * part * STRIP + 2 * l * STRIP + STRIP)u]));
-#endfor
-        $(to)[(place * p.$(width) + column) / 8u] = words;
-    }
-}
-#endfor
-#endfor
 #endblock

@@ -39,6 +39,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "complex_size",
     "converted",
     "coop_stages",
+    "coop_strips",
     "coop_tile",
     "ends",
     "entries",

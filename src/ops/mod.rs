@@ -70,6 +70,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &attention::KERNEL,
     &attention::FEW,
     &attention::MATRIX,
+    &attention::SHORT,
     &attention::MERGE,
     &attention::slopes::KERNEL,
     &attention::slopes::MATRIX,

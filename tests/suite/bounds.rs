@@ -161,6 +161,7 @@ impl KernelsRan {
 const ON_MATRICES: &[&str] = &[
     "attention_matrix",
     "attention_matrix_slopes",
+    "attention_short",
     "matmul_matrix",
     "bsr_matrix",
     "bsr_matrix_sampled",

@@ -95,6 +95,7 @@ fn on_matrices(name: &str) -> bool {
     [
         "attention_matrix.",
         "attention_matrix_slopes.",
+        "attention_short.",
         "matmul_matrix.",
         "bsr_matrix.",
         "bsr_matrix_sampled.",

@@ -14,6 +14,7 @@ mod merge;
 mod plan;
 mod scores;
 mod shapes;
+mod short;
 pub(crate) mod slopes;
 mod twin;
 mod twin_slopes;
@@ -26,6 +27,7 @@ pub(crate) use self::matrix::KERNEL as MATRIX;
 pub(crate) use self::merge::KERNEL as MERGE;
 use self::plan::Plan;
 pub(crate) use self::shapes::{Heads, Shapes};
+pub(crate) use self::short::KERNEL as SHORT;
 use crate::Result;
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Matrices, Output, OutputLayout, Param,
@@ -78,6 +80,7 @@ pub(super) enum Build {
     Portable(Tile),
     Few(few::Build),
     Matrix(matrix::Build),
+    Short(short::Build),
 }
 
 impl Build {
@@ -87,6 +90,7 @@ impl Build {
             Build::Portable(tile) => [tile.rows, tile.keys],
             Build::Few(build) => [build.rows, PIECE as u32],
             Build::Matrix(build) => [build.rows, matrix::KEYS],
+            Build::Short(build) => [build.most, build.most],
         };
         sides.map(|side| side as usize)
     }
@@ -96,7 +100,7 @@ impl Build {
         match self {
             Build::Portable(tile) => tile.pieces,
             Build::Few(build) => build.pieces,
-            Build::Matrix(_) => false,
+            Build::Matrix(_) | Build::Short(_) => false,
         }
     }
 }
@@ -412,6 +416,13 @@ impl Attention {
                     matrix::Slots::from(slots),
                     params,
                     units as u32,
+                    class.cost / Matrices::Sixteen.rate(),
+                ),
+                Build::Short(build) => Dispatch::new(
+                    (&short::KERNEL, build.variant()),
+                    short::Slots::from(slots),
+                    params,
+                    short::groups(units) as u32,
                     class.cost / Matrices::Sixteen.rate(),
                 ),
             });

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::few::PIECE;
-use super::{Attention, Build, Heads, OF_BOTH, Shapes, few, matrix};
+use super::{Attention, Build, Heads, OF_BOTH, Shapes, few, matrix, short};
 use crate::ops::worklist::ByCost;
 use crate::ragged::{DType, Layout, Topology};
 use crate::{Result, host};
@@ -58,6 +58,9 @@ pub(super) struct Blocks {
     bits: Vec<u32>,
 }
 
+/// The number of kinds of tiles.
+const KINDS: usize = 7;
+
 /// A tile before the tiles are ordered.
 struct Piece {
     element: u32,
@@ -75,7 +78,7 @@ impl Plan<Build> {
         let few = elements.iter().map(|[queries, _]| queries * group);
         let few = few.filter(|&rows| rows <= few::MOST).max();
         let builds = kinds(of, heads, few.unwrap_or(0));
-        let mut all: [Vec<Piece>; 5] = std::array::from_fn(|_| Vec::new());
+        let mut all: [Vec<Piece>; KINDS] = std::array::from_fn(|_| Vec::new());
         for (element, [queries, keys]) in elements.into_iter().enumerate() {
             let rows = queries * group;
             let kind = kind(rows, keys, &builds);
@@ -328,7 +331,7 @@ fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes, high: usize) -> Resu
 
 /// The build of each kind; `None` if other kinds replace it, or if heads have too many values for it. `rows` is the
 /// largest number of rows of an element with few.
-fn kinds(of: &Attention, heads: Heads, rows: usize) -> [Option<Build>; 5] {
+fn kinds(of: &Attention, heads: Heads, rows: usize) -> [Option<Build>; KINDS] {
     let all = OF_BOTH[usize::from(of.dtype == DType::F16)];
     let kinds = [
         ("SHORT", false),
@@ -336,6 +339,9 @@ fn kinds(of: &Attention, heads: Heads, rows: usize) -> [Option<Build>; 5] {
         ("FEW", true),
         ("MEDIUM", false),
         ("TALL", false),
+        // Only on matrices.
+        ("", false),
+        ("", false),
     ];
     let mut builds = kinds.map(|(name, pieces)| {
         let tile = all.into_iter().find(|tile| {
@@ -353,13 +359,15 @@ fn kinds(of: &Attention, heads: Heads, rows: usize) -> [Option<Build>; 5] {
         && let Some(of_matrices) = matrix::Build::of(heads, of.is_plain())
     {
         let [medium, tall] = of_matrices.map(|build| Some(Build::Matrix(build)));
-        builds = [None, builds[1], builds[2], medium, tall];
+        let of_short = short::Build::of(heads).map(|build| build.map(Build::Short));
+        let [shortest, short] = of_short.map(|build| build.filter(|_| of.is_plain() && !of.sinks));
+        builds = [None, builds[1], builds[2], medium, tall, shortest, short];
     }
     builds
 }
 
 /// The kind of the tiles of an element.
-fn kind(rows: usize, keys: usize, builds: &[Option<Build>; 5]) -> usize {
+fn kind(rows: usize, keys: usize, builds: &[Option<Build>; KINDS]) -> usize {
     let of = match (rows, keys) {
         (_, 1..=16) => 0,
         (0..=few::MOST, _) if keys > PIECE => 2,
@@ -371,6 +379,13 @@ fn kind(rows: usize, keys: usize, builds: &[Option<Build>; 5]) -> usize {
     if let (Some(Build::Matrix(low)), 1.., 0 | 1 | 3 | 4) = (builds[3], keys, of)
         && !is_few
     {
+        let is_short = |build: &Option<Build>| match build {
+            Some(Build::Short(build)) => rows.max(keys) <= build.most as usize,
+            _ => false,
+        };
+        if let Some(short) = builds[5..].iter().position(is_short) {
+            return 5 + short;
+        }
         return 3 + usize::from(rows > low.rows as usize);
     }
     match (of, rows) {

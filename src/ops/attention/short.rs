@@ -1,0 +1,115 @@
+//! Attention of f16 over short elements, on cooperative matrices of 16 × 16: the builds of `attention_short.wgsl`.
+
+use std::borrow::Cow;
+
+use super::Heads;
+use crate::plan::{Interface, Kernel, Listed, named, place_of, slots};
+use crate::ragged::DType;
+
+/// The largest number of values in a head that this kernel supports.
+const WIDEST: u32 = 64;
+
+/// Heads that a workgroup computes one after the other, if there are many.
+const IN_TURN: usize = 8;
+
+/// Workgroups below which heads are not computed in turn: four for each of 256 multiprocessors.
+const FEWEST: usize = 1024;
+
+/// A build of the kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(in crate::ops) struct Build {
+    /// The largest number of queries and of keys.
+    pub most: u32,
+    /// The largest number of values in a head.
+    width: u32,
+}
+
+/// With wide heads, a workgroup for 64 rows takes as much memory as one of `attention_matrix`, which computes elements
+/// of any length in the same dispatch.
+static BUILDS: [Build; 3] = {
+    const fn build(most: u32, width: u32) -> Build {
+        Build { most, width }
+    }
+    [build(32, 32), build(64, 32), build(32, 64)]
+};
+
+impl Build {
+    /// The builds for the shortest and for other short elements; none if heads share keys or have too many values, or
+    /// not a whole number of quads of words.
+    pub fn of(heads: Heads) -> [Option<Build>; 2] {
+        let width = heads.d.max(heads.dv) as u32;
+        let whole = [heads.d, heads.dv].iter().all(|n| n.is_multiple_of(8));
+        let fits = whole && width <= WIDEST && heads.group() == 1;
+        let width = width.next_multiple_of(WIDEST / 2);
+        [32, 64].map(|most| Some(Build { most, width }).filter(|of| fits && BUILDS.contains(of)))
+    }
+
+    pub fn variant(&self) -> usize {
+        place_of(&BUILDS, self)
+    }
+}
+
+/// The number of workgroups that compute this many heads of elements.
+pub(super) fn groups(units: usize) -> usize {
+    units.min(FEWEST).max(units.div_ceil(IN_TURN))
+}
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::F16
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        named(&[
+            (true, "MATRIX"),
+            (self.most == 32, "N32"),
+            (self.most == 64, "N64"),
+            (self.width == 32, "D32"),
+            (self.width == 64, "D64"),
+        ])
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let units = self.width / 8;
+        vec![
+            ("WG", self.most),
+            ("SHORT", self.most),
+            ("SIDE", 16),
+            ("D", self.width),
+            // Matrices in a row of results.
+            ("COLUMNS", self.width / 16),
+            // Units of each operand that an invocation stages.
+            ("SLOTS", units),
+            // An odd number of units from row to row, so that neighbouring rows are in different banks.
+            ("PITCH", 2 * (units + 1)),
+            ("P_PITCH", 10),
+            ("STRIP", 36),
+        ]
+    }
+}
+
+slots! {
+    pub(super) struct Slots { q: Write, k: Write, v: Write, o: Write, lse: Write, items: Read }
+}
+
+impl From<super::Slots> for Slots {
+    fn from(slots: super::Slots) -> Slots {
+        Slots {
+            q: slots.q,
+            k: slots.k,
+            v: slots.v,
+            o: slots.o,
+            lse: slots.lse,
+            items: slots.items,
+        }
+    }
+}
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "attention_short",
+    source: include_str!("../../../shaders/attention_short.wgsl"),
+    // Operands are bound read-write, as in `matmul_matrix`.
+    interface: Interface::of::<Slots, super::Params>(),
+    constants: &[],
+    variants: &BUILDS,
+};
