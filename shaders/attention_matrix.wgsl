@@ -25,16 +25,20 @@
 @group(0) @binding(7) var<storage, read_write> bias: array<u32>;
 @group(0) @binding(8) var<storage, read_write> per_head: array<f32>;
 
-alias MA = coop_mat16x16<f16, A>;
-alias MB = coop_mat16x16<f16, B>;
-alias MC = coop_mat16x16<f32, C>;
-
 // Keys, then values, of a stage, by rows; at the start, the queries.
+#if EIGHT
+var<workgroup> sh_kv: array<f16, $(2 * KEYS * PITCH)>;
+#else
 var<workgroup> sh_kv: array<vec4<f16>, $(2 * KEYS * PITCH)>;
+#endif
 // Scores, or results: for each pair of subgroups and key, or column, 32 rows.
 var<workgroup> sh_s: array<f32, $(GROUPS * KEYS * STRIP)>;
 // Weights, by rows.
+#if EIGHT
+var<workgroup> sh_p: array<f16, $(ROWS * P_PITCH)>;
+#else
 var<workgroup> sh_p: array<vec4<f16>, $(ROWS * P_PITCH)>;
+#endif
 // For each half and row, its largest score rounded up, times two, plus one if its weights sum to more than LIMIT.
 var<workgroup> sh_most: array<i32, $(2 * ROWS)>;
 // Whether any row's weights do, in stages of even and of odd numbers. Padded, because drivers align a variable by its
@@ -69,8 +73,7 @@ $(x)0_$(i) = $(x)[$(x)_from + min($(begin) + row$(i), last_key) * $(x)_pitch + m
 #endblock
 
 #block stage x first
-sh_kv[$(first)u + row$(i) * $(PITCH)u + 2u * unit$(i)] = halves($(x)0_$(i).xy);
-sh_kv[$(first)u + row$(i) * $(PITCH)u + 2u * unit$(i) + 1u] = halves($(x)0_$(i).zw);
+#use stage_eight sh_kv, $(first)u + row$(i) * $(PITCH)u + $(8 / PER)u * unit$(i), $(x)0_$(i)
 #endblock
 
 #block stage_keys
@@ -90,37 +93,37 @@ v0_$(i) = select(vec4<u32>(), v0_$(i), begin + row$(i) < keys);
 #endblock
 
 #block load_queries round
-#for step D / 16; i 2
+#for step D / SIDE; i DOWN
 m_q$(step)_$(i) = coopLoadT<MA>(
-    &sh_kv[(row_in + $(16 * i)u - $(64 * round)u) * $(PITCH)u + $(4 * step)u], $(PITCH)u);
+    &sh_kv[(row_of_share + $(SIDE * i)u - $(64 * round)u) * $(PITCH)u + $(SIDE * step / PER)u], $(PITCH)u);
 #endfor
 #endblock
 
 // The scores of 32 rows and of one half of the staged keys.
 #block multiply_keys
-#for i 2
-var s$(i) = MC();
+#for i DOWN; n ACROSS
+var s$(i)_$(n) = MC();
 #endfor
-#for step D / 16
-let m_k$(step) = coopLoad<MB>(&sh_kv[key_in * $(PITCH)u + $(4 * step)u], $(PITCH)u);
+#for step D / SIDE; n ACROSS
+let m_k$(step)_$(n) = coopLoad<MB>(
+    &sh_kv[(key_of_share + $(SIDE * n)u) * $(PITCH)u + $(SIDE * step / PER)u], $(PITCH)u);
 #endfor
-#for step D / 16; i 2
-s$(i) = coopMultiplyAdd(m_q$(step)_$(i), m_k$(step), s$(i));
+#for step D / SIDE; i DOWN; n ACROSS
+s$(i)_$(n) = coopMultiplyAdd(m_q$(step)_$(i), m_k$(step)_$(n), s$(i)_$(n));
 #endfor
-#for i 2
-{ let x = s$(i); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
-#endfor
+#use store_strip s, 0
 #endblock
 
 #block multiply_values
-#for step 2; i 2
-let m_p$(step)_$(i) = coopLoadT<MA>(&sh_p[(row_in + $(16 * i)u) * $(P_PITCH)u + $(4 * step)u], $(P_PITCH)u);
+#for step KEYS / SIDE; i DOWN
+let m_p$(step)_$(i) = coopLoadT<MA>(
+    &sh_p[(row_of_share + $(SIDE * i)u) * $(P_PITCH)u + $(SIDE * step / PER)u], $(P_PITCH)u);
 #endfor
-#for step 2; j COLUMNS
+#for step KEYS / SIDE; j COLUMNS
 let m_v$(step)_$(j) = coopLoadT<MB>(
-    &sh_kv[$(KEYS * PITCH + 16 * step * PITCH)u + column_in / 4u + $(4 * j)u], $(PITCH)u);
+    &sh_kv[$(KEYS * PITCH + SIDE * step * PITCH)u + column_of_share / $(PER)u + $(SIDE * j / PER)u], $(PITCH)u);
 #endfor
-#for step 2; i 2; j COLUMNS
+#for step KEYS / SIDE; i DOWN; j COLUMNS
 o$(i)_$(j) = coopMultiplyAdd(m_p$(step)_$(i), m_v$(step)_$(j), o$(i)_$(j));
 #endfor
 #endblock
@@ -142,7 +145,7 @@ kept = 0.0;
         x = select(vec4<f32>(), x, (at >= vec4(first)) & (at < vec4(end)));
     }
     let w = vec4<f16>(x);
-    sh_p[weights + $(quad)u] = w;
+    #use stage_four sh_p, (weights + $(4 * quad / PER)u), w
     let y = vec4<f32>(w);
     part += (x.x + x.y) + (x.z + x.w);
     kept += (y.x + y.y) + (y.z + y.w);
@@ -193,20 +196,24 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     let k_last = select(d_units - 1u, 0u, keys == 0u);
     let v_last = select(v_units - 1u, 0u, keys == 0u);
     // This invocation's row, and its keys of each stage.
-    let half = subgroup % 2u;
-    let row_in = subgroup / 2u * 32u;
-    let own = row_in + lid % 32u;
+    #use roles
+    let half = team % 2u;
+    let own = team / 2u * 32u + lid % 32u;
     let row = top + own;
     let near = min(row, rows - 1u);
     let query = near / shared_by;
     let head = key_head * shared_by + near % shared_by;
     let place = (e.q_row + query) * p.heads + head;
-    // Where this subgroup's scores, keys and columns begin, and this invocation's scores and weights.
-    let strip = (row_in + half * 16u) * $(STRIP)u;
+    // Where this subgroup's rows, scores, keys and columns begin.
+    let row_of_share = share / 2u * 32u;
+    let strip = share * $(16 * STRIP)u;
+    let key_of_share = share % 2u * 16u;
+    let column_of_share = share % 2u * $(D / 2)u;
+    // Where this invocation's keys, columns, scores and weights begin.
     let key_in = half * 16u;
     let column_in = half * $(D / 2)u;
-    let mine = strip + lid % 32u;
-    let weights = own * $(P_PITCH)u + half * 4u;
+    let mine = team * $(16 * STRIP)u + lid % 32u;
+    let weights = own * $(P_PITCH)u + half * $(16 / PER)u;
     // The keys that this row attends to, that any row does, and that all rows do.
     let before = i32(query) + e.offset - i32(p.left);
     let after = i32(query) + e.offset + i32(p.right) + 1;
@@ -241,7 +248,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     #use load k, begin
     #use load v, begin
     // The queries, 64 rows at a time in the memory of keys and values. Rows beyond the last one repeat it.
-#for step D / 16; i 2
+#for step D / SIDE; i DOWN
     var m_q$(step)_$(i) = MA();
 #endfor
 #for round ROUNDS
@@ -256,13 +263,12 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         let place = (e.q_row + near / shared_by) * p.heads + key_head * shared_by + near % shared_by;
         var words = q[p.q_base / 8u + place * d_units + min(unit, d_units - 1u)];
         words = select(vec4<u32>(), words, unit < d_units);
-        sh_kv[r * $(PITCH)u + 2u * unit] = halves(words.xy);
-        sh_kv[r * $(PITCH)u + 2u * unit + 1u] = halves(words.zw);
+        #use stage_eight sh_kv, r * $(PITCH)u + $(8 / PER)u * unit, words
     }
 #endfor
     workgroupBarrier();
 #if 1 < ROUNDS
-    #use only_if row_in / 64u == $(round)u, load_queries $(round)
+    #use only_if row_of_share / 64u == $(round)u, load_queries $(round)
 #else
     #use load_queries 0
 #endif
@@ -274,7 +280,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     }
     #use load k, next
     workgroupBarrier();
-#for i 2; j COLUMNS
+#for i DOWN; j COLUMNS
     var o$(i)_$(j) = MC();
 #endfor
     {

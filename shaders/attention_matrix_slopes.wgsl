@@ -21,16 +21,20 @@
 @group(0) @binding(7) var<storage, read_write> bias: array<u32>;
 @group(0) @binding(8) var<storage, read_write> out: array<vec4<u32>>;
 
-alias MA = coop_mat16x16<f16, A>;
-alias MB = coop_mat16x16<f16, B>;
-alias MC = coop_mat16x16<f32, C>;
-
 // Rows of b1, then of b2, of a stage; at the start, rows of a1 and of a2.
+#if EIGHT
+var<workgroup> sh_b: array<f16, $(2 * KEYS * PITCH)>;
+#else
 var<workgroup> sh_b: array<vec4<f16>, $(2 * KEYS * PITCH)>;
+#endif
 // Scores, their cotangents, or results: for each pair of subgroups and column, 32 rows.
 var<workgroup> sh_s: array<f32, $(GROUPS * KEYS * STRIP)>;
 // Weights, by rows. Before, what caps multiply the derivatives of scores by.
+#if EIGHT
+var<workgroup> sh_p: array<f16, $(ROWS * P_PITCH)>;
+#else
 var<workgroup> sh_p: array<vec4<f16>, $(ROWS * P_PITCH)>;
+#endif
 #if !QUERIES
 // For each column, the log-sum-exp in units of ln 2, delta, and the slope of ALiBi.
 var<workgroup> sh_stats: array<vec4<f32>, KEYS>;
@@ -98,8 +102,7 @@ fn key_place(key: u32, key_head: u32, e: Element) -> u32 {
 {
     let counts = unit$(i) < p.$(width) / 8u && begin + row$(i) < columns;
     let words = select(vec4<u32>(), $(x)0_$(i), counts);
-    sh_b[$(first)u + row$(i) * $(PITCH)u + 2u * unit$(i)] = halves(words.xy);
-    sh_b[$(first)u + row$(i) * $(PITCH)u + 2u * unit$(i) + 1u] = halves(words.zw);
+    #use stage_eight sh_b, $(first)u + row$(i) * $(PITCH)u + $(8 / PER)u * unit$(i), words
 }
 #endfor
 #endblock
@@ -118,13 +121,13 @@ fn key_place(key: u32, key_head: u32, e: Element) -> u32 {
 #endif
     var words = $(x)[p.$(x)_base / 8u + place * (p.$(width) / 8u) + min(unit, p.$(width) / 8u - 1u)];
     words = select(vec4<u32>(), words, unit < p.$(width) / 8u);
-    sh_b[r * $(PITCH)u + 2u * unit] = halves(words.xy);
-    sh_b[r * $(PITCH)u + 2u * unit + 1u] = halves(words.zw);
+    #use stage_eight sh_b, r * $(PITCH)u + $(8 / PER)u * unit, words
 }
 #endfor
 workgroupBarrier();
-#for step D / 16; i 2
-let $(m)_$(step)_$(i) = coopLoadT<MA>(&sh_b[(row_in + $(16 * i)u) * $(PITCH)u + $(4 * step)u], $(PITCH)u);
+#for step D / SIDE; i DOWN
+let $(m)_$(step)_$(i) = coopLoadT<MA>(
+    &sh_b[(row_of_share + $(SIDE * i)u) * $(PITCH)u + $(SIDE * step / PER)u], $(PITCH)u);
 #endfor
 workgroupBarrier();
 #endblock
@@ -132,18 +135,17 @@ workgroupBarrier();
 // The products of 32 rows and of one half of the staged columns.
 #block multiply m first
 {
-#for i 2
-    var s$(i) = MC();
+#for i DOWN; n ACROSS
+    var s$(i)_$(n) = MC();
 #endfor
-#for step D / 16
-    let m_b$(step) = coopLoad<MB>(&sh_b[$(first)u + key_in * $(PITCH)u + $(4 * step)u], $(PITCH)u);
+#for step D / SIDE; n ACROSS
+    let m_b$(step)_$(n) = coopLoad<MB>(
+        &sh_b[$(first)u + (key_of_share + $(SIDE * n)u) * $(PITCH)u + $(SIDE * step / PER)u], $(PITCH)u);
 #endfor
-#for step D / 16; i 2
-    s$(i) = coopMultiplyAdd($(m)_$(step)_$(i), m_b$(step), s$(i));
+#for step D / SIDE; i DOWN; n ACROSS
+    s$(i)_$(n) = coopMultiplyAdd($(m)_$(step)_$(i), m_b$(step)_$(n), s$(i)_$(n));
 #endfor
-#for i 2
-    { let x = s$(i); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
-#endfor
+    #use store_strip s, 0
 }
 #endblock
 
@@ -173,20 +175,25 @@ let $(name) = vec4(
 {
     let scale = exp2(-most);
 #for quad 4
-    sh_p[weights + $(quad)u] = vec4<f16>(x$(quad) * scale);
+    {
+        let w = vec4<f16>(x$(quad) * scale);
+        #use stage_four sh_p, (weights + $(4 * quad / PER)u), w
+    }
 #endfor
 }
 #endblock
 
 #block add_products
-#for step 2; i 2
-let m_p$(step)_$(i) = coopLoadT<MA>(&sh_p[(row_in + $(16 * i)u) * $(P_PITCH)u + $(4 * step)u], $(P_PITCH)u);
+#for step KEYS / SIDE; i DOWN
+let m_p$(step)_$(i) = coopLoadT<MA>(
+    &sh_p[(row_of_share + $(SIDE * i)u) * $(P_PITCH)u + $(SIDE * step / PER)u], $(P_PITCH)u);
 #endfor
-#for step 2; j COLUMNS
+#for step KEYS / SIDE; j COLUMNS
 let m_w$(step)_$(j) = coopLoadT<MB>(
-    &sh_b[$(WEIGHTED * KEYS * PITCH + 16 * step * PITCH)u + column_in / 4u + $(4 * j)u], $(PITCH)u);
+    &sh_b[$(WEIGHTED * KEYS * PITCH + SIDE * step * PITCH)u + column_of_share / $(PER)u + $(SIDE * j / PER)u],
+    $(PITCH)u);
 #endfor
-#for step 2; i 2; j COLUMNS
+#for step KEYS / SIDE; i DOWN; j COLUMNS
 o$(i)_$(j) = coopMultiplyAdd(m_p$(step)_$(i), m_w$(step)_$(j), o$(i)_$(j));
 #endfor
 #endblock
@@ -223,17 +230,21 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     let columns = e.queries * shared_by;
 #endif
     // This invocation's row, and its columns of each stage.
-    let half = subgroup % 2u;
-    let row_in = subgroup / 2u * 32u;
-    let own = row_in + lid % 32u;
+    #use roles
+    let half = team % 2u;
+    let own = team / 2u * 32u + lid % 32u;
     let row = top + own;
     let near = min(row, rows - 1u);
-    // Where this subgroup's scores, columns and columns of results begin, and this invocation's scores and weights.
-    let strip = (row_in + half * 16u) * $(STRIP)u;
+    // Where this subgroup's rows, scores, columns and columns of results begin.
+    let row_of_share = share / 2u * 32u;
+    let strip = share * $(16 * STRIP)u;
+    let key_of_share = share % 2u * 16u;
+    let column_of_share = share % 2u * $(D / 2)u;
+    // Where this invocation's columns, columns of results, scores and weights begin.
     let key_in = half * 16u;
     let column_in = half * $(D / 2)u;
-    let mine = strip + lid % 32u;
-    let weights = own * $(P_PITCH)u + half * 4u;
+    let mine = team * $(16 * STRIP)u + lid % 32u;
+    let weights = own * $(P_PITCH)u + half * $(16 / PER)u;
     // The columns that this row meets, and those that any row does.
     let last_row = min(top + $(ROWS)u, rows) - 1u;
 #if QUERIES
@@ -292,7 +303,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     #use own v, dv, m_a2
 #endif
 #endif
-#for i 2; j COLUMNS
+#for i DOWN; j COLUMNS
     var o$(i)_$(j) = MC();
 #endfor
     var most = 0.0;
@@ -337,7 +348,12 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
             let s = score(product, query, near, head, sh_stats[key_in + i].z, e);
 #endif
             sh_s[mine + i * $(STRIP)u] = select(s.x * LOG2_E, LOWEST, s.x <= LOWEST);
-            sh_p[weights + i / 4u][i % 4u] = f16(select(1.0, s.y / p.scale, p.scale != 0.0 && s.x > LOWEST));
+            let derivative = f16(select(1.0, s.y / p.scale, p.scale != 0.0 && s.x > LOWEST));
+#if EIGHT
+            sh_p[weights + i] = derivative;
+#else
+            sh_p[weights + i / 4u][i % 4u] = derivative;
+#endif
         }
 #endif
         // Which of this invocation's columns its row meets.
@@ -367,7 +383,15 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
             // Weights of zero stay zero, even if the cotangents are not finite.
             x$(quad) = select(x$(quad) * ((y - less) * p.scale), vec4<f32>(), x$(quad) == vec4<f32>());
 #if !PLAIN
+#if EIGHT
+            x$(quad) *= vec4(
+#for l 4
+                f32(sh_p[weights + $(4 * quad + l)u]),
+#endfor
+            );
+#else
             x$(quad) *= vec4<f32>(sh_p[weights + $(quad)u]);
+#endif
 #endif
         }
 #endfor

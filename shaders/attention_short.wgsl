@@ -17,14 +17,18 @@
 @group(0) @binding(5) var<storage, read_write> lse: array<u32>;
 @group(0) @binding(6) var<storage, read> items: array<u32>;
 
-alias MA = coop_mat16x16<f16, A>;
-alias MB = coop_mat16x16<f16, B>;
-alias MC = coop_mat16x16<f32, C>;
-
 // Queries, then values, by rows.
+#if EIGHT
+var<workgroup> sh_qv: array<f16, $(SHORT * PITCH)>;
+#else
 var<workgroup> sh_qv: array<vec4<f16>, $(SHORT * PITCH)>;
+#endif
 // Keys, then weights of 32 keys, by rows.
+#if EIGHT
+var<workgroup> sh_kp: array<f16, $(SHORT * PITCH)>;
+#else
 var<workgroup> sh_kp: array<vec4<f16>, $(SHORT * PITCH)>;
+#endif
 // For each subgroup, scores of 16 keys, or 16 columns of results.
 var<workgroup> sh_s: array<f32, $(SHORT / 2 * STRIP)>;
 
@@ -62,8 +66,7 @@ $(x)_$(i) = $(x)[p.$(x)_base / 8u +
 
 #block stage x to
 #for i SLOTS
-$(to)[row$(i) * $(PITCH)u + 2u * unit$(i)] = halves($(x)_$(i).xy);
-$(to)[row$(i) * $(PITCH)u + 2u * unit$(i) + 1u] = halves($(x)_$(i).zw);
+#use stage_eight $(to), row$(i) * $(PITCH)u + $(8 / PER)u * unit$(i), $(x)_$(i)
 #endfor
 #endblock
 
@@ -81,27 +84,27 @@ $(x)_$(i) = select(vec4<u32>(), $(x)_$(i), unit$(i) < d_units);
 
 // The scores of 32 rows and 16 keys, in units of ln 2.
 #block multiply_keys block
-#for i 2
-var s$(i) = MC();
+#for i DOWN; n ACROSS
+var s$(i)_$(n) = MC();
 #endfor
-#for step D / 16
-let m_k$(step) = coopLoad<MB>(&sh_kp[$(16 * block * PITCH + 4 * step)u], $(PITCH)u);
+#for step D / SIDE; n ACROSS
+let m_k$(step)_$(n) = coopLoad<MB>(
+    &sh_kp[$(16 * block * PITCH + n * SIDE * PITCH + SIDE * step / PER)u], $(PITCH)u);
 #endfor
-#for step D / 16; i 2
-s$(i) = coopMultiplyAdd(m_q$(step)_$(i), m_k$(step), s$(i));
+#for step D / SIDE; i DOWN; n ACROSS
+s$(i)_$(n) = coopMultiplyAdd(m_q$(step)_$(i), m_k$(step)_$(n), s$(i)_$(n));
 #endfor
-#for i 2
-{ let x = s$(i); let to = &sh_s[strip + $(16 * i)u]; let stride = $(STRIP)u; coopStore(x, to, stride); }
-#endfor
+#use store_strip s, 0
 #endblock
 
 fn compute_heads(group: u32, lid: u32, subgroup: u32) {
     let d_units = p.d / 8u;
     let v_units = p.dv / 8u;
-    let row_in = subgroup * 32u;
-    let own = row_in + lid % 32u;
-    let strip = subgroup * $(16 * STRIP)u;
-    let mine = strip + lid % 32u;
+    #use roles
+    let row_of_share = share * 32u;
+    let own = team * 32u + lid % 32u;
+    let strip = share * $(16 * STRIP)u;
+    let mine = team * $(16 * STRIP)u + lid % 32u;
     let column_in = 0u;
     let factor = p.scale * LOG2_E;
     // The rows and units that an invocation stages.
@@ -123,9 +126,9 @@ fn compute_heads(group: u32, lid: u32, subgroup: u32) {
         #use stage_products q, sh_qv
         #use stage_products k, sh_kp
         workgroupBarrier();
-#for step D / 16; i 2
+#for step D / SIDE; i DOWN
         let m_q$(step)_$(i) = coopLoadT<MA>(
-            &sh_qv[(row_in + $(16 * i)u) * $(PITCH)u + $(4 * step)u], $(PITCH)u);
+            &sh_qv[(row_of_share + $(SIDE * i)u) * $(PITCH)u + $(SIDE * step / PER)u], $(PITCH)u);
 #endfor
         // The keys that this row attends to.
         let query = i32(min(own, e.queries - 1u));
@@ -160,7 +163,7 @@ fn compute_heads(group: u32, lid: u32, subgroup: u32) {
         // The sums of weights, and of weights rounded as the products have them.
         var sum = 0.0;
         var divisor = 0.0;
-#for j COLUMNS; i 2
+#for j COLUMNS; i DOWN
         var o$(i)_$(j) = MC();
 #endfor
 #for half SHORT / 32
@@ -171,22 +174,22 @@ fn compute_heads(group: u32, lid: u32, subgroup: u32) {
         {
             let x = exp2(x$(8 * half + quad) - vec4(most));
             let w = vec4<f16>(x);
-            sh_kp[own * $(P_PITCH)u + $(quad)u] = w;
+            #use stage_four sh_kp, (own * $(P_PITCH)u + $(4 * quad / PER)u), w
             let y = vec4<f32>(w);
             sum += (x.x + x.y) + (x.z + x.w);
             divisor += (y.x + y.y) + (y.z + y.w);
         }
 #endfor
         workgroupBarrier();
-#for step 2; i 2
+#for step 32 / SIDE; i DOWN
         let m_p$(half)_$(step)_$(i) = coopLoadT<MA>(
-            &sh_kp[(row_in + $(16 * i)u) * $(P_PITCH)u + $(4 * step)u], $(P_PITCH)u);
+            &sh_kp[(row_of_share + $(SIDE * i)u) * $(P_PITCH)u + $(SIDE * step / PER)u], $(P_PITCH)u);
 #endfor
-#for step 2; j COLUMNS
+#for step 32 / SIDE; j COLUMNS
         let m_v$(half)_$(step)_$(j) = coopLoadT<MB>(
-            &sh_qv[$(32 * half * PITCH + 16 * step * PITCH + 4 * j)u], $(PITCH)u);
+            &sh_qv[$(32 * half * PITCH + SIDE * step * PITCH + SIDE * j / PER)u], $(PITCH)u);
 #endfor
-#for step 2; i 2; j COLUMNS
+#for step 32 / SIDE; i DOWN; j COLUMNS
         o$(i)_$(j) = coopMultiplyAdd(m_p$(half)_$(step)_$(i), m_v$(half)_$(step)_$(j), o$(i)_$(j));
 #endfor
 #endfor

@@ -3,16 +3,21 @@ enable f16;
 enable wgpu_cooperative_matrix;
 alias E = u32;
 const WG = 128u;
-const ROWS = 64u;
-const KEYS = 32u;
+const SUBGROUPS = 4u;
 const SIDE = 16u;
 const D = 64u;
-const GROUPS = 2u;
-const COLUMNS = 2u;
-const SLOTS = 2u;
+const PER = 4u;
 const PITCH = 18u;
 const P_PITCH = 10u;
 const STRIP = 36u;
+const DOWN = 2u;
+const ACROSS = 1u;
+const COLUMNS = 2u;
+const STRIPS = 2u;
+const ROWS = 64u;
+const KEYS = 32u;
+const GROUPS = 2u;
+const SLOTS = 2u;
 const ROUNDS = 1u;
 const Q_SLOTS = 4u;
 // Attention of f16, as attention.wgsl computes it, on cooperative matrices.
@@ -75,10 +80,6 @@ struct Params {
 @group(0) @binding(6) var<storage, read> items: array<u32>;
 @group(0) @binding(7) var<storage, read_write> bias: array<u32>;
 @group(0) @binding(8) var<storage, read_write> per_head: array<f32>;
-
-alias MA = coop_mat16x16<f16, A>;
-alias MB = coop_mat16x16<f16, B>;
-alias MC = coop_mat16x16<f32, C>;
 
 // Keys, then values, of a stage, by rows; at the start, the queries.
 var<workgroup> sh_kv: array<vec4<f16>, 1152>;
@@ -283,15 +284,25 @@ fn plain_scores(products: vec4<f32>, query: u32, key: u32, e: Element) -> vec4<f
 }
 // Results in cooperative matrices, whose values have no known places: they pass through workgroup memory.
 //
-// Uses: the parameters of attention; `o0_0` and so on, two matrices of rows for each of COLUMNS, whose first column is
-// `column_in`; and a subgroup's strip of `sh_s`, which begins at `strip`, and in which an invocation's values begin at
-// `mine`.
+// Uses: the parameters of attention; the numbers of src/ops/attention/matrix.rs; `o0_0` and so on, matrices for each of
+// DOWN rows and ACROSS * STRIPS columns, of which an invocation's first column is `column_in`; and `sh_s`, in which a
+// subgroup's strip of 16 columns begins at `strip`, and an invocation's values at `mine`.
+
+alias MA = coop_mat16x16<f16, A>;
+alias MB = coop_mat16x16<f16, B>;
+alias MC = coop_mat16x16<f32, C>;
 
 fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
-// Moves one matrix of columns to the strips, in which an invocation has one row.
+// Which matrices a subgroup computes, and which rows an invocation has.
+
+// Stages eight halves from `at` on, or four. Metal cannot load matrices from vectors.
+
+// Stores matrices whose names begin with `name` to the strips.
+
+// Moves 16 columns of results to the strips, in which an invocation has one row.
 
 // Stores the row's results, times a factor, at `place` of an array of rows.
 // Stages of attention on cooperative matrices, of KEYS columns each.
@@ -344,19 +355,24 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     let k_last = select(d_units - 1u, 0u, keys == 0u);
     let v_last = select(v_units - 1u, 0u, keys == 0u);
     // This invocation's row, and its keys of each stage.
-    let half = subgroup % 2u;
-    let row_in = subgroup / 2u * 32u;
-    let own = row_in + lid % 32u;
+    let share = subgroup;
+    let team = subgroup;
+    let half = team % 2u;
+    let own = team / 2u * 32u + lid % 32u;
     let row = top + own;
     let near = min(row, rows - 1u);
     let query = near / shared_by;
     let head = key_head * shared_by + near % shared_by;
     let place = (e.q_row + query) * p.heads + head;
-    // Where this subgroup's scores, keys and columns begin, and this invocation's scores and weights.
-    let strip = (row_in + half * 16u) * 36u;
+    // Where this subgroup's rows, scores, keys and columns begin.
+    let row_of_share = share / 2u * 32u;
+    let strip = share * 576u;
+    let key_of_share = share % 2u * 16u;
+    let column_of_share = share % 2u * 32u;
+    // Where this invocation's keys, columns, scores and weights begin.
     let key_in = half * 16u;
     let column_in = half * 32u;
-    let mine = strip + lid % 32u;
+    let mine = team * 576u + lid % 32u;
     let weights = own * 10u + half * 4u;
     // The keys that this row attends to, that any row does, and that all rows do.
     let before = i32(query) + e.offset - i32(p.left);
@@ -440,21 +456,21 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     }
     workgroupBarrier();
     m_q0_0 = coopLoadT<MA>(
-        &sh_kv[(row_in + 0u - 0u) * 18u + 0u], 18u);
+        &sh_kv[(row_of_share + 0u - 0u) * 18u + 0u], 18u);
     m_q0_1 = coopLoadT<MA>(
-        &sh_kv[(row_in + 16u - 0u) * 18u + 0u], 18u);
+        &sh_kv[(row_of_share + 16u - 0u) * 18u + 0u], 18u);
     m_q1_0 = coopLoadT<MA>(
-        &sh_kv[(row_in + 0u - 0u) * 18u + 4u], 18u);
+        &sh_kv[(row_of_share + 0u - 0u) * 18u + 4u], 18u);
     m_q1_1 = coopLoadT<MA>(
-        &sh_kv[(row_in + 16u - 0u) * 18u + 4u], 18u);
+        &sh_kv[(row_of_share + 16u - 0u) * 18u + 4u], 18u);
     m_q2_0 = coopLoadT<MA>(
-        &sh_kv[(row_in + 0u - 0u) * 18u + 8u], 18u);
+        &sh_kv[(row_of_share + 0u - 0u) * 18u + 8u], 18u);
     m_q2_1 = coopLoadT<MA>(
-        &sh_kv[(row_in + 16u - 0u) * 18u + 8u], 18u);
+        &sh_kv[(row_of_share + 16u - 0u) * 18u + 8u], 18u);
     m_q3_0 = coopLoadT<MA>(
-        &sh_kv[(row_in + 0u - 0u) * 18u + 12u], 18u);
+        &sh_kv[(row_of_share + 0u - 0u) * 18u + 12u], 18u);
     m_q3_1 = coopLoadT<MA>(
-        &sh_kv[(row_in + 16u - 0u) * 18u + 12u], 18u);
+        &sh_kv[(row_of_share + 16u - 0u) * 18u + 12u], 18u);
     workgroupBarrier();
     k0_0 = select(vec4<u32>(), k0_0, unit0 < d_units);
     sh_kv[0u + row0 * 18u + 2u * unit0] = halves(k0_0.xy);
@@ -473,22 +489,36 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     var o1_0 = MC();
     var o1_1 = MC();
     {
-        var s0 = MC();
-        var s1 = MC();
-        let m_k0 = coopLoad<MB>(&sh_kv[key_in * 18u + 0u], 18u);
-        let m_k1 = coopLoad<MB>(&sh_kv[key_in * 18u + 4u], 18u);
-        let m_k2 = coopLoad<MB>(&sh_kv[key_in * 18u + 8u], 18u);
-        let m_k3 = coopLoad<MB>(&sh_kv[key_in * 18u + 12u], 18u);
-        s0 = coopMultiplyAdd(m_q0_0, m_k0, s0);
-        s1 = coopMultiplyAdd(m_q0_1, m_k0, s1);
-        s0 = coopMultiplyAdd(m_q1_0, m_k1, s0);
-        s1 = coopMultiplyAdd(m_q1_1, m_k1, s1);
-        s0 = coopMultiplyAdd(m_q2_0, m_k2, s0);
-        s1 = coopMultiplyAdd(m_q2_1, m_k2, s1);
-        s0 = coopMultiplyAdd(m_q3_0, m_k3, s0);
-        s1 = coopMultiplyAdd(m_q3_1, m_k3, s1);
-        { let x = s0; let to = &sh_s[strip + 0u]; let stride = 36u; coopStore(x, to, stride); }
-        { let x = s1; let to = &sh_s[strip + 16u]; let stride = 36u; coopStore(x, to, stride); }
+        var s0_0 = MC();
+        var s1_0 = MC();
+        let m_k0_0 = coopLoad<MB>(
+            &sh_kv[(key_of_share + 0u) * 18u + 0u], 18u);
+        let m_k1_0 = coopLoad<MB>(
+            &sh_kv[(key_of_share + 0u) * 18u + 4u], 18u);
+        let m_k2_0 = coopLoad<MB>(
+            &sh_kv[(key_of_share + 0u) * 18u + 8u], 18u);
+        let m_k3_0 = coopLoad<MB>(
+            &sh_kv[(key_of_share + 0u) * 18u + 12u], 18u);
+        s0_0 = coopMultiplyAdd(m_q0_0, m_k0_0, s0_0);
+        s1_0 = coopMultiplyAdd(m_q0_1, m_k0_0, s1_0);
+        s0_0 = coopMultiplyAdd(m_q1_0, m_k1_0, s0_0);
+        s1_0 = coopMultiplyAdd(m_q1_1, m_k1_0, s1_0);
+        s0_0 = coopMultiplyAdd(m_q2_0, m_k2_0, s0_0);
+        s1_0 = coopMultiplyAdd(m_q2_1, m_k2_0, s1_0);
+        s0_0 = coopMultiplyAdd(m_q3_0, m_k3_0, s0_0);
+        s1_0 = coopMultiplyAdd(m_q3_1, m_k3_0, s1_0);
+        {
+            let x = s0_0;
+            let to = &sh_s[strip + 0u];
+            let stride = 36u;
+            coopStore(x, to, stride);
+        }
+        {
+            let x = s1_0;
+            let to = &sh_s[strip + 16u];
+            let stride = 36u;
+            coopStore(x, to, stride);
+        }
     }
     var most = 0.0;
     // The sums of weights, and of weights rounded as the products have them.
@@ -521,7 +551,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
                 x = select(vec4<f32>(), x, (at >= vec4(first)) & (at < vec4(end)));
             }
             let w = vec4<f16>(x);
-            sh_p[weights + 0u] = w;
+            sh_p[(weights + 0u)] = w;
             let y = vec4<f32>(w);
             part += (x.x + x.y) + (x.z + x.w);
             kept += (y.x + y.y) + (y.z + y.w);
@@ -539,7 +569,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
                 x = select(vec4<f32>(), x, (at >= vec4(first)) & (at < vec4(end)));
             }
             let w = vec4<f16>(x);
-            sh_p[weights + 1u] = w;
+            sh_p[(weights + 1u)] = w;
             let y = vec4<f32>(w);
             part += (x.x + x.y) + (x.z + x.w);
             kept += (y.x + y.y) + (y.z + y.w);
@@ -557,7 +587,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
                 x = select(vec4<f32>(), x, (at >= vec4(first)) & (at < vec4(end)));
             }
             let w = vec4<f16>(x);
-            sh_p[weights + 2u] = w;
+            sh_p[(weights + 2u)] = w;
             let y = vec4<f32>(w);
             part += (x.x + x.y) + (x.z + x.w);
             kept += (y.x + y.y) + (y.z + y.w);
@@ -575,7 +605,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
                 x = select(vec4<f32>(), x, (at >= vec4(first)) & (at < vec4(end)));
             }
             let w = vec4<f16>(x);
-            sh_p[weights + 3u] = w;
+            sh_p[(weights + 3u)] = w;
             let y = vec4<f32>(w);
             part += (x.x + x.y) + (x.z + x.w);
             kept += (y.x + y.y) + (y.z + y.w);
@@ -633,7 +663,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
                     x = select(vec4<f32>(), x, (at >= vec4(first)) & (at < vec4(end)));
                 }
                 let w = vec4<f16>(x);
-                sh_p[weights + 0u] = w;
+                sh_p[(weights + 0u)] = w;
                 let y = vec4<f32>(w);
                 part += (x.x + x.y) + (x.z + x.w);
                 kept += (y.x + y.y) + (y.z + y.w);
@@ -651,7 +681,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
                     x = select(vec4<f32>(), x, (at >= vec4(first)) & (at < vec4(end)));
                 }
                 let w = vec4<f16>(x);
-                sh_p[weights + 1u] = w;
+                sh_p[(weights + 1u)] = w;
                 let y = vec4<f32>(w);
                 part += (x.x + x.y) + (x.z + x.w);
                 kept += (y.x + y.y) + (y.z + y.w);
@@ -669,7 +699,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
                     x = select(vec4<f32>(), x, (at >= vec4(first)) & (at < vec4(end)));
                 }
                 let w = vec4<f16>(x);
-                sh_p[weights + 2u] = w;
+                sh_p[(weights + 2u)] = w;
                 let y = vec4<f32>(w);
                 part += (x.x + x.y) + (x.z + x.w);
                 kept += (y.x + y.y) + (y.z + y.w);
@@ -687,14 +717,24 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
                     x = select(vec4<f32>(), x, (at >= vec4(first)) & (at < vec4(end)));
                 }
                 let w = vec4<f16>(x);
-                sh_p[weights + 3u] = w;
+                sh_p[(weights + 3u)] = w;
                 let y = vec4<f32>(w);
                 part += (x.x + x.y) + (x.z + x.w);
                 kept += (y.x + y.y) + (y.z + y.w);
             }
             workgroupBarrier();
-            { let x = o0_0; let to = &sh_s[strip + 0u]; let stride = 36u; coopStore(x, to, stride); }
-            { let x = o1_0; let to = &sh_s[strip + 16u]; let stride = 36u; coopStore(x, to, stride); }
+            {
+                let x = o0_0;
+                let to = &sh_s[strip + 0u];
+                let stride = 36u;
+                coopStore(x, to, stride);
+            }
+            {
+                let x = o1_0;
+                let to = &sh_s[strip + 16u];
+                let stride = 36u;
+                coopStore(x, to, stride);
+            }
             workgroupBarrier();
             for (var i = 0u; i < 16u; i += 1u) {
                 sh_s[mine + i * 36u] *= scale;
@@ -703,8 +743,18 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
             o0_0 = coopLoad<MC>(&sh_s[strip + 0u], 36u);
             o1_0 = coopLoad<MC>(&sh_s[strip + 16u], 36u);
             workgroupBarrier();
-            { let x = o0_1; let to = &sh_s[strip + 0u]; let stride = 36u; coopStore(x, to, stride); }
-            { let x = o1_1; let to = &sh_s[strip + 16u]; let stride = 36u; coopStore(x, to, stride); }
+            {
+                let x = o0_1;
+                let to = &sh_s[strip + 0u];
+                let stride = 36u;
+                coopStore(x, to, stride);
+            }
+            {
+                let x = o1_1;
+                let to = &sh_s[strip + 16u];
+                let stride = 36u;
+                coopStore(x, to, stride);
+            }
             workgroupBarrier();
             for (var i = 0u; i < 16u; i += 1u) {
                 sh_s[mine + i * 36u] *= scale;
@@ -726,18 +776,22 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         k0_1 = k[k_from + min(following.x + row1, last_key) * k_pitch + min(unit1, k_last)];
         sum += part;
         divisor += kept;
-        let m_p0_0 = coopLoadT<MA>(&sh_p[(row_in + 0u) * 10u + 0u], 10u);
-        let m_p0_1 = coopLoadT<MA>(&sh_p[(row_in + 16u) * 10u + 0u], 10u);
-        let m_p1_0 = coopLoadT<MA>(&sh_p[(row_in + 0u) * 10u + 4u], 10u);
-        let m_p1_1 = coopLoadT<MA>(&sh_p[(row_in + 16u) * 10u + 4u], 10u);
+        let m_p0_0 = coopLoadT<MA>(
+            &sh_p[(row_of_share + 0u) * 10u + 0u], 10u);
+        let m_p0_1 = coopLoadT<MA>(
+            &sh_p[(row_of_share + 16u) * 10u + 0u], 10u);
+        let m_p1_0 = coopLoadT<MA>(
+            &sh_p[(row_of_share + 0u) * 10u + 4u], 10u);
+        let m_p1_1 = coopLoadT<MA>(
+            &sh_p[(row_of_share + 16u) * 10u + 4u], 10u);
         let m_v0_0 = coopLoadT<MB>(
-            &sh_kv[576u + column_in / 4u + 0u], 18u);
+            &sh_kv[576u + column_of_share / 4u + 0u], 18u);
         let m_v0_1 = coopLoadT<MB>(
-            &sh_kv[576u + column_in / 4u + 4u], 18u);
+            &sh_kv[576u + column_of_share / 4u + 4u], 18u);
         let m_v1_0 = coopLoadT<MB>(
-            &sh_kv[864u + column_in / 4u + 0u], 18u);
+            &sh_kv[864u + column_of_share / 4u + 0u], 18u);
         let m_v1_1 = coopLoadT<MB>(
-            &sh_kv[864u + column_in / 4u + 4u], 18u);
+            &sh_kv[864u + column_of_share / 4u + 4u], 18u);
         o0_0 = coopMultiplyAdd(m_p0_0, m_v0_0, o0_0);
         o0_1 = coopMultiplyAdd(m_p0_0, m_v0_1, o0_1);
         o1_0 = coopMultiplyAdd(m_p0_1, m_v0_0, o1_0);
@@ -746,22 +800,36 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         o0_1 = coopMultiplyAdd(m_p1_0, m_v1_1, o0_1);
         o1_0 = coopMultiplyAdd(m_p1_1, m_v1_0, o1_0);
         o1_1 = coopMultiplyAdd(m_p1_1, m_v1_1, o1_1);
-        var s0 = MC();
-        var s1 = MC();
-        let m_k0 = coopLoad<MB>(&sh_kv[key_in * 18u + 0u], 18u);
-        let m_k1 = coopLoad<MB>(&sh_kv[key_in * 18u + 4u], 18u);
-        let m_k2 = coopLoad<MB>(&sh_kv[key_in * 18u + 8u], 18u);
-        let m_k3 = coopLoad<MB>(&sh_kv[key_in * 18u + 12u], 18u);
-        s0 = coopMultiplyAdd(m_q0_0, m_k0, s0);
-        s1 = coopMultiplyAdd(m_q0_1, m_k0, s1);
-        s0 = coopMultiplyAdd(m_q1_0, m_k1, s0);
-        s1 = coopMultiplyAdd(m_q1_1, m_k1, s1);
-        s0 = coopMultiplyAdd(m_q2_0, m_k2, s0);
-        s1 = coopMultiplyAdd(m_q2_1, m_k2, s1);
-        s0 = coopMultiplyAdd(m_q3_0, m_k3, s0);
-        s1 = coopMultiplyAdd(m_q3_1, m_k3, s1);
-        { let x = s0; let to = &sh_s[strip + 0u]; let stride = 36u; coopStore(x, to, stride); }
-        { let x = s1; let to = &sh_s[strip + 16u]; let stride = 36u; coopStore(x, to, stride); }
+        var s0_0 = MC();
+        var s1_0 = MC();
+        let m_k0_0 = coopLoad<MB>(
+            &sh_kv[(key_of_share + 0u) * 18u + 0u], 18u);
+        let m_k1_0 = coopLoad<MB>(
+            &sh_kv[(key_of_share + 0u) * 18u + 4u], 18u);
+        let m_k2_0 = coopLoad<MB>(
+            &sh_kv[(key_of_share + 0u) * 18u + 8u], 18u);
+        let m_k3_0 = coopLoad<MB>(
+            &sh_kv[(key_of_share + 0u) * 18u + 12u], 18u);
+        s0_0 = coopMultiplyAdd(m_q0_0, m_k0_0, s0_0);
+        s1_0 = coopMultiplyAdd(m_q0_1, m_k0_0, s1_0);
+        s0_0 = coopMultiplyAdd(m_q1_0, m_k1_0, s0_0);
+        s1_0 = coopMultiplyAdd(m_q1_1, m_k1_0, s1_0);
+        s0_0 = coopMultiplyAdd(m_q2_0, m_k2_0, s0_0);
+        s1_0 = coopMultiplyAdd(m_q2_1, m_k2_0, s1_0);
+        s0_0 = coopMultiplyAdd(m_q3_0, m_k3_0, s0_0);
+        s1_0 = coopMultiplyAdd(m_q3_1, m_k3_0, s1_0);
+        {
+            let x = s0_0;
+            let to = &sh_s[strip + 0u];
+            let stride = 36u;
+            coopStore(x, to, stride);
+        }
+        {
+            let x = s1_0;
+            let to = &sh_s[strip + 16u];
+            let stride = 36u;
+            coopStore(x, to, stride);
+        }
         begin = next;
         next = following.x;
     }
@@ -790,8 +858,18 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         lse[place] = select(bitcast<u32>((most + log2(sum)) * LN_2), 0xff800000u, sum == 0.0);
     }
     workgroupBarrier();
-    { let x = o0_0; let to = &sh_s[strip + 0u]; let stride = 36u; coopStore(x, to, stride); }
-    { let x = o1_0; let to = &sh_s[strip + 16u]; let stride = 36u; coopStore(x, to, stride); }
+    {
+        let x = o0_0;
+        let to = &sh_s[strip + 0u];
+        let stride = 36u;
+        coopStore(x, to, stride);
+    }
+    {
+        let x = o1_0;
+        let to = &sh_s[strip + 16u];
+        let stride = 36u;
+        coopStore(x, to, stride);
+    }
     workgroupBarrier();
     {
         let column = column_in + 0u;
@@ -832,8 +910,18 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         }
     }
     workgroupBarrier();
-    { let x = o0_1; let to = &sh_s[strip + 0u]; let stride = 36u; coopStore(x, to, stride); }
-    { let x = o1_1; let to = &sh_s[strip + 16u]; let stride = 36u; coopStore(x, to, stride); }
+    {
+        let x = o0_1;
+        let to = &sh_s[strip + 0u];
+        let stride = 36u;
+        coopStore(x, to, stride);
+    }
+    {
+        let x = o1_1;
+        let to = &sh_s[strip + 16u];
+        let stride = 36u;
+        coopStore(x, to, stride);
+    }
     workgroupBarrier();
     {
         let column = column_in + 16u;

@@ -36,14 +36,14 @@ loop {
 
 // Multiplies the row's results by `scale`.
 #block scale_results
-#for j COLUMNS
+#for j STRIPS
 #use to_strips $(j)
 for (var i = 0u; i < 16u; i += 1u) {
     sh_s[mine + i * $(STRIP)u] *= scale;
 }
 workgroupBarrier();
-#for i 2
-o$(i)_$(j) = coopLoad<MC>(&sh_s[strip + $(16 * i)u], $(STRIP)u);
+#for i DOWN; n ACROSS
+o$(i)_$(j * ACROSS + n) = coopLoad<MC>(&sh_s[strip + $(n * SIDE * STRIP + i * SIDE)u], $(STRIP)u);
 #endfor
 #endfor
 workgroupBarrier();

@@ -247,7 +247,7 @@ fn telling_at_the_end(text: &str) -> Result<String, String> {
 }
 
 /// The lines without `//` comments.
-fn without_comments(source: &str) -> String {
+pub(super) fn without_comments(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     for line in source.lines() {
         code += line.split("//").next().unwrap_or_default();
@@ -304,12 +304,12 @@ impl Rewriter {
     }
 }
 
-fn is_of_word(c: char) -> bool {
+pub(super) fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
 /// Splits at the matching bracket: the text inside, and the rest.
-fn bracketed(text: &str) -> Result<(&str, &str), String> {
+pub(super) fn bracketed(text: &str) -> Result<(&str, &str), String> {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
         match c {

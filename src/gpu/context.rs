@@ -67,6 +67,18 @@ pub struct GpuOptions {
     /// For this crate's tests: kernels count their out-of-bounds accesses.
     #[doc(hidden)]
     pub instrumented: bool,
+    /// For this crate's tests: emulate cooperative matrices of this side, 8 or 16.
+    #[doc(hidden)]
+    pub emulated_matrices: Option<u32>,
+}
+
+impl GpuOptions {
+    fn emulated(&self) -> Option<Matrices> {
+        let side = self.emulated_matrices?;
+        [Matrices::Eight, Matrices::Sixteen]
+            .into_iter()
+            .find(|matrices| matrices.side() == side)
+    }
 }
 
 const CACHE_LIMIT: u64 = 4 << 30;
@@ -195,9 +207,10 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
         limits.max_compute_workgroup_storage_size,
     );
     let features = wgpu::Features::TIMESTAMP_QUERY
-        | match matrices(&adapter, invocations, memory) {
-            Some(_) => MATRICES,
-            None => wgpu::Features::empty(),
+        | match (options.emulated(), matrices(&adapter, invocations, memory)) {
+            (Some(_), _) => wgpu::Features::SHADER_F16,
+            (None, Some(_)) => MATRICES,
+            (None, None) => wgpu::Features::empty(),
         };
     let (device, queue) = adapter
         .request_device(&wgpu::DeviceDescriptor {
@@ -271,7 +284,10 @@ impl Gpu {
         );
         let recorder = Recorder::new(&device, &pool, sizes.dispatches)?;
         let watch = options.instrumented.then(|| Watch::new(&device, &pool));
-        let pipelines = Pipelines::new(options.checked, watch.transpose()?);
+        let emulated = options.emulated();
+        let pipelines = Pipelines::new(options.checked, emulated, watch.transpose()?);
+        let own_matrices = matrices(adapter, limits.invocations, limits.workgroup_memory)
+            .filter(|_| device.features().contains(MATRICES));
         let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         log::info!(
             "GPU: {} ({}, {} {})",
@@ -282,8 +298,7 @@ impl Gpu {
         );
         Ok(Gpu {
             id: crate::machine::next_device_id(),
-            matrices: matrices(adapter, limits.invocations, limits.workgroup_memory)
-                .filter(|_| device.features().contains(MATRICES)),
+            matrices: emulated.or(own_matrices),
             info,
             why,
             limits,

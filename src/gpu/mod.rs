@@ -6,6 +6,7 @@ mod bounds;
 mod context;
 mod copies;
 mod embedding;
+mod emulated;
 mod errors;
 mod frame;
 mod freed;

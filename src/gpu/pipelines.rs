@@ -7,8 +7,9 @@ use hashbrown::DefaultHashBuilder;
 
 use super::assembler::assemble_as;
 use super::bounds::Watch;
+use super::emulated::emulated;
 use super::errors::caught;
-use crate::plan::{Access, Kernel, Listed};
+use crate::plan::{Access, Kernel, Listed, Matrices};
 use crate::{Error, Result};
 
 /// Bytes of a kernel's parameter block.
@@ -53,6 +54,8 @@ type Layouts = (wgpu::BindGroupLayout, wgpu::PipelineLayout);
 pub(crate) struct Pipelines {
     /// Whether shaders are compiled with wgpu's bounds and loop checks.
     checked: bool,
+    /// The cooperative matrices that kernels emulate.
+    emulated: Option<Matrices>,
     /// Counts out-of-bounds accesses on an instrumented device.
     pub watch: Option<Watch>,
     made: RwLock<HashMap<Key, Arc<Pipeline>, DefaultHashBuilder>>,
@@ -62,9 +65,14 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    pub(crate) fn new(checked: bool, watch: Option<Watch>) -> Pipelines {
+    pub(crate) fn new(
+        checked: bool,
+        emulated: Option<Matrices>,
+        watch: Option<Watch>,
+    ) -> Pipelines {
         Pipelines {
             checked,
+            emulated,
             watch,
             made: RwLock::default(),
             written: Mutex::default(),
@@ -145,6 +153,11 @@ impl Pipelines {
         #[cfg(vsla_mutant)]
         super::assembler::mutant::report(&source);
         check_needs(op, &name, &source, limits)?;
+        if let Some(matrices) = self.emulated {
+            source = emulated(&source, matrices).map_err(|message| {
+                Error::gpu(op, format!("kernel {name} cannot be emulated: {message}"))
+            })?;
+        }
         let mut buffers = kernel.interface.access.len();
         if let Some(watch) = &self.watch {
             buffers += 1;

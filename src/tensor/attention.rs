@@ -5,7 +5,6 @@ use super::{Cache, Tensor};
 use crate::ops::Op;
 use crate::ops::attention::slopes::Slopes;
 use crate::ops::attention::{self, LOWEST, Mask, OP, Side, Stats, UNBOUNDED};
-use crate::plan::Matrices;
 use crate::ragged::{DType, Float, Layout, Scalar, Shape, Topology};
 use crate::{Error, Result};
 
@@ -44,8 +43,8 @@ use crate::{Error, Result};
 /// # Errors of results
 /// The error of o is at most 2⁻²³ max|v| ((d + 8) S + m + 32), where S is the largest Σ_l |scale q_l k_l| + |bias| +
 /// |slope · distance| of the row's keys, max|v| is over the values of these keys, and m is the number of keys of the
-/// element; for f16, add half a unit in the last place, and on cooperative matrices of 16 × 16 (heads of up to 128
-/// values, in multiples of 8) also 2⁻¹⁰ (1 + m 2⁻¹⁴) max|v| for the rounding of weights. The error of the log-sum-exp
+/// element; for f16, add half a unit in the last place, and on cooperative matrices (heads of up to 128 values, or 64
+/// if matrices are 8 × 8, in multiples of 8) also 2⁻¹⁰ (1 + m 2⁻¹⁴) max|v| for the rounding of weights. The error of the log-sum-exp
 /// is at most half of the first bound without max|v|, plus 2⁻²² of its magnitude.
 ///
 /// # Cost
@@ -313,9 +312,8 @@ impl<'a, T: Float> Attention<'a, T> {
                 None
             }
         };
-        let matrices = self.lengths.is_none()
-            && T::DTYPE == DType::F16
-            && q.device.matrices() == Some(Matrices::Sixteen);
+        let is_for_matrices = self.lengths.is_none() && T::DTYPE == DType::F16;
+        let matrices = q.device.matrices().filter(|_| is_for_matrices);
         let of = attention::Attention {
             dtype: T::DTYPE,
             matrices,
@@ -493,7 +491,7 @@ impl<T: Float> Attended<'_, T> {
 
     /// The cotangent of the result, copied if the kernels cannot read it where it lies.
     pub(crate) fn aligned(&self, g: &Tensor<T>) -> Result<Tensor<T>> {
-        match self.of.matrices && !g.begins_at(attention::unit(T::DTYPE)) {
+        match self.of.matrices.is_some() && !g.begins_at(attention::unit(T::DTYPE)) {
             true => g.copy(),
             false => Ok(g.clone()),
         }

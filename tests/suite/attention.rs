@@ -3,6 +3,7 @@
 mod cache;
 mod case;
 mod empty;
+mod emulated;
 mod gradients;
 mod merge;
 mod refusals;
@@ -53,6 +54,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("refusals_of_caches_change_nothing", untouched::caches),
     ];
     let mut trials = bench.all_on_each_device(tests);
+    trials.extend(emulated::trials(bench));
     trials.push(rescaled::trial(bench));
     trials
 }

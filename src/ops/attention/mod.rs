@@ -216,8 +216,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Attention {
     pub dtype: DType,
-    /// Whether the device has cooperative matrices of 16 × 16.
-    pub matrices: bool,
+    /// The cooperative matrices that kernels may use.
+    pub matrices: Option<Matrices>,
     /// The number of heads of operands of rank 2. Operands of rank 3 have an axis of heads.
     pub heads: usize,
     pub key_heads: usize,
@@ -416,14 +416,14 @@ impl Attention {
                     matrix::Slots::from(slots),
                     params,
                     units as u32,
-                    class.cost / Matrices::Sixteen.rate(),
+                    class.cost / build.matrices.rate(),
                 ),
                 Build::Short(build) => Dispatch::new(
                     (&short::KERNEL, build.variant()),
                     short::Slots::from(slots),
                     params,
                     short::groups(units) as u32,
-                    class.cost / Matrices::Sixteen.rate(),
+                    class.cost / build.matrices.rate(),
                 ),
             });
         }

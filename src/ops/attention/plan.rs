@@ -354,12 +354,13 @@ fn kinds(of: &Attention, heads: Heads, rows: usize) -> [Option<Build>; KINDS] {
         let [whole, pieces] = of_few.map(|build| Some(Build::Few(build)));
         (builds[1], builds[2]) = (whole, pieces);
     }
-    if of.matrices
+    if let Some(matrices) = of.matrices
         && !of.cached
-        && let Some(of_matrices) = matrix::Build::of(heads, of.is_plain())
+        && let Some([low, tall]) = matrix::Build::of(matrices, heads, of.is_plain())
     {
-        let [medium, tall] = of_matrices.map(|build| Some(Build::Matrix(build)));
-        let of_short = short::Build::of(heads).map(|build| build.map(Build::Short));
+        let medium = Some(Build::Matrix(low));
+        let tall = (tall != low).then_some(Build::Matrix(tall));
+        let of_short = short::Build::of(matrices, heads).map(|build| build.map(Build::Short));
         let [shortest, short] = of_short.map(|build| build.filter(|_| of.is_plain() && !of.sinks));
         builds = [None, builds[1], builds[2], medium, tall, shortest, short];
     }
@@ -386,7 +387,7 @@ fn kind(rows: usize, keys: usize, builds: &[Option<Build>; KINDS]) -> usize {
         if let Some(short) = builds[5..].iter().position(is_short) {
             return 5 + short;
         }
-        return 3 + usize::from(rows > low.rows as usize);
+        return 3 + usize::from(rows > low.rows as usize && builds[4].is_some());
     }
     match (of, rows) {
         (0 | 4, 0..=16) if builds[of].is_none() => 1,

@@ -1,9 +1,10 @@
-//! Attention of f16 over short elements, on cooperative matrices of 16 × 16: the builds of `attention_short.wgsl`.
+//! Attention of f16 over short elements, on cooperative matrices: the builds of `attention_short.wgsl`.
 
 use std::borrow::Cow;
 
 use super::Heads;
-use crate::plan::{Interface, Kernel, Listed, named, place_of, slots};
+use super::matrix::of_strips;
+use crate::plan::{Interface, Kernel, Listed, Matrices, named, place_of, slots};
 use crate::ragged::DType;
 
 /// The largest number of values in a head that this kernel supports.
@@ -18,6 +19,7 @@ const FEWEST: usize = 1024;
 /// A build of the kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(in crate::ops) struct Build {
+    pub matrices: Matrices,
     /// The largest number of queries and of keys.
     pub most: u32,
     /// The largest number of values in a head.
@@ -26,22 +28,38 @@ pub(in crate::ops) struct Build {
 
 /// With wide heads, a workgroup for 64 rows takes as much memory as one of `attention_matrix`, which computes elements
 /// of any length in the same dispatch.
-static BUILDS: [Build; 3] = {
-    const fn build(most: u32, width: u32) -> Build {
-        Build { most, width }
+static BUILDS: [Build; 6] = {
+    const SIZES: [[u32; 2]; 3] = [[32, 32], [64, 32], [32, 64]];
+    let mut all = [Build {
+        matrices: Matrices::Sixteen,
+        most: 0,
+        width: 0,
+    }; 6];
+    let mut i = 0;
+    while i < all.len() {
+        [all[i].most, all[i].width] = SIZES[i % 3];
+        if i >= 3 {
+            all[i].matrices = Matrices::Eight;
+        }
+        i += 1;
     }
-    [build(32, 32), build(64, 32), build(32, 64)]
+    all
 };
 
 impl Build {
     /// The builds for the shortest and for other short elements; none if heads share keys or have too many values, or
     /// not a whole number of quads of words.
-    pub fn of(heads: Heads) -> [Option<Build>; 2] {
+    pub fn of(matrices: Matrices, heads: Heads) -> [Option<Build>; 2] {
         let width = heads.d.max(heads.dv) as u32;
         let whole = [heads.d, heads.dv].iter().all(|n| n.is_multiple_of(8));
         let fits = whole && width <= WIDEST && heads.group() == 1;
         let width = width.next_multiple_of(WIDEST / 2);
-        [32, 64].map(|most| Some(Build { most, width }).filter(|of| fits && BUILDS.contains(of)))
+        let build = |most| Build {
+            matrices,
+            most,
+            width,
+        };
+        [32, 64].map(|most| Some(build(most)).filter(|of| fits && BUILDS.contains(of)))
     }
 
     pub fn variant(&self) -> usize {
@@ -62,6 +80,7 @@ impl Listed for Build {
     fn flags(&self) -> Cow<'static, [&'static str]> {
         named(&[
             (true, "MATRIX"),
+            (self.matrices == Matrices::Eight, "EIGHT"),
             (self.most == 32, "N32"),
             (self.most == 64, "N64"),
             (self.width == 32, "D32"),
@@ -70,21 +89,10 @@ impl Listed for Build {
     }
 
     fn numbers(&self) -> Vec<(&'static str, u32)> {
-        let units = self.width / 8;
-        vec![
-            ("WG", self.most),
-            ("SHORT", self.most),
-            ("SIDE", 16),
-            ("D", self.width),
-            // Matrices in a row of results.
-            ("COLUMNS", self.width / 16),
-            // Units of each operand that an invocation stages.
-            ("SLOTS", units),
-            // An odd number of units from row to row, so that neighbouring rows are in different banks.
-            ("PITCH", 2 * (units + 1)),
-            ("P_PITCH", 10),
-            ("STRIP", 36),
-        ]
+        let mut all = of_strips(self.matrices, self.most / 32, self.width, self.width);
+        // Units of each operand that an invocation stages.
+        all.extend([("SHORT", self.most), ("SLOTS", self.width / 8)]);
+        all
     }
 }
 

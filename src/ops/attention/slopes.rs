@@ -13,8 +13,8 @@ use super::matrix::KEYS;
 use super::plan::{Plan, Rows};
 use super::{Attention, Heads, OP, Shapes, Side, Stats, twin_slopes};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Matrices, Output,
-    OutputLayout, Param, PlanBuffer, Slot, Variant, params, place_of, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param,
+    PlanBuffer, Slot, Variant, params, place_of, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -250,10 +250,8 @@ impl Slopes {
             Side::Key | Side::Value => Rows::Keys,
             Side::Bias => Rows::Both,
         };
-        let matrices = match of.matrices {
-            true => matrix::Build::of(side, heads, of.is_plain()),
-            false => None,
-        };
+        let matrices = of.matrices;
+        let matrices = matrices.and_then(|m| matrix::Build::of(m, side, heads, of.is_plain()));
         let kinds = match matrices {
             Some(builds) => builds.map(|build| (Kind::Matrix(build), [build.rows, KEYS])),
             None => [(16, 4), (32, 1)]
@@ -261,7 +259,7 @@ impl Slopes {
         };
         let kinds = kinds.map(|(kind, sides)| (kind, sides.map(|side| side as usize)));
         let is_small = |[high, wide]: [usize; 2]| match matrices {
-            Some([low, _]) => high <= low.rows as usize,
+            Some([low, tall]) => high <= low.rows as usize || low == tall,
             // All columns are in one stage.
             None => high.max(wide) <= 16 && wide > 0 && width <= 128 && side != Side::Bias,
         };
@@ -369,7 +367,7 @@ impl Slopes {
                     matrix::Slots::from(slots),
                     params,
                     units as u32,
-                    class.cost / Matrices::Sixteen.rate(),
+                    class.cost / build.matrices.rate(),
                 ),
             }
         };

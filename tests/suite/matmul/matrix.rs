@@ -28,6 +28,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ),
     ];
     trials.extend(tests.map(|(name, test)| bench.on_matrices(name, test)));
+    trials.push(bench.on_emulated_matrices(8, "matrix::random", random_of_small));
     trials
 }
 
@@ -166,20 +167,29 @@ fn random(device: &Device) {
         .map(|&[m, k, n]| [m.min(300), 5 * k, n.min(300)])
         .collect();
     for transposed in TRANSPOSES {
-        let (left, right) = factors(&extents, transposed);
-        let a = narrowed(&Ragged::random(&left, 21).unwrap());
-        let b = narrowed(&Ragged::random(&right, 22).unwrap());
-        let [wide_a, wide_b] = [&a, &b].map(|x| x.cast(f16::to_f64).unwrap());
-        let pairs = reference::elementwise(a.len());
-        let expected = reference::matmul(&wide_a, &wide_b, &pairs, transposed);
-        let (x, y) = (upload(device, &a), upload(device, &b));
-        pair(&x, &y, |product| {
-            let product = form(product, transposed).tier(Tier::Matrix);
-            let sums = download(&product.clone().to::<f32>().run().unwrap());
-            let bounds = expected.bounds(depth_by_matrices(device));
-            assert_within("sums", &sums, &expected.values, &bounds);
-        });
+        random_of(device, &extents, transposed);
     }
+}
+
+/// The smallest tile, of whole quads of words and of others.
+fn random_of_small(device: &Device) {
+    random_of(device, &[[24, 72, 40], [33, 31, 35]], TRANSPOSES[0]);
+}
+
+fn random_of(device: &Device, extents: &[[usize; 3]], transposed: [bool; 2]) {
+    let (left, right) = factors(extents, transposed);
+    let a = narrowed(&Ragged::random(&left, 21).unwrap());
+    let b = narrowed(&Ragged::random(&right, 22).unwrap());
+    let [wide_a, wide_b] = [&a, &b].map(|x| x.cast(f16::to_f64).unwrap());
+    let pairs = reference::elementwise(a.len());
+    let expected = reference::matmul(&wide_a, &wide_b, &pairs, transposed);
+    let (x, y) = (upload(device, &a), upload(device, &b));
+    pair(&x, &y, |product| {
+        let product = form(product, transposed).tier(Tier::Matrix);
+        let sums = download(&product.clone().to::<f32>().run().unwrap());
+        let bounds = expected.bounds(depth_by_matrices(device));
+        assert_within("sums", &sums, &expected.values, &bounds);
+    });
 }
 
 /// A value that is not finite reaches only its own row and column, and only within its product.

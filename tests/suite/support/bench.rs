@@ -105,6 +105,22 @@ impl Bench {
         self.where_it_has(name, has, "no cooperative matrices", test)
     }
 
+    /// The trial `module::gpu::emulated_SIDE::name` on a GPU that emulates cooperative matrices of this side, 8 or 16.
+    ///
+    /// A software driver takes about six seconds to compile such a kernel.
+    pub fn on_emulated_matrices(
+        &self,
+        side: u32,
+        name: &str,
+        test: impl FnOnce(&Device) + Send + 'static,
+    ) -> Trial {
+        let name = format!("emulated_{side}::{name}");
+        match side {
+            8 => self.on_gpu(&name, || emulating_gpu(8), test),
+            _ => self.on_gpu(&name, || emulating_gpu(16), test),
+        }
+    }
+
     /// The same, ignored if the GPU does not support the native tier.
     pub fn on_native(&self, name: &str, test: impl FnOnce(&Device) + Send + 'static) -> Trial {
         let has = |device: &Device| device.info().native;
@@ -204,6 +220,17 @@ pub fn instrumented_gpu() -> Result<&'static Device, &'static str> {
     opened(&GPUS, |options| options.instrumented = true)
 }
 
+/// The same GPU with emulated cooperative matrices.
+#[cfg(feature = "gpu")]
+pub fn emulating_gpu(side: u32) -> Result<&'static Device, &'static str> {
+    static OF_8: Opened = [const { OnceLock::new() }; DEVICES];
+    static OF_16: Opened = [const { OnceLock::new() }; DEVICES];
+    match side {
+        8 => opened(&OF_8, |options| options.emulated_matrices = Some(8)),
+        _ => opened(&OF_16, |options| options.emulated_matrices = Some(16)),
+    }
+}
+
 /// How many times the GPU is opened, to run as many trials at once. A software GPU runs all work from one device on a
 /// single core.
 #[cfg(feature = "gpu")]
@@ -236,6 +263,11 @@ fn opened(
 #[cfg(not(feature = "gpu"))]
 pub fn gpu() -> Result<&'static Device, &'static str> {
     Err("this build has no GPU support")
+}
+
+#[cfg(not(feature = "gpu"))]
+pub fn emulating_gpu(_: u32) -> Result<&'static Device, &'static str> {
+    gpu()
 }
 
 #[cfg(not(feature = "gpu"))]

@@ -1,15 +1,16 @@
-//! Gradients of attention of f16 on cooperative matrices of 16 × 16: the builds of `attention_matrix_slopes.wgsl`.
+//! Gradients of attention of f16 on cooperative matrices: the builds of `attention_matrix_slopes.wgsl`.
 
 use std::borrow::Cow;
 
-use super::super::matrix::{WIDEST, numbers};
+use super::super::matrix::{numbers, widest};
 use super::{Heads, Side};
-use crate::plan::{Interface, Kernel, Listed, named, place_of, slots};
+use crate::plan::{Interface, Kernel, Listed, Matrices, named, place_of, slots};
 use crate::ragged::DType;
 
 /// A build of the kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(in crate::ops) struct Build {
+    pub matrices: Matrices,
     side: Side,
     /// Rows of a tile.
     pub rows: u32,
@@ -22,20 +23,35 @@ pub(in crate::ops) struct Build {
 const SIDES: [Side; 3] = [Side::Query, Side::Key, Side::Value];
 const WIDTHS: [u32; 3] = [32, 64, 128];
 
-static BUILDS: [Build; 36] = {
+/// Rows of a tile, and values in a head.
+const SIXTEEN: [[u32; 2]; 6] = [[32, 32], [64, 32], [32, 64], [64, 64], [32, 128], [64, 128]];
+
+/// The same for matrices of 8 × 8.
+const EIGHT: [[u32; 2]; 2] = [[32, 32], [32, 64]];
+
+const COUNT: usize = 6 * (SIXTEEN.len() + EIGHT.len());
+
+static BUILDS: [Build; COUNT] = {
     let mut all = [Build {
+        matrices: Matrices::Sixteen,
         side: Side::Query,
         rows: 0,
         width: 0,
         plain: true,
-    }; 36];
+    }; COUNT];
     let mut i = 0;
     while i < all.len() {
+        let size = i / 6;
+        let (matrices, [rows, width]) = match size < SIXTEEN.len() {
+            true => (Matrices::Sixteen, SIXTEEN[size]),
+            false => (Matrices::Eight, EIGHT[size - SIXTEEN.len()]),
+        };
         all[i] = Build {
+            matrices,
             side: SIDES[i % 3],
-            rows: if i / 3 % 2 == 0 { 32 } else { 64 },
-            width: WIDTHS[i / 6 % 3],
-            plain: i < 18,
+            rows,
+            width,
+            plain: i / 3 % 2 == 0,
         };
         i += 1;
     }
@@ -43,14 +59,20 @@ static BUILDS: [Build; 36] = {
 };
 
 impl Build {
-    /// The builds for low and for high tiles; `None` for a bias, and if a head has too many values or not a whole
-    /// number of units.
-    pub fn of(side: Side, heads: Heads, plain: bool) -> Option<[Build; 2]> {
-        let widest = heads.d.max(heads.dv) as u32;
-        let fits = widest <= WIDEST && [heads.d, heads.dv].iter().all(|n| n.is_multiple_of(8));
-        let width = WIDTHS.into_iter().find(|width| widest <= *width)?;
+    /// The builds for low and for high tiles, which may be the same; `None` for a bias, and if a head has too many
+    /// values or not a whole number of units.
+    pub fn of(matrices: Matrices, side: Side, heads: Heads, plain: bool) -> Option<[Build; 2]> {
+        let wide = heads.d.max(heads.dv) as u32;
+        let fits =
+            wide <= widest(matrices) && [heads.d, heads.dv].iter().all(|n| n.is_multiple_of(8));
+        let width = WIDTHS.into_iter().find(|width| wide <= *width)?;
+        let heights = match matrices {
+            Matrices::Eight => [32, 32],
+            Matrices::Sixteen => [32, 64],
+        };
         (fits && side != Side::Bias).then(|| {
-            [32, 64].map(|rows| Build {
+            heights.map(|rows| Build {
+                matrices,
                 side,
                 rows,
                 width,
@@ -72,6 +94,7 @@ impl Listed for Build {
     fn flags(&self) -> Cow<'static, [&'static str]> {
         named(&[
             (true, "MATRIX"),
+            (self.matrices == Matrices::Eight, "EIGHT"),
             (self.side == Side::Query, "QUERIES"),
             (self.side == Side::Key, "KEY"),
             (self.side == Side::Value, "VALUE"),
@@ -85,7 +108,7 @@ impl Listed for Build {
     }
 
     fn numbers(&self) -> Vec<(&'static str, u32)> {
-        let mut all = numbers(self.rows, self.width);
+        let mut all = numbers(self.matrices, self.rows, self.width);
         all.extend([
             // Units of its own rows that an invocation stages.
             ("OWN_SLOTS", self.width / 16),
