@@ -76,23 +76,43 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Guides that do not belong to a single item.
+// The book in docs/book, of which each chapter is a page. Links between chapters are references, whose first definitions
+// count: those of links.md here, and those at the end of each chapter elsewhere.
 #[cfg(any(doc, doctest))]
-pub mod pages {
-    #[doc = include_str!("../docs/attention.md")]
-    pub mod attention {}
-    #[doc = include_str!("../docs/coming-from.md")]
-    pub mod coming_from {}
-    #[doc = include_str!("../docs/cookbook.md")]
-    pub mod cookbook {}
-    #[doc = include_str!("../docs/devices.md")]
-    pub mod devices {}
-    #[doc = include_str!("../docs/operations.md")]
-    pub mod operations {}
-    #[doc = include_str!("../docs/programs.md")]
-    pub mod programs {}
-    #[doc = include_str!("../docs/shapes.md")]
-    pub mod shapes {}
+macro_rules! pages {
+    ($($page:ident $file:literal)*) => {
+        #[doc = include_str!("../docs/book/links.md")]
+        #[doc = include_str!("../docs/book/src/introduction.md")]
+        pub mod pages {
+            $(
+                #[doc = include_str!("../docs/book/links.md")]
+                #[doc = include_str!(concat!("../docs/book/src/", $file))]
+                pub mod $page {}
+            )*
+        }
+    };
+}
+
+#[cfg(any(doc, doctest))]
+pages! {
+    getting_started "getting-started.md"
+    ragged "ragged.md"
+    convolution "convolution.md"
+    products "products.md"
+    programs "programs.md"
+    networks "networks.md"
+    long_programs "long-programs.md"
+    application "application.md"
+    costs "costs.md"
+    coming_from "coming-from.md"
+    algebra "algebra.md"
+    cookbook "cookbook.md"
+    examples "examples.md"
+    shapes "shapes.md"
+    operations "operations.md"
+    attention "attention.md"
+    devices "devices.md"
+    guarantees "guarantees.md"
 }
 
 mod cpu;

@@ -1,5 +1,5 @@
-//! The programs of `docs/cookbook.md` on each device, against results of NumPy. Each program is a function from tensors
-//! to tensors: nothing between its operands and its results reads values.
+//! The programs of `docs/book/src/cookbook.md` on each device, against results of NumPy. Each program is a function from
+//! tensors to tensors: nothing between its operands and its results reads values.
 //!
 //! `golden.py` made `golden.json`, from the same integers as [`tensor`] makes its values of.
 
@@ -30,7 +30,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 /// The page shows the programs as they run here.
 fn page() {
-    let page = include_str!("../../docs/cookbook.md");
+    let page = include_str!("../../docs/book/src/cookbook.md");
     for (name, source) in [
         ("polynomials", include_str!("cookbook/polynomials.rs")),
         ("sensors", include_str!("cookbook/sensors.rs")),
@@ -40,7 +40,7 @@ fn page() {
     ] {
         assert!(
             page.contains(source),
-            "docs/cookbook.md does not contain {name}.rs"
+            "docs/book/src/cookbook.md does not contain {name}.rs"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Tests of documentation tables. In docs/operations.md, every named item exists, statements on equivalence agree with
-//! the laws, and those on gradients with their tests. In docs/guarantees.md, every promise names existing tests.
+//! Tests of tables in the book, `docs/book/src`. In operations.md, every named item exists, statements on equivalence
+//! agree with the laws, and those on gradients with their tests. In guarantees.md, every promise names existing tests.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::laws;
 use crate::support::bench::Bench;
 use crate::work;
 
-const PAGE: &str = include_str!("../../docs/operations.md");
-const GUARANTEES: &str = include_str!("../../docs/guarantees.md");
+const PAGE: &str = include_str!("../../docs/book/src/operations.md");
+const GUARANTEES: &str = include_str!("../../docs/book/src/guarantees.md");
 
 /// `names` are the names of all other trials.
 pub fn tests(bench: &Bench, names: Vec<String>) -> Vec<Trial> {

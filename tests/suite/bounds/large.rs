@@ -137,7 +137,7 @@ fn refused() {
 }
 
 /// If this fails, wgpu allows larger bindings, and indices of f16 reach 2³⁰. The tests here then cover that; update
-/// this module's documentation and docs/guarantees.md.
+/// this module's documentation and docs/book/src/guarantees.md.
 fn bindings_are_below_2_gib(device: &Device) {
     let bytes = device.info().limits.unwrap().binding_bytes;
     assert!(bytes < 1 << 31, "{bytes}");

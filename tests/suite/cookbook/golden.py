@@ -1,4 +1,4 @@
-"""Computes tests/suite/cookbook/golden.json: the programs of docs/cookbook.md in NumPy, in 64-bit floats.
+"""Computes tests/suite/cookbook/golden.json: the programs of docs/book/src/cookbook.md in NumPy, in 64-bit floats.
 
 Run: python3 tests/suite/cookbook/golden.py (NumPy 2)
 """
