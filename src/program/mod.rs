@@ -365,7 +365,7 @@ impl Recording {
     ///
     /// Saves the memory of the values in between, and costs the part's work once more. Nested parts belong to the
     /// outermost one. Second derivatives keep the values that first derivatives recomputed, so for them it saves
-    /// nothing. See [the guide](crate::pages::programs) for a network that is cut into parts.
+    /// nothing. See [the guide](crate::pages::long_programs) for a network that is cut into parts.
     ///
     /// # Errors
     /// Those of the part.
