@@ -1,5 +1,5 @@
-//! The programs of `docs/book/src/cookbook.md` on each device, against results of NumPy. Each program is a function from
-//! tensors to tensors: nothing between its operands and its results reads values.
+//! The programs of `docs/book/src/cookbook.md` on each device, against results of NumPy. Each program is a function
+//! from tensors to tensors: nothing between its operands and its results reads values.
 //!
 //! `golden.py` made `golden.json`, from the same integers as [`tensor`] makes its values of.
 
