@@ -340,7 +340,7 @@ fn queued(text: &str) -> Result<(String, usize), String> {
             if run.as_ref().is_some_and(|run| run.function != function) {
                 Run::flush(&mut run, &mut out, &mut longest);
             }
-            let run = run.get_or_insert_with(|| Run {
+            let run = run.get_or_insert(Run {
                 function,
                 calls: 0,
                 depth,
