@@ -1,12 +1,13 @@
 //! Emulated cooperative matrices, for tests on devices that have none.
 //!
-//! The kernel's source is rewritten into plain WGSL. The lanes of a subgroup, which is a run of consecutive invocations,
-//! share the values of a matrix that sums are added to; each lane also keeps the row of a left factor and the columns of
-//! a right factor that its sums need. As in the original, only workgroup memory is exchanged between invocations, so a
-//! barrier that is missing there is missing here, too. Emulated kernels are many times slower than others.
+//! The kernel's source is rewritten into plain WGSL. The lanes of a subgroup, which is a run of consecutive
+//! invocations, share the values of a matrix that sums are added to; each lane also keeps the row of a left factor and
+//! the columns of a right factor that its sums need. As in the original, only workgroup memory is exchanged between
+//! invocations, so a barrier that is missing there is missing here, too. Emulated kernels are many times slower than
+//! others.
 //!
-//! All of an invocation's matrices are parts of one array, loops have bounds that compilers do not know, and consecutive
-//! operations of one kind are a loop over a queue. Otherwise, kernels would take minutes to compile.
+//! All of an invocation's matrices are parts of one array, loops have bounds that compilers do not know, and
+//! consecutive operations of one kind are a loop over a queue. Otherwise, kernels would take minutes to compile.
 
 use std::fmt::Write as _;
 

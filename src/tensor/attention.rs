@@ -44,8 +44,8 @@ use crate::{Error, Result};
 /// The error of o is at most 2⁻²³ max|v| ((d + 8) S + m + 32), where S is the largest Σ_l |scale q_l k_l| + |bias| +
 /// |slope · distance| of the row's keys, max|v| is over the values of these keys, and m is the number of keys of the
 /// element; for f16, add half a unit in the last place, and on cooperative matrices (heads of up to 128 values, or 64
-/// if matrices are 8 × 8, in multiples of 8) also 2⁻¹⁰ (1 + m 2⁻¹⁴) max|v| for the rounding of weights. The error of the log-sum-exp
-/// is at most half of the first bound without max|v|, plus 2⁻²² of its magnitude.
+/// if matrices are 8 × 8, in multiples of 8) also 2⁻¹⁰ (1 + m 2⁻¹⁴) max|v| for the rounding of weights. The error of
+/// the log-sum-exp is at most half of the first bound without max|v|, plus 2⁻²² of its magnitude.
 ///
 /// # Cost
 /// 2 (d + dv) floating-point operations for each score whose stage of keys (16 or 32) is not masked as a whole. Scores

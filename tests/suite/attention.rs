@@ -151,7 +151,7 @@ fn heads(device: &Device) {
 type Change = (&'static str, fn(&mut Case));
 
 /// Every option.
-const OPTIONS: [Change; 11] = [
+const OPTIONS: [Change; 12] = [
     ("causal", |case| case.causal = true),
     ("top_left", |case| case.top_left = true),
     ("window", |case| case.window = Some((9, 4))),
@@ -166,6 +166,12 @@ const OPTIONS: [Change; 11] = [
         let blocks = (0..9).flat_map(|i| (0..20).map(move |j| (i, j)));
         let some = blocks.filter(|(i, j)| (i * 5 + j * 3) % 4 == 0);
         case.blocks = Some(Topology::from_unsorted([144, 160], [16, 8], some).unwrap());
+    }),
+    // The first eight queries attend to nothing.
+    ("no_first_blocks", |case| {
+        let blocks = (1..18).flat_map(|i| (0..20).map(move |j| (i, j)));
+        let some = blocks.filter(|(i, j)| (i * 7 + j * 3) % 4 == 0);
+        case.blocks = Some(Topology::from_unsorted([144, 160], [8, 8], some).unwrap());
     }),
 ];
 
@@ -307,6 +313,16 @@ fn few_rows(device: &Device) {
         case.check::<f32>(device, i as u64);
         case.check::<f16>(device, i as u64);
     }
+    // The values of heads are those of slopes, then those of sinks.
+    let case = Case {
+        sizes: vec![(3, 90), (8, 100)],
+        heads: 6,
+        key_heads: 2,
+        alibi: true,
+        sinks: true,
+        ..Case::default()
+    };
+    case.check::<f32>(device, 20);
 }
 
 /// Few queries over long keys, with elements that are just short of being cut.
@@ -349,7 +365,7 @@ fn pieces_of_keys(device: &Device) {
 fn growing_keys(device: &Device) {
     for amplitude in [1.0f32, 6.0, 10.0] {
         let case = Case {
-            sizes: vec![(3, 200), (40, 170), (70, 300), (2, 1200)],
+            sizes: vec![(3, 200), (40, 170), (70, 300), (2, 1200), (20, 4)],
             d: 32,
             dv: 8,
             amplitude,
@@ -476,6 +492,27 @@ fn not_a_number(device: &Device) {
         not_a_number_in::<f16>(device, keys, false);
         not_a_number_in::<f16>(device, keys, true);
     }
+    excluded_values_in::<f32>(device);
+    excluded_values_in::<f16>(device);
+}
+
+/// Values of keys that the mask excludes for the only query have no effect.
+fn excluded_values_in<T: Value>(device: &Device) {
+    let case = Case {
+        sizes: vec![(1, 100), (1, 600)],
+        window: Some((5, 0)),
+        ..Case::default()
+    };
+    let mut of = case.operands::<T>(7);
+    let clean = case.run(device, &of).unwrap();
+    of.v = Ragged::from_fn(of.v.layout(), |element, i| {
+        match i / 16 + 6 < case.sizes[element].1 {
+            true => T::rounded(f32::NAN),
+            false => of.v.row(element)[i],
+        }
+    })
+    .unwrap();
+    assert_eq!(case.run(device, &of).unwrap(), clean);
 }
 
 fn not_a_number_in<T: Value>(device: &Device, keys: usize, alibi: bool) {

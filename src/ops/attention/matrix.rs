@@ -133,8 +133,8 @@ impl Listed for Build {
     }
 }
 
-/// What the kernels for stages of [`KEYS`] columns have in common, for tiles of `rows` rows and heads of at most `width`
-/// values.
+/// What the kernels for stages of [`KEYS`] columns have in common, for tiles of `rows` rows and heads of at most
+/// `width` values.
 pub(super) fn numbers(matrices: Matrices, rows: u32, width: u32) -> Vec<(&'static str, u32)> {
     let mut all = of_strips(matrices, rows / 16, width, width / 2);
     all.extend([
