@@ -296,7 +296,7 @@ fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
-// Which matrices a subgroup computes, and which rows an invocation has.
+// `share`: which matrices a subgroup computes. `team`: which 32 rows an invocation has one of.
 
 // Stages eight halves from `at` on, or four. Metal cannot load matrices from vectors.
 

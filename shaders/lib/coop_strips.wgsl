@@ -12,10 +12,11 @@ fn halves(words: vec2<u32>) -> vec4<f16> {
     return vec4<f16>(vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)));
 }
 
-// Which matrices a subgroup computes, and which rows an invocation has.
+// `share`: which matrices a subgroup computes. `team`: which 32 rows an invocation has one of.
 #block roles
 #if EIGHT
-// Subgroups may have fewer than 32 lanes. All multiply together, so a surplus one computes matrices a second time.
+// Subgroups may have fewer than 32 lanes. All multiply together, so a surplus one computes matrices a second time, and
+// stores the same values to the same places.
 let share = subgroup % $(SUBGROUPS)u;
 let team = lid / 32u;
 #else

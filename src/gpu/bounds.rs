@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use naga::{AddressSpace, ArraySize, TypeInner};
 
 use super::pool::{GpuBuffer, Pool};
+use super::wgsl_text::{bracketed, next_word, without_comments};
 use crate::{Error, Result};
 
 /// Words per record: the number of invocations that were out of bounds, their largest index, and the length of the
@@ -246,16 +247,6 @@ fn telling_at_the_end(text: &str) -> Result<String, String> {
     Ok(format!("{before}fn main({head}{body}{last}{after}"))
 }
 
-/// The lines without `//` comments.
-pub(super) fn without_comments(source: &str) -> String {
-    let mut code = String::with_capacity(source.len());
-    for line in source.lines() {
-        code += line.split("//").next().unwrap_or_default();
-        code.push('\n');
-    }
-    code
-}
-
 struct Rewriter {
     arrays: Vec<Array>,
     accesses: usize,
@@ -265,11 +256,8 @@ impl Rewriter {
     fn rewritten(&mut self, text: &str) -> Result<String, String> {
         let mut out = String::with_capacity(2 * text.len());
         let mut rest = text;
-        while let Some(at) = rest.find(is_of_word) {
-            let (before, word_on) = rest.split_at(at);
+        while let Some((before, word, after)) = next_word(rest) {
             out += before;
-            let end = word_on.find(|c| !is_of_word(c)).unwrap_or(word_on.len());
-            let (word, after) = word_on.split_at(end);
             rest = after;
             let member = out.trim_end().ends_with('.');
             let found = self.arrays.iter().position(|array| array.name == word);
@@ -302,26 +290,6 @@ impl Rewriter {
         out += rest;
         Ok(out)
     }
-}
-
-pub(super) fn is_of_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// Splits at the matching bracket: the text inside, and the rest.
-pub(super) fn bracketed(text: &str) -> Result<(&str, &str), String> {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Ok((&text[1..at], &text[at + 1..]));
-        }
-    }
-    Err("a bracket is never closed".to_owned())
 }
 
 /// How many values after the first a cooperative matrix accesses, as an expression.

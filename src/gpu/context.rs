@@ -73,11 +73,17 @@ pub struct GpuOptions {
 }
 
 impl GpuOptions {
-    fn emulated(&self) -> Option<Matrices> {
-        let side = self.emulated_matrices?;
-        [Matrices::Eight, Matrices::Sixteen]
-            .into_iter()
-            .find(|matrices| matrices.side() == side)
+    fn emulated(&self) -> Result<Option<Matrices>> {
+        match self.emulated_matrices {
+            None => Ok(None),
+            Some(8) => Ok(Some(Matrices::Eight)),
+            Some(16) => Ok(Some(Matrices::Sixteen)),
+            Some(side) => Err(Error::argument(
+                "device",
+                "emulated matrices of side 8 or 16",
+                side.to_string(),
+            )),
+        }
     }
 }
 
@@ -207,7 +213,7 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
         limits.max_compute_workgroup_storage_size,
     );
     let features = wgpu::Features::TIMESTAMP_QUERY
-        | match (options.emulated(), matrices(&adapter, invocations, memory)) {
+        | match (options.emulated()?, matrices(&adapter, invocations, memory)) {
             (Some(_), _) => wgpu::Features::SHADER_F16,
             (None, Some(_)) => MATRICES,
             (None, None) => wgpu::Features::empty(),
@@ -284,7 +290,14 @@ impl Gpu {
         );
         let recorder = Recorder::new(&device, &pool, sizes.dispatches)?;
         let watch = options.instrumented.then(|| Watch::new(&device, &pool));
-        let emulated = options.emulated();
+        let emulated = options.emulated()?;
+        if emulated.is_some() && !device.features().contains(wgpu::Features::SHADER_F16) {
+            let what = format!(
+                "emulated matrices need f16 in shaders, which {} lacks",
+                info.name
+            );
+            return Err(Error::unsupported("device", what));
+        }
         let pipelines = Pipelines::new(options.checked, emulated, watch.transpose()?);
         let own_matrices = matrices(adapter, limits.invocations, limits.workgroup_memory)
             .filter(|_| device.features().contains(MATRICES));

@@ -11,7 +11,7 @@
 
 use std::fmt::Write as _;
 
-use super::bounds::{bracketed, is_of_word, without_comments};
+use super::wgsl_text::{bracketed, is_of_word, next_word, without_comments};
 use crate::plan::Matrices;
 
 /// Lanes of a subgroup. Kernels for matrices of 8 × 8 support subgroups of fewer than 32.
@@ -115,11 +115,8 @@ impl Emulation {
     fn rewritten(&mut self, text: &str) -> Result<String, String> {
         let mut out = String::with_capacity(2 * text.len());
         let mut rest = text;
-        while let Some(at) = rest.find(is_of_word) {
-            let (before, word_on) = rest.split_at(at);
+        while let Some((before, word, after)) = next_word(rest) {
             out += before;
-            let end = word_on.find(|c| !is_of_word(c)).unwrap_or(word_on.len());
-            let (word, after) = word_on.split_at(end);
             rest = match word {
                 "coopLoad" | "coopLoadT" => self.load(word, after, &mut out)?,
                 "coopStore" | "coopStoreT" => self.store(word, after, &mut out)?,
@@ -159,7 +156,8 @@ impl Emulation {
         Ok(name)
     }
 
-    /// `let m = coopLoad<MA>(&x[i], stride)` becomes `let m = 0u; load_MA_x(m, i, stride)`.
+    /// `let m = coopLoad<MA>(&x[i], stride)` becomes `let m = 0u; emulated_coopLoad_MA_x(m, i, stride)`,
+    /// where 0 is the place of m.
     fn load<'a>(
         &mut self,
         word: &str,
@@ -182,7 +180,8 @@ impl Emulation {
         Ok(rest)
     }
 
-    /// `var m = MC()` becomes `let m = 0u; emulated_zeros_C(m)`.
+    /// `var m = MC()` becomes `let m = 0u; emulated_zeros(m, 4u, 0u)`. All functions have three parameters,
+    /// so that a queue can hold their arguments.
     fn zeros<'a>(
         &mut self,
         role: char,
@@ -323,10 +322,10 @@ fn queued(text: &str) -> Result<(String, usize), String> {
         match c {
             '(' => parentheses += 1,
             ')' => parentheses = parentheses.saturating_sub(1),
-            ';' | '{' | '}' if parentheses == 0 => {}
-            _ => continue,
+            _ => {}
         }
-        if !matches!(c, ';' | '{' | '}') {
+        // The header of a loop has semicolons in parentheses.
+        if parentheses > 0 || !matches!(c, ';' | '{' | '}') {
             continue;
         }
         let piece = &text[begin..=at];

@@ -21,6 +21,7 @@ mod recorder;
 mod replay;
 mod run;
 mod staging;
+mod wgsl_text;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -30,6 +30,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("few_rows", few_rows),
         ("pieces_of_keys", pieces_of_keys),
         ("growing_keys", growing_keys),
+        ("large_keys", large_keys),
         ("one_long_among_short", one_long_among_short),
         ("many_short", many_short),
         ("elements_alone", elements_alone),
@@ -365,7 +366,7 @@ fn pieces_of_keys(device: &Device) {
 fn growing_keys(device: &Device) {
     for amplitude in [1.0f32, 6.0, 10.0] {
         let case = Case {
-            sizes: vec![(3, 200), (40, 170), (70, 300), (2, 1200), (20, 4)],
+            sizes: vec![(3, 200), (40, 170), (70, 300), (2, 1200)],
             d: 32,
             dv: 8,
             amplitude,
@@ -373,6 +374,26 @@ fn growing_keys(device: &Device) {
         };
         case.check_queries(device, &case.growing::<f32>(5), |_, _| true);
         case.check_queries(device, &case.growing::<f16>(5), |_, _| true);
+    }
+}
+
+/// In each element, another key has almost all of the weight. Relative to any other score, its weight is beyond f16.
+fn large_keys(device: &Device) {
+    large_keys_in::<f32>(device);
+    large_keys_in::<f16>(device);
+}
+
+fn large_keys_in<T: Value>(device: &Device) {
+    for keys in [8, 32, 40] {
+        let case = Case {
+            sizes: vec![(20, keys); keys],
+            amplitude: 10.0,
+            ..Case::default()
+        };
+        let mut of = case.growing::<T>(8);
+        let large = |element, i| T::rounded(f32::from(i / case.d == element));
+        of.k = Ragged::from_fn(of.k.layout(), large).unwrap();
+        case.check_queries(device, &of, |_, _| true);
     }
 }
 

@@ -16,7 +16,7 @@ pub fn trials(bench: &Bench) -> Vec<Trial> {
         ("short", short),
         ("slopes_with_options", slopes_with_options),
     ];
-    let long: [DeviceTest; 11] = [
+    let long: [DeviceTest; 12] = [
         ("slopes", slopes),
         ("lengths", super::lengths),
         ("widths", super::widths),
@@ -27,6 +27,7 @@ pub fn trials(bench: &Bench) -> Vec<Trial> {
         ),
         ("masks_exclude_exactly", super::masks_exclude_exactly),
         ("growing_keys", super::growing_keys),
+        ("large_keys", super::large_keys),
         ("many_short", super::many_short),
         ("elements_alone", super::elements_alone),
         ("not_a_number", super::not_a_number),

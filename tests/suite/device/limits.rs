@@ -304,4 +304,13 @@ fn are_shown() {
         refused.unwrap_err().to_string(),
         "device: expected at least 1 workgroup per dimension, got 0"
     );
+    let options = vsla::device::GpuOptions {
+        emulated_matrices: Some(4),
+        ..vsla::device::GpuOptions::default()
+    };
+    let refused = vsla::Device::gpu_blocking(options).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "device: expected emulated matrices of side 8 or 16, got 4"
+    );
 }
