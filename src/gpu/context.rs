@@ -1,11 +1,13 @@
 //! Finds an adapter and opens it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Gpu;
 use super::account::{Account, LARGEST_PIECE, Sizes};
 use super::bounds::Watch;
 use super::errors::Health;
+use super::kept::Kept;
 use super::pipelines::{Limits, PARAM_BYTES, Pipelines};
 use super::poll::Poller;
 use super::pool::{Pool, QUAD, SMALLEST};
@@ -64,6 +66,14 @@ pub struct GpuOptions {
     /// checks, kernels stay within their buffers, which is tested but not proven; results are bit-identical. The cost
     /// is measured by `cargo bench -- --checked`.
     pub checked: bool,
+    /// A file of compiled kernels. It is read when the device is opened, so that its kernels need not be compiled
+    /// again; [`Device::save_pipelines`](crate::Device::save_pipelines) writes it.
+    ///
+    /// For drivers without a cache of their own on disk (those of NVIDIA, AMD and Intel have one). A file that does not
+    /// exist yet, that is damaged, or that another adapter or version of the driver wrote, counts as empty. A device
+    /// that cannot keep compiled kernels (Metal, DX12) only checks that the path can be read. The driver trusts the
+    /// contents: use a folder to which only the application's user can write.
+    pub pipeline_cache: Option<PathBuf>,
     /// For this crate's tests: kernels count their out-of-bounds accesses.
     #[doc(hidden)]
     pub instrumented: bool,
@@ -217,6 +227,10 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
             (Some(_), _) => wgpu::Features::SHADER_F16,
             (None, Some(_)) => MATRICES,
             (None, None) => wgpu::Features::empty(),
+        }
+        | match options.pipeline_cache {
+            Some(_) => wgpu::Features::PIPELINE_CACHE,
+            None => wgpu::Features::empty(),
         };
     let (device, queue) = adapter
         .request_device(&wgpu::DeviceDescriptor {
@@ -298,7 +312,10 @@ impl Gpu {
             );
             return Err(Error::unsupported("device", what));
         }
-        let pipelines = Pipelines::new(options.checked, emulated, watch.transpose()?);
+        let kept = options.pipeline_cache.as_deref();
+        let kept = kept.map(|path| Kept::open(&device, path)).transpose()?;
+        let (watch, kept) = (watch.transpose()?, kept.flatten());
+        let pipelines = Pipelines::new(options.checked, emulated, watch, kept);
         let own_matrices = matrices(adapter, limits.invocations, limits.workgroup_memory)
             .filter(|_| device.features().contains(MATRICES));
         let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);

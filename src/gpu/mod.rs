@@ -12,6 +12,7 @@ mod frame;
 mod freed;
 mod grid;
 mod groups;
+mod kept;
 mod pipelines;
 mod poll;
 mod pool;
@@ -24,6 +25,7 @@ mod staging;
 mod wgsl_text;
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -103,6 +105,11 @@ impl Gpu {
     /// Pipelines compiled so far.
     pub(crate) fn pipelines(&self) -> usize {
         self.pipelines.len()
+    }
+
+    /// The path of the file of compiled kernels, and what belongs in it now.
+    pub(crate) fn kept_pipelines(&self) -> Option<(&Path, Vec<u8>)> {
+        self.pipelines.kept()
     }
 
     /// Cached bind groups.

@@ -1,15 +1,18 @@
 //! The closed set of pipelines: compiled on first use, outside every lock, and cached.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hashbrown::DefaultHashBuilder;
+use rayon::prelude::*;
 
 use super::assembler::assemble_as;
 use super::bounds::Watch;
 use super::emulated::emulated;
 use super::errors::caught;
-use crate::plan::{Access, Kernel, Listed, Matrices};
+use super::kept::Kept;
+use crate::plan::{Access, Dispatch, Kernel, Listed, Matrices};
 use crate::{Error, Result};
 
 /// Bytes of a kernel's parameter block.
@@ -58,6 +61,7 @@ pub(crate) struct Pipelines {
     emulated: Option<Matrices>,
     /// Counts out-of-bounds accesses on an instrumented device.
     pub watch: Option<Watch>,
+    kept: Option<Kept>,
     made: RwLock<HashMap<Key, Arc<Pipeline>, DefaultHashBuilder>>,
     /// Kernels that contain an expression of the application, by their source.
     written: Mutex<HashMap<String, Arc<Pipeline>>>,
@@ -69,11 +73,13 @@ impl Pipelines {
         checked: bool,
         emulated: Option<Matrices>,
         watch: Option<Watch>,
+        kept: Option<Kept>,
     ) -> Pipelines {
         Pipelines {
             checked,
             emulated,
             watch,
+            kept,
             made: RwLock::default(),
             written: Mutex::default(),
             layouts: Mutex::default(),
@@ -84,6 +90,11 @@ impl Pipelines {
         let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         made.len() + written.len()
+    }
+
+    /// The path of the file of compiled kernels, and what belongs in it now.
+    pub(super) fn kept(&self) -> Option<(&Path, Vec<u8>)> {
+        self.kept.as_ref().and_then(Kept::file)
     }
 
     pub(crate) fn get(
@@ -110,6 +121,32 @@ impl Pipelines {
         let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have compiled the same kernel meanwhile; the first one stays.
         Ok(made.entry(key).or_insert(pipeline).clone())
+    }
+
+    /// Compiles those of these kernels that have not been compiled yet: on all cores, because a driver's compiler uses
+    /// one core and may take a second.
+    pub(crate) fn prepare<'a>(
+        &self,
+        device: &wgpu::Device,
+        limits: &Limits,
+        wanted: impl Iterator<Item = (&'static str, &'a Dispatch)>,
+    ) -> Result<()> {
+        let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
+        let mut missing: Vec<(&str, &Dispatch)> = Vec::new();
+        for (op, dispatch) in wanted {
+            let key = |d: &Dispatch| (d.kernel.stem, d.variant);
+            if dispatch.written.is_none()
+                && !made.contains_key(&key(dispatch))
+                && missing.iter().all(|(_, other)| key(other) != key(dispatch))
+            {
+                missing.push((op, dispatch));
+            }
+        }
+        drop(made);
+        missing.into_par_iter().try_for_each(|(op, dispatch)| {
+            self.get(device, limits, op, dispatch.kernel, dispatch.variant)?;
+            Ok(())
+        })
     }
 
     /// A kernel with an expression of the application: compiled once for each text, with all of wgpu's runtime checks.
@@ -191,7 +228,7 @@ impl Pipelines {
                     constants: &[],
                     zero_initialize_workgroup_memory: false,
                 },
-                cache: None,
+                cache: self.kept.as_ref().map(|kept| &kept.cache),
             })
         })?;
         log::debug!(

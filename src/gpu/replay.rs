@@ -137,6 +137,11 @@ impl Gpu {
         let mut patches = Vec::new();
         let mut params: Vec<u32> = Vec::new();
         let mut lists = Lists::default();
+        let launches = schedule.steps.iter().filter_map(Step::launch);
+        self.compile(launches.flat_map(|launch| {
+            let dispatches = launch.dispatches.iter();
+            dispatches.map(|dispatch| (launch.op, dispatch))
+        }))?;
         for (at, step) in schedule.steps.iter().enumerate() {
             let Some(launch) = step.launch() else {
                 continue;

@@ -149,6 +149,12 @@ impl Gpu {
             })
         };
         let mut all = host::room(launch.op, launch.dispatches.len())?;
+        self.compile(
+            launch
+                .dispatches
+                .iter()
+                .map(|dispatch| (launch.op, dispatch)),
+        )?;
         for dispatch in &launch.dispatches {
             all.push(ready(dispatch)?);
         }
@@ -215,6 +221,17 @@ impl Gpu {
             wgpu::DeviceType::DiscreteGpu => DISPATCH_COST,
             _ => DISPATCH_COST_SHARED,
         }
+    }
+
+    /// Compiles the kernels of these dispatches in parallel, but for those that contain an expression of the
+    /// application, which were compiled with it.
+    pub(super) fn compile<'a>(
+        &self,
+        dispatches: impl Iterator<Item = (&'static str, &'a Dispatch)>,
+    ) -> Result<()> {
+        self.pipelines
+            .prepare(&self.device, &self.limits, dispatches)
+            .map_err(|e| self.noted(e))
     }
 
     fn pipeline(&self, op: &'static str, dispatch: &Dispatch) -> Result<Arc<Pipeline>> {

@@ -96,6 +96,8 @@
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod paths;
+#[cfg(feature = "gpu")]
+mod pipelines;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 #[cfg(feature = "serde")]

@@ -205,7 +205,9 @@ impl Program {
 
     /// Records the function for inputs of these layouts, in order, and plans its runs. Runs plan nothing.
     ///
-    /// Cost: that of planning each operation; nothing runs on the device except copies of metadata.
+    /// Cost: that of planning each operation; nothing runs on the device except copies of metadata. Kernels that the
+    /// device has not compiled yet are compiled now, on all cores. So a service can prepare itself before the first
+    /// request: it plans its programs for layouts as they will occur, on a thread of its own if it likes.
     ///
     /// # Errors
     /// Those of the function, of its operations, and of a GPU's memory. [`Recording`](Error::Recording) when the

@@ -115,7 +115,8 @@ impl Device {
     ///
     /// # Errors
     /// [`NoDevice`](crate::Error::NoDevice) when there is no adapter, or none with the requested name;
-    /// [`Argument`](crate::Error::Argument) for 0 workgroups in a dimension.
+    /// [`Argument`](crate::Error::Argument) for 0 workgroups in a dimension; [`Io`](crate::Error::Io) when
+    /// [`GpuOptions::pipeline_cache`] names a file that exists but cannot be read.
     #[cfg(feature = "gpu")]
     pub async fn gpu(options: GpuOptions) -> Result<Device> {
         Ok(Device::on_gpu(gpu::open(&options).await?))
@@ -217,6 +218,15 @@ impl Device {
                 bind_groups: gpu.bind_groups(),
                 ..adapter_info(&gpu.info)
             },
+        }
+    }
+
+    /// The path of the file of compiled kernels, and what belongs in it now; `None` without such a file.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn kept_pipelines(&self) -> Option<(&std::path::Path, Vec<u8>)> {
+        match &self.backend {
+            Backend::Cpu(_) => None,
+            Backend::Gpu(gpu) => gpu.kept_pipelines(),
         }
     }
 

@@ -9,6 +9,8 @@ mod failures;
 #[cfg(feature = "gpu")]
 mod handles;
 #[cfg(feature = "gpu")]
+mod kept;
+#[cfg(feature = "gpu")]
 mod limits;
 #[cfg(feature = "gpu")]
 mod lost;
@@ -59,6 +61,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         embedding::tests,
         failures::tests,
         handles::tests,
+        kept::tests,
         limits::tests,
         lost::tests,
         memory::tests,

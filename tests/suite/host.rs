@@ -87,6 +87,8 @@ pub fn run(task: &str) {
         ["refuses"] => refusals::all(),
         ["budget"] => budget(),
         ["workspaces"] => workspaces(),
+        #[cfg(feature = "gpu")]
+        [crate::compilers::COMPILE] => crate::compilers::compile(),
         [kind, device, name] => {
             let device = match device {
                 "cpu" => &Device::cpu(),

@@ -18,6 +18,8 @@ mod bsr;
 mod choice;
 mod company;
 mod compare;
+#[cfg(feature = "gpu")]
+mod compilers;
 mod complex;
 mod complex_matmul;
 mod concat;
@@ -103,6 +105,8 @@ const MODULES: &[Module] = &[
     ("choice", choice::tests),
     ("compare", compare::tests),
     ("company", company::tests),
+    #[cfg(feature = "gpu")]
+    ("compilers", compilers::tests),
     ("complex", complex::tests),
     ("complex_matmul", complex_matmul::tests),
     ("concat", concat::tests),
