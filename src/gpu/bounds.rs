@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use naga::{AddressSpace, ArraySize, TypeInner};
 
+use super::errors::Health;
 use super::pool::{GpuBuffer, Pool};
 use super::wgsl_text::{bracketed, next_word, without_comments};
 use crate::{Error, Result};
@@ -35,10 +36,10 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(device: &wgpu::Device, pool: &Arc<Pool>) -> Result<Watch> {
+    pub(crate) fn new(health: &Health, pool: &Arc<Pool>) -> Result<Watch> {
         use wgpu::BufferUsages as Use;
-        let raw = super::errors::caught(device, "device", || {
-            device.create_buffer(&wgpu::BufferDescriptor {
+        let raw = health.caught("device", || {
+            health.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("vsla accesses outside"),
                 size: (RECORDS * RECORD * 4) as u64,
                 usage: Use::STORAGE | Use::COPY_SRC | Use::COPY_DST,

@@ -157,6 +157,9 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
                 };
                 Ok((adapter, why.to_owned()))
             }
+            None if cfg!(target_family = "wasm") => Err(Error::no_device(
+                "the browser offers no WebGPU adapter, or this build lacks the feature `web`",
+            )),
             None => Err(Error::no_device(
                 "no Vulkan, Metal or DX12 adapter was found",
             )),
@@ -245,14 +248,18 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
         .map_err(|e| {
             Error::no_device(format!("{} cannot be opened: {e}", adapter.get_info().name))
         })?;
-    let health = Arc::new(Health::default());
-    let on_loss = health.clone();
+    let health = Health::new(device);
+    let device = &health.device;
+    // Weak, because the device holds its callback.
+    let on_loss = Arc::downgrade(&health);
     device.set_device_lost_callback(move |reason, message| {
-        on_loss.mark_lost(format!("{reason:?}: {message}"));
+        if let Some(health) = on_loss.upgrade() {
+            health.mark_lost(format!("{reason:?}: {message}"));
+        }
     });
     // All calls run inside error scopes. An error that arrives here has no caller to report to, and must not panic.
     device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {error}")));
-    Gpu::new((&adapter, device, queue), health, why, options)
+    Gpu::new((&adapter, queue), health, why, options)
 }
 
 /// Size of the largest buffer given to kernels.
@@ -265,7 +272,7 @@ fn largest(allowed: u64) -> u64 {
 
 impl Gpu {
     pub(crate) fn new(
-        (adapter, device, queue): (&wgpu::Adapter, wgpu::Device, wgpu::Queue),
+        (adapter, queue): (&wgpu::Adapter, wgpu::Queue),
         health: Arc<Health>,
         why: String,
         options: &GpuOptions,
@@ -277,6 +284,7 @@ impl Gpu {
                 "0",
             ));
         }
+        let device = health.device.clone();
         let info = adapter.get_info();
         let own = device.limits();
         let largest = largest(own.max_storage_buffer_binding_size.min(own.max_buffer_size));
@@ -296,14 +304,14 @@ impl Gpu {
         let stride = param_stride(&device);
         let sizes = Sizes::within(options.memory_limit, stride);
         let pool = Pool::new(
-            device.clone(),
+            health.clone(),
             largest,
             options.cache_limit.unwrap_or(CACHE_LIMIT),
             options.poison || options.instrumented,
             Account::new(options.memory_limit, sizes, stride)?,
         );
         let recorder = Recorder::new(&device, &pool, sizes.dispatches)?;
-        let watch = options.instrumented.then(|| Watch::new(&device, &pool));
+        let watch = options.instrumented.then(|| Watch::new(&health, &pool));
         let emulated = options.emulated()?;
         if emulated.is_some() && !device.features().contains(wgpu::Features::SHADER_F16) {
             let what = format!(
@@ -313,7 +321,7 @@ impl Gpu {
             return Err(Error::unsupported("device", what));
         }
         let kept = options.pipeline_cache.as_deref();
-        let kept = kept.map(|path| Kept::open(&device, path)).transpose()?;
+        let kept = kept.map(|path| Kept::open(&health, path)).transpose()?;
         let (watch, kept) = (watch.transpose()?, kept.flatten());
         let pipelines = Pipelines::new(options.checked, emulated, watch, kept);
         let own_matrices = matrices(adapter, limits.invocations, limits.workgroup_memory)

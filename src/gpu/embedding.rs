@@ -14,10 +14,12 @@ use std::thread;
 use std::time::Duration;
 
 use super::context::lacking;
-use super::errors::{Health, caught, cause, is_lost};
+use super::errors::{Health, cause, is_lost};
 use super::pool::GpuBuffer;
 use super::{Gpu, GpuOptions};
 use crate::{Error, Result};
+
+const BROWSER: bool = cfg!(target_family = "wasm");
 
 /// Whether this queue belongs to this device.
 ///
@@ -28,7 +30,13 @@ use crate::{Error, Result};
 /// Another thread that polls the same device may run the callback first. So the test is repeated, and such a thread
 /// waits inside the callback until the test ends: each can win only once, however fast it polls. wgpu holds no lock
 /// while it runs callbacks. A thread that is testing a queue itself waits only for tests that began before its own.
+///
+/// In a browser, ids are no numbers but objects, which nothing can confuse, and callbacks do not run meanwhile. A queue
+/// of another device is reported when work is submitted to it.
 fn is_queue_of(device: &wgpu::Device, queue: &wgpu::Queue) -> bool {
+    if BROWSER {
+        return true;
+    }
     /// More than the threads that poll a device at the same time.
     const ATTEMPTS: usize = 64;
     /// How long a thread that has received the callback may take to run it: it runs other callbacks before.
@@ -80,7 +88,12 @@ fn is_queue_of(device: &wgpu::Device, queue: &wgpu::Queue) -> bool {
 /// handles the error of another one leaves an error in the scope, which is then attributed to the buffer.
 ///
 /// Also false for a mapped buffer, which cannot be tested without side effects.
-fn made(device: &wgpu::Device, buffer: &wgpu::Buffer) -> bool {
+///
+/// A browser reports errors later, and those of the wrong device when work on the buffer is submitted.
+fn made(health: &Health, buffer: &wgpu::Buffer) -> bool {
+    if BROWSER {
+        return true;
+    }
     // The handle of a mappable buffer records that it is being mapped, so two concurrent tests would interfere.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,7 +103,9 @@ fn made(device: &wgpu::Device, buffer: &wgpu::Buffer) -> bool {
     if !mappable && buffer.get_mapped_range(..0).is_ok() {
         return false;
     }
-    let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let scope = health
+        .device
+        .push_error_scope(wgpu::ErrorFilter::Validation);
     let probe = catch_unwind(AssertUnwindSafe(|| match mappable {
         // It is not mapped, so `unmap` is an error.
         false => buffer.unmap(),
@@ -102,7 +117,7 @@ fn made(device: &wgpu::Device, buffer: &wgpu::Buffer) -> bool {
     if made && mappable {
         // Clears the mapping state, so that the application can map the buffer. On a buffer of another device the state
         // persists until that buffer is unmapped.
-        let _ = caught(device, "import", || buffer.unmap());
+        let _ = health.caught("import", || buffer.unmap());
     }
     made
 }
@@ -134,14 +149,13 @@ impl Gpu {
             return unfit("the queue belongs to another wgpu device".to_owned());
         }
         let why = "the application's own device".to_owned();
-        let health = Arc::new(Health::default());
-        Gpu::new((adapter, device, queue), health, why, options)
+        Gpu::new((adapter, queue), Health::new(device), why, options)
     }
 
     /// Wraps an application's buffer. It is bound once, to check that it is usable.
     pub(crate) fn lend(&self, op: &'static str, buffer: wgpu::Buffer) -> Result<Arc<GpuBuffer>> {
         self.health.check(op)?;
-        if !made(&self.device, &buffer) {
+        if !made(&self.health, &buffer) {
             // A lost device does not report errors.
             if is_lost(&self.device) {
                 let reason = "it reports no errors for its buffers".to_owned();
@@ -156,39 +170,40 @@ impl Gpu {
             ));
         }
         let lent = self.pool.lend(buffer);
-        caught(&self.device, op, || {
-            let layout = self
-                .device
-                .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        self.health
+            .caught(op, || {
+                let layout =
+                    self.device
+                        .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                            label: Some("vsla import"),
+                            entries: &[wgpu::BindGroupLayoutEntry {
+                                binding: 0,
+                                visibility: wgpu::ShaderStages::COMPUTE,
+                                ty: wgpu::BindingType::Buffer {
+                                    ty: wgpu::BufferBindingType::Storage { read_only: true },
+                                    has_dynamic_offset: false,
+                                    min_binding_size: None,
+                                },
+                                count: None,
+                            }],
+                        });
+                self.device.create_bind_group(&wgpu::BindGroupDescriptor {
                     label: Some("vsla import"),
-                    entries: &[wgpu::BindGroupLayoutEntry {
+                    layout: &layout,
+                    entries: &[wgpu::BindGroupEntry {
                         binding: 0,
-                        visibility: wgpu::ShaderStages::COMPUTE,
-                        ty: wgpu::BindingType::Buffer {
-                            ty: wgpu::BufferBindingType::Storage { read_only: true },
-                            has_dynamic_offset: false,
-                            min_binding_size: None,
-                        },
-                        count: None,
+                        resource: lent.raw.as_entire_binding(),
                     }],
-                });
-            self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("vsla import"),
-                layout: &layout,
-                entries: &[wgpu::BindGroupEntry {
-                    binding: 0,
-                    resource: lent.raw.as_entire_binding(),
-                }],
+                })
             })
-        })
-        .map_err(|error| match error {
-            Error::Gpu { op, message } => Error::Buffer {
-                op,
-                buffer: lent.to_string(),
-                reason: cause(&message),
-            },
-            other => self.health.note(other),
-        })?;
+            .map_err(|error| match error {
+                Error::Gpu { op, message } => Error::Buffer {
+                    op,
+                    buffer: lent.to_string(),
+                    reason: cause(&message),
+                },
+                other => self.health.note(other),
+            })?;
         Ok(lent)
     }
 

@@ -1,11 +1,19 @@
 //! Converts wgpu's errors to this crate's.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::future::Future;
+use std::ops::RangeInclusive;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Waker};
 
+use super::freed::Freed;
 use crate::{Error, Result};
 
-pub(crate) fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Error) -> Error {
+/// Whether wgpu reports an error long after the call that caused it, as a browser does.
+const LATE: bool = cfg!(target_family = "wasm");
+
+fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Error) -> Error {
     match error {
         // wgpu invalidates the device when a submission or a pipeline runs out of memory, but not when a buffer does.
         wgpu::Error::OutOfMemory { .. } if is_lost(device) => {
@@ -27,7 +35,12 @@ pub(crate) fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Er
 /// wgpu reports a loss only to the device's callback, which may be the application's. Objects created on a lost device
 /// are invalid, but only using them is an error. So this function creates a buffer and uses it. If creation fails for
 /// another reason, such as lack of memory, an error scope catches that error.
+///
+/// A browser tells it the callback, and rejects what is awaited.
 pub(crate) fn is_lost(device: &wgpu::Device) -> bool {
+    if LATE {
+        return false;
+    }
     let scopes = [
         wgpu::ErrorFilter::OutOfMemory,
         wgpu::ErrorFilter::Internal,
@@ -50,23 +63,6 @@ pub(crate) fn is_lost(device: &wgpu::Device) -> bool {
     unusable && !explained
 }
 
-/// Runs `body` and captures wgpu's errors instead of sending them to the device's error callback.
-pub(crate) fn caught<R>(
-    device: &wgpu::Device,
-    op: &'static str,
-    body: impl FnOnce() -> R,
-) -> Result<R> {
-    let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-    let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
-    let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
-    let result = body();
-    let errors = [validation.pop(), internal.pop(), memory.pop()].map(pollster::block_on);
-    match errors.into_iter().flatten().next() {
-        None => Ok(result),
-        Some(error) => Err(from_wgpu(device, op, error)),
-    }
-}
-
 /// The innermost cause of a wgpu error description, which lists causes from the outermost in.
 pub(crate) fn cause(description: &str) -> String {
     let mut lines = description.lines().map(str::trim);
@@ -74,16 +70,127 @@ pub(crate) fn cause(description: &str) -> String {
     innermost.unwrap_or(description).to_owned()
 }
 
+/// Errors that a call may have caused, as far as they are known: none yet, or the first one.
+type Report = Pin<Box<dyn Future<Output = Option<wgpu::Error>> + Send>>;
+
+/// A call whose errors are not known yet.
+struct Late {
+    op: &'static str,
+    /// The submission that was being recorded, or the last one.
+    submission: u64,
+    report: Report,
+}
+
 /// Whether the device still works, and which submissions failed. After a loss every later call fails.
-#[derive(Default)]
 pub(crate) struct Health {
+    pub device: wgpu::Device,
+    /// The latest submission that work was recorded for.
+    recorded: AtomicU64,
     lost: OnceLock<String>,
     /// Submissions that failed although the device works, and the reasons.
-    failed: Mutex<Vec<(u64, String)>>,
+    failed: Mutex<Vec<(RangeInclusive<u64>, String)>>,
     any_failed: AtomicBool,
+    late: Mutex<Vec<Late>>,
+    /// Notified when the errors of a late call become known.
+    arrived: Arc<Freed>,
 }
 
 impl Health {
+    pub(crate) fn new(device: wgpu::Device) -> Arc<Health> {
+        Arc::new(Health {
+            device,
+            recorded: AtomicU64::new(0),
+            lost: OnceLock::new(),
+            failed: Mutex::default(),
+            any_failed: AtomicBool::new(false),
+            late: Mutex::default(),
+            arrived: Arc::default(),
+        })
+    }
+
+    /// Starts recording the next submission; returns its number.
+    pub(super) fn begin_submission(&self) -> u64 {
+        self.recorded.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// The latest submission that work was recorded for.
+    pub(super) fn recorded(&self) -> u64 {
+        self.recorded.load(Ordering::Acquire)
+    }
+
+    /// Runs `body` and captures wgpu's errors instead of sending them to the device's error callback.
+    ///
+    /// In a browser, the errors arrive after the call has returned. They are then errors of the submission that was
+    /// being recorded and of everything recorded since, because later work may use what the call should have made.
+    pub(crate) fn caught<R>(&self, op: &'static str, body: impl FnOnce() -> R) -> Result<R> {
+        let device = &self.device;
+        let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let result = body();
+        let (validation, internal, memory) = (validation.pop(), internal.pop(), memory.pop());
+        let report = async move {
+            match (validation.await, internal.await, memory.await) {
+                (Some(error), ..) | (_, Some(error), _) | (.., Some(error)) => Some(error),
+                (None, None, None) => None,
+            }
+        };
+        if LATE {
+            self.reported_late(op, Box::pin(report));
+            return Ok(result);
+        }
+        match pollster::block_on(report) {
+            None => Ok(result),
+            Some(error) => Err(from_wgpu(device, op, error)),
+        }
+    }
+
+    fn reported_late(&self, op: &'static str, report: Report) {
+        let late = Late {
+            op,
+            submission: self.recorded(),
+            report,
+        };
+        self.late
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(late);
+        self.note_arrived();
+    }
+
+    /// Takes note of the errors that have arrived. Returns whether those of all calls are known.
+    fn note_arrived(&self) -> bool {
+        let waker = Waker::from(self.arrived.clone());
+        let mut context = Context::from_waker(&waker);
+        let mut errors = Vec::new();
+        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        late.retain_mut(|call| match call.report.as_mut().poll(&mut context) {
+            std::task::Poll::Pending => true,
+            std::task::Poll::Ready(error) => {
+                errors.extend(error.map(|error| (call.op, call.submission, error)));
+                false
+            }
+        });
+        let all = late.is_empty();
+        drop(late);
+        for (op, submission, error) in errors {
+            let error = from_wgpu(&self.device, op, error);
+            self.fail(submission..=self.recorded(), error.to_string());
+        }
+        all
+    }
+
+    /// Waits until the errors of all calls are known.
+    pub(crate) async fn settled(&self) {
+        loop {
+            let count = self.arrived.count();
+            if self.note_arrived() {
+                return;
+            }
+            self.arrived.after(count).await;
+        }
+    }
+
     pub(crate) fn mark_lost(&self, reason: String) {
         log::error!("GPU device lost: {reason}");
         // A second report of the same loss changes nothing.
@@ -97,11 +204,11 @@ impl Health {
         }
     }
 
-    /// Records that the work of this submission will never be computed.
-    pub(crate) fn fail(&self, submission: u64, reason: String) {
+    /// Records that the work of these submissions will never be computed.
+    pub(crate) fn fail(&self, submissions: RangeInclusive<u64>, reason: String) {
         log::error!("recorded work could not be submitted: {reason}");
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.push((submission, reason));
+        failed.push((submissions, reason));
         self.any_failed.store(true, Ordering::Release);
     }
 
@@ -111,7 +218,9 @@ impl Health {
             return None;
         }
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = failed.iter().find(|(number, _)| *number == submission);
+        let found = failed
+            .iter()
+            .find(|(numbers, _)| numbers.contains(&submission));
         found.map(|(_, reason)| reason.clone())
     }
 

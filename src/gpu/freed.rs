@@ -1,8 +1,8 @@
 //! Waits for resources to become free.
 
 use std::future::Future;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
 /// An event counter that threads and futures can wait on.
@@ -50,6 +50,13 @@ impl Freed {
             state.1.push(context.waker().clone());
             Poll::Pending
         })
+    }
+}
+
+/// Waking it is an event.
+impl Wake for Freed {
+    fn wake(self: Arc<Self>) {
+        self.notify();
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::errors::caught;
+use super::errors::Health;
 use crate::{Error, Result};
 
 const OP: &str = "device";
@@ -21,13 +21,14 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// A missing file is an empty one, and so is one that is damaged or belongs to another adapter or driver.
-    pub(super) fn open(device: &wgpu::Device, path: &Path) -> Result<Option<Kept>> {
+    pub(super) fn open(health: &Health, path: &Path) -> Result<Option<Kept>> {
         let name = path.display().to_string();
         let file = match fs::read(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Error::io(OP, &name, &error)),
         };
+        let device = &health.device;
         if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
             return Ok(None);
         }
@@ -35,7 +36,7 @@ impl Kept {
         if data.is_none() && !file.is_empty() {
             log::warn!("{name} holds no compiled kernels, or is damaged: it is ignored");
         }
-        let cache = caught(device, OP, || created(device, data))?;
+        let cache = health.caught(OP, || created(device, data))?;
         let path = path.to_owned();
         Ok(Some(Kept { path, cache }))
     }

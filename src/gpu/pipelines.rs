@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::assembler::assemble_as;
 use super::bounds::Watch;
 use super::emulated::emulated;
-use super::errors::caught;
+use super::errors::Health;
 use super::kept::Kept;
 use crate::plan::{Access, Dispatch, Kernel, Listed, Matrices};
 use crate::{Error, Result};
@@ -99,7 +99,7 @@ impl Pipelines {
 
     pub(crate) fn get(
         &self,
-        device: &wgpu::Device,
+        health: &Health,
         limits: &Limits,
         op: &'static str,
         kernel: &'static Kernel,
@@ -116,7 +116,7 @@ impl Pipelines {
             .ok_or_else(|| Error::gpu(op, format!("kernel {} has no such variant", kernel.stem)))?;
         let source = assembled(op, kernel, listed)?;
         let name = kernel.name(variant);
-        let compiled = self.compile(device, limits, op, kernel, name, source, self.checked)?;
+        let compiled = self.compile(health, limits, op, kernel, name, source, self.checked)?;
         let pipeline = Arc::new(compiled);
         let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have compiled the same kernel meanwhile; the first one stays.
@@ -127,7 +127,7 @@ impl Pipelines {
     /// one core and may take a second.
     pub(crate) fn prepare<'a>(
         &self,
-        device: &wgpu::Device,
+        health: &Health,
         limits: &Limits,
         wanted: impl Iterator<Item = (&'static str, &'a Dispatch)>,
     ) -> Result<()> {
@@ -144,7 +144,7 @@ impl Pipelines {
         }
         drop(made);
         missing.into_par_iter().try_for_each(|(op, dispatch)| {
-            self.get(device, limits, op, dispatch.kernel, dispatch.variant)?;
+            self.get(health, limits, op, dispatch.kernel, dispatch.variant)?;
             Ok(())
         })
     }
@@ -152,7 +152,7 @@ impl Pipelines {
     /// A kernel with an expression of the application: compiled once for each text, with all of wgpu's runtime checks.
     pub(crate) fn written(
         &self,
-        device: &wgpu::Device,
+        health: &Health,
         limits: &Limits,
         op: &'static str,
         kernel: &'static Kernel,
@@ -164,7 +164,7 @@ impl Pipelines {
             return Ok(hit.clone());
         }
         let (name, key) = (kernel.name_of(Some(variant)), source.clone());
-        let pipeline = Arc::new(self.compile(device, limits, op, kernel, name, source, true)?);
+        let pipeline = Arc::new(self.compile(health, limits, op, kernel, name, source, true)?);
         let mut written = lock();
         if written.len() >= WRITTEN {
             written.clear();
@@ -178,7 +178,7 @@ impl Pipelines {
     )]
     fn compile(
         &self,
-        device: &wgpu::Device,
+        health: &Health,
         limits: &Limits,
         op: &'static str,
         kernel: &'static Kernel,
@@ -186,7 +186,8 @@ impl Pipelines {
         mut source: String,
         checked: bool,
     ) -> Result<Pipeline> {
-        let start = std::time::Instant::now();
+        // A browser's clock is not that of the standard library.
+        let start = (!cfg!(target_family = "wasm")).then(std::time::Instant::now);
         #[cfg(vsla_mutant)]
         super::assembler::mutant::report(&source);
         check_needs(op, &name, &source, limits)?;
@@ -209,8 +210,9 @@ impl Pipelines {
                 ),
             ));
         }
-        let (layout, pipeline_layout) = self.layouts(device, op, kernel.interface.access)?;
-        let raw = caught(device, op, || {
+        let device = &health.device;
+        let (layout, pipeline_layout) = self.layouts(health, op, kernel.interface.access)?;
+        let raw = health.caught(op, || {
             let descriptor = wgpu::ShaderModuleDescriptor {
                 label: Some(&name),
                 source: wgpu::ShaderSource::Wgsl(source.as_str().into()),
@@ -231,10 +233,13 @@ impl Pipelines {
                 cache: self.kept.as_ref().map(|kept| &kept.cache),
             })
         })?;
-        log::debug!(
-            "compiled {name} in {:.1} ms",
-            start.elapsed().as_secs_f64() * 1e3
-        );
+        match start {
+            Some(start) => {
+                let time = start.elapsed().as_secs_f64() * 1e3;
+                log::debug!("compiled {name} in {time:.1} ms");
+            }
+            None => log::debug!("compiled {name}"),
+        }
         Ok(Pipeline {
             raw,
             layout,
@@ -245,7 +250,7 @@ impl Pipelines {
 
     fn layouts(
         &self,
-        device: &wgpu::Device,
+        health: &Health,
         op: &'static str,
         access: &'static [Access],
     ) -> Result<Layouts> {
@@ -279,16 +284,21 @@ impl Pipelines {
                 SMALLEST_BINDING,
             ));
         }
-        let made = caught(device, op, || {
-            let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-                label: Some("vsla"),
-                entries: &entries,
-            });
-            let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: Some("vsla"),
-                bind_group_layouts: &[Some(&layout)],
-                immediate_size: 0,
-            });
+        let made = health.caught(op, || {
+            let layout = health
+                .device
+                .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                    label: Some("vsla"),
+                    entries: &entries,
+                });
+            let pipeline_layout =
+                health
+                    .device
+                    .create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                        label: Some("vsla"),
+                        bind_group_layouts: &[Some(&layout)],
+                        immediate_size: 0,
+                    });
             (layout, pipeline_layout)
         })?;
         layouts.insert(access, made.clone());

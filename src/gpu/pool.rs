@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::account::{Account, Leaving, Room, Use};
+use super::errors::Health;
 use super::freed::Freed;
 use crate::machine::Memory;
 use crate::{Error, Result};
@@ -31,6 +32,8 @@ pub(crate) fn class_of(bytes: u64) -> u64 {
 struct Free {
     id: u64,
     raw: wgpu::Buffer,
+    /// The number of the last submission that writes it, or 0.
+    written: u64,
     /// Its position in the order in which buffers were returned.
     since: u64,
     /// The last submission that may use it.
@@ -55,13 +58,11 @@ const SHARED_GONE: usize = 256;
 
 /// The shared part of the pool; buffers return to it when dropped.
 pub(crate) struct Pool {
-    device: wgpu::Device,
+    health: Arc<Health>,
     state: Mutex<State>,
     /// Held while buffers are destroyed, so that waiting for their bytes waits for this lock.
     sweeping: Mutex<()>,
     next_id: AtomicU64,
-    /// The latest submission that work was recorded for.
-    recorded: AtomicU64,
     /// The latest submission passed to the queue.
     submitted: AtomicU64,
     /// Bytes of the largest buffer that can be created and bound whole.
@@ -126,14 +127,14 @@ impl std::fmt::Display for GpuBuffer {
 
 impl Pool {
     pub(crate) fn new(
-        device: wgpu::Device,
+        health: Arc<Health>,
         largest: u64,
         cache_limit: u64,
         exact: bool,
         account: Account,
     ) -> Arc<Pool> {
         Arc::new(Pool {
-            device,
+            health,
             largest,
             state: Mutex::new(State {
                 account,
@@ -145,7 +146,6 @@ impl Pool {
             }),
             sweeping: Mutex::new(()),
             next_id: AtomicU64::new(1),
-            recorded: AtomicU64::new(0),
             submitted: AtomicU64::new(0),
             cache_limit,
             exact,
@@ -179,7 +179,7 @@ impl Pool {
         }
         let bytes = class_of(words * 4).min(self.largest);
         let mut state = self.lock();
-        let (id, raw) = match state.free.get_mut(&bytes).and_then(Vec::pop) {
+        let (id, raw) = match state.reusable(bytes, &self.health) {
             Some(free) => {
                 state.account.reuse(bytes);
                 (free.id, free.raw)
@@ -252,14 +252,14 @@ impl Pool {
         if descriptor.size >= self.refused.load(Ordering::Relaxed) {
             return Err(Error::out_of_memory(op, descriptor.size, None));
         }
-        super::errors::caught(&self.device, op, || self.device.create_buffer(descriptor)).map_err(
-            |error| match error {
+        self.health
+            .caught(op, || self.health.device.create_buffer(descriptor))
+            .map_err(|error| match error {
                 Error::OutOfMemory { op, available, .. } => {
                     Error::out_of_memory(op, descriptor.size, available)
                 }
                 other => other,
-            },
-        )
+            })
     }
 
     /// Counts the bytes of a buffer before its creation. Every byte reserved is released once.
@@ -324,7 +324,7 @@ impl Pool {
     }
 
     /// Caches a buffer for reuse, and evicts the oldest ones above the cache limit.
-    fn give_back(&self, id: u64, bytes: u64, raw: wgpu::Buffer) {
+    fn give_back(&self, id: u64, written: u64, bytes: u64, raw: wgpu::Buffer) {
         let after = self.recorded();
         let mut state = self.lock();
         state.account.keep(bytes);
@@ -333,6 +333,7 @@ impl Pool {
         let free = Free {
             id,
             raw,
+            written,
             since,
             after,
         };
@@ -345,14 +346,9 @@ impl Pool {
         self.sweep();
     }
 
-    /// Starts recording the next submission; returns its number.
-    pub(super) fn begin_submission(&self) -> u64 {
-        self.recorded.fetch_add(1, Ordering::AcqRel) + 1
-    }
-
     /// The latest submission that may use a buffer released now.
     pub(super) fn recorded(&self) -> u64 {
-        self.recorded.load(Ordering::Acquire)
+        self.health.recorded()
     }
 
     pub(super) fn submitted(&self) -> u64 {
@@ -394,6 +390,28 @@ impl Pool {
 }
 
 impl State {
+    /// Takes the buffer of this size class that was returned last. Evicts those that a failed submission writes: in a
+    /// browser, such a buffer may be the reason.
+    fn reusable(&mut self, bytes: u64, health: &Health) -> Option<Free> {
+        loop {
+            let free = self.free.get_mut(&bytes)?.pop()?;
+            if health.failure(free.written).is_none() {
+                return Some(free);
+            }
+            self.retire(bytes, free);
+        }
+    }
+
+    fn retire(&mut self, bytes: u64, free: Free) {
+        self.retired.push(free.id);
+        self.account.evict(Leaving {
+            what: Use::Tensor,
+            bytes,
+            after: free.after,
+            raw: Some(free.raw),
+        });
+    }
+
     /// Evicts the buffer cached for the longest time. False if there is none.
     fn evict_oldest(&mut self) -> bool {
         let oldest = self
@@ -411,13 +429,7 @@ impl State {
         if free.is_empty() {
             self.free.remove(&bytes);
         }
-        self.retired.push(oldest.id);
-        self.account.evict(Leaving {
-            what: Use::Tensor,
-            bytes,
-            after: oldest.after,
-            raw: Some(oldest.raw),
-        });
+        self.retire(bytes, oldest);
         true
     }
 }
@@ -425,7 +437,8 @@ impl State {
 impl Drop for GpuBuffer {
     fn drop(&mut self) {
         if !self.is_shared() {
-            self.pool.give_back(self.id, self.bytes, self.raw.clone());
+            self.pool
+                .give_back(self.id, self.written(), self.bytes, self.raw.clone());
             return;
         }
         let mut state = self.pool.lock();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::account::{Leaving, Use};
-use super::errors::caught;
+use super::errors::Health;
 use super::pool::Pool;
 use crate::Result;
 
@@ -28,11 +28,11 @@ pub(crate) struct QuerySet {
 pub(crate) const TIMESTAMP: u64 = 8;
 
 impl QuerySet {
-    fn new(device: &wgpu::Device, pool: &Arc<Pool>, op: &'static str) -> Result<QuerySet> {
+    fn new(health: &Health, pool: &Arc<Pool>, op: &'static str) -> Result<QuerySet> {
         let bytes = u64::from(SET) * TIMESTAMP;
         pool.reserve(op, Use::Own, bytes)?;
-        let made = caught(device, op, || {
-            device.create_query_set(&wgpu::QuerySetDescriptor {
+        let made = health.caught(op, || {
+            health.device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("vsla profile"),
                 ty: wgpu::QueryType::Timestamp,
                 count: SET,
@@ -67,13 +67,13 @@ impl Profiler {
     /// The query set and first index for the next dispatch.
     pub(crate) fn next(
         &mut self,
-        (device, pool): (&wgpu::Device, &Arc<Pool>),
+        (health, pool): (&Health, &Arc<Pool>),
         op: &'static str,
         kernel: &str,
     ) -> Result<(wgpu::QuerySet, u32)> {
         let index = self.entries.len() as u32 * 2;
         if (index / SET) as usize == self.sets.len() {
-            self.sets.push(QuerySet::new(device, pool, op)?);
+            self.sets.push(QuerySet::new(health, pool, op)?);
         }
         self.entries.push((op, kernel.to_owned()));
         Ok((self.sets[(index / SET) as usize].raw.clone(), index % SET))

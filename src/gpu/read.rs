@@ -8,6 +8,7 @@ use super::account::Use;
 use super::poll::{Delivery, wait_for};
 use super::pool::GpuBuffer;
 use super::profiler::{Profiler, TIMESTAMP};
+use super::recorder::check_computed;
 use super::staging::{Held, copy_out};
 use super::{Gpu, errors};
 use crate::{Error, Result, host};
@@ -25,6 +26,19 @@ pub(crate) enum Wait {
     Here,
     /// The polling thread; the future yields.
     Elsewhere,
+}
+
+impl Wait {
+    /// Fails if the thread would block in a browser, whose callbacks run only when the thread is idle.
+    fn check(self, op: &'static str) -> Result<()> {
+        match cfg!(target_family = "wasm") && self == Wait::Here {
+            true => Err(Error::unsupported(
+                op,
+                "a call that blocks until a GPU has finished, in a browser: await the async form",
+            )),
+            false => Ok(()),
+        }
+    }
 }
 
 struct Piece {
@@ -45,6 +59,7 @@ impl Gpu {
         to: &mut [u8],
         wait: Wait,
     ) -> Result<()> {
+        wait.check(op)?;
         self.health.check(op)?;
         let end = offset + to.len() as u64;
         let mut pieces: VecDeque<Piece> = VecDeque::new();
@@ -78,7 +93,7 @@ impl Gpu {
                 offset = stop;
             }
             let Some(piece) = pieces.pop_front() else {
-                return Ok(());
+                return self.check_arrived(op, &[from]).await;
             };
             let (head, tail) = to.split_at_mut(piece.request.len());
             self.finish_read(op, piece, wait, |bytes| copy_out(bytes, head))
@@ -95,6 +110,7 @@ impl Gpu {
         reads: Vec<(&GpuBuffer, u64, &mut [u8])>,
         wait: Wait,
     ) -> Result<()> {
+        wait.check(op)?;
         self.health.check(op)?;
         let words = |begin: u64, len: usize| {
             let first = begin & !3;
@@ -138,12 +154,20 @@ impl Gpu {
         };
         let submission = submission.ok_or_else(|| Error::gpu(op, "a read was not recorded"))?;
         let piece = self.mapped(op, buffer, 0..all as usize, submission)?;
+        let from: Vec<&GpuBuffer> = reads.iter().map(|(from, ..)| *from).collect();
         self.finish_read(op, piece, wait, |bytes| {
             for ((_, _, to), place) in reads.into_iter().zip(places) {
                 copy_out(&bytes[place as usize..][..to.len()], to);
             }
         })
-        .await
+        .await?;
+        self.check_arrived(op, &from).await
+    }
+
+    /// Fails if the values that were read had not been computed, which a browser may report only now.
+    async fn check_arrived(&self, op: &'static str, from: &[&GpuBuffer]) -> Result<()> {
+        self.health.settled().await;
+        check_computed(&self.machine(), op, from)
     }
 
     /// Waits until another reader returns a buffer.
@@ -200,10 +224,11 @@ impl Gpu {
     ) -> Result<Piece> {
         let bytes = (request.end as u64).next_multiple_of(4);
         let (mapped, deliver) = Delivery::new();
-        errors::caught(&self.device, op, || {
-            buffer.raw.map_async(wgpu::MapMode::Read, ..bytes, deliver);
-        })
-        .map_err(|e| self.health.note(e))?;
+        self.health
+            .caught(op, || {
+                buffer.raw.map_async(wgpu::MapMode::Read, ..bytes, deliver);
+            })
+            .map_err(|e| self.health.note(e))?;
         Ok(Piece {
             buffer,
             request,
@@ -232,10 +257,12 @@ impl Gpu {
                 .map_err(|e| failed(format!("the GPU does not respond: {e}")))?;
             self.health.check(op)?;
         }
-        piece
-            .mapped
-            .await
-            .map_err(|e| failed(format!("a result cannot be read back: {e}")))?;
+        if let Err(e) = piece.mapped.await {
+            // A browser may have an earlier error that explains it.
+            self.health.settled().await;
+            self.health.check(op)?;
+            return Err(failed(format!("a result cannot be read back: {e}")));
+        }
         let view = piece
             .buffer
             .raw
@@ -248,12 +275,12 @@ impl Gpu {
         Ok(())
     }
 
-    /// Starts taking timestamps around every dispatch. False if the device does not support them or profiling is
-    /// active.
+    /// Starts taking timestamps around every dispatch. False if the device does not support them, if profiling is
+    /// active, and in a browser, where `profile_end` cannot wait for them.
     pub(crate) fn profile_begin(&self) -> Result<bool> {
         self.health.check("profile")?;
         let mut recorder = self.recorder();
-        if !self.timestamps || recorder.profiler.is_some() {
+        if !self.timestamps || Wait::Here.check("profile").is_err() || recorder.profiler.is_some() {
             return Ok(false);
         }
         recorder.submit(&self.machine(), "profile")?;

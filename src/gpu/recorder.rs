@@ -16,7 +16,7 @@ use hashbrown::DefaultHashBuilder;
 
 use super::account::{Leaving, Use};
 use super::bounds::Watch;
-use super::errors::{Health, caught, cause, is_lost};
+use super::errors::{Health, cause, is_lost};
 use super::groups::Range;
 use super::pipelines::{PARAM_BYTES, Pipeline};
 use super::pool::{GpuBuffer, Pool};
@@ -153,7 +153,7 @@ impl Recorder {
         self.pass = None;
         let number = &mut self.number;
         self.encoder.get_or_insert_with(|| {
-            *number = m.pool.begin_submission();
+            *number = m.health.begin_submission();
             m.device.create_command_encoder(&Default::default())
         })
     }
@@ -241,12 +241,13 @@ impl Recorder {
     /// Whether a submission that reads this buffer succeeds. It overwrites parameters, which are rewritten before each
     /// use.
     fn is_usable(&self, m: &Machine<'_>, op: &'static str, buffer: &GpuBuffer) -> bool {
-        caught(m.device, op, || {
-            let mut encoder = m.device.create_command_encoder(&Default::default());
-            encoder.copy_buffer_to_buffer(&buffer.raw, 0, &self.params.raw, 0, 4);
-            m.queue.submit([encoder.finish()]);
-        })
-        .is_ok()
+        m.health
+            .caught(op, || {
+                let mut encoder = m.device.create_command_encoder(&Default::default());
+                encoder.copy_buffer_to_buffer(&buffer.raw, 0, &self.params.raw, 0, 4);
+                m.queue.submit([encoder.finish()]);
+            })
+            .is_ok()
     }
 
     fn record(
@@ -289,7 +290,7 @@ impl Recorder {
         grid: (u32, u32),
     ) -> Result<()> {
         let writes = match &mut self.profiler {
-            Some(profiler) => Some(profiler.next((m.device, m.pool), op, &pipeline.name)?),
+            Some(profiler) => Some(profiler.next((m.health, m.pool), op, &pipeline.name)?),
             None => None,
         };
         if self.profiler.is_some() {
@@ -341,11 +342,13 @@ impl Recorder {
         if self.bind_groups.len() >= BIND_GROUPS {
             self.bind_groups.clear();
         }
-        let group = caught(m.device, op, || {
-            let whole = buffers.iter().map(|buffer| Range::whole(buffer));
-            m.bind_group(pipeline, &self.params.raw, whole)
-        })
-        .map_err(|e| m.health.note(e))?;
+        let group = m
+            .health
+            .caught(op, || {
+                let whole = buffers.iter().map(|buffer| Range::whole(buffer));
+                m.bind_group(pipeline, &self.params.raw, whole)
+            })
+            .map_err(|e| m.health.note(e))?;
         self.bind_groups.insert(key, group.clone());
         Ok(group)
     }
@@ -460,7 +463,7 @@ impl Recorder {
         self.hand_over(m, op).map_err(|error| {
             // Records the loss first, so that other threads report it instead of results that were not computed.
             let error = m.health.note(error);
-            m.health.fail(self.number, error.to_string());
+            m.health.fail(self.number..=self.number, error.to_string());
             // Its timestamps will never be written.
             self.profiler = None;
             error
@@ -476,8 +479,8 @@ impl Recorder {
         let Some(encoder) = self.encoder.take() else {
             return Ok(None);
         };
-        self.uploads.before_submit();
-        let submitted = caught(m.device, op, || {
+        let submitted = m.health.caught(op, || {
+            self.uploads.before_submit(m.queue);
             // Submits only if the parameters were written: kernels must not run with stale ones.
             self.write_params(m)
                 .then(|| m.queue.submit([encoder.finish()]))

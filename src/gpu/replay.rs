@@ -15,7 +15,6 @@ use std::sync::{Arc, Weak};
 use hashbrown::DefaultHashBuilder;
 
 use super::Gpu;
-use super::errors::caught;
 use super::frame::GpuFrame;
 use super::grid::fold;
 use super::groups::{Key, Range};
@@ -431,7 +430,7 @@ impl Gpu {
         let machine = self.machine();
         let most = GROUPS.max(4 * replay.dispatches.len());
         let mut all = host::room(op, replay.dispatches.len())?;
-        let found = caught(&self.device, op, || {
+        let found = self.health.caught(op, || {
             for planned in &replay.dispatches {
                 let ranges = || planned.slots.iter().map(range);
                 let key = Key::new(

@@ -230,17 +230,17 @@ impl Gpu {
         dispatches: impl Iterator<Item = (&'static str, &'a Dispatch)>,
     ) -> Result<()> {
         self.pipelines
-            .prepare(&self.device, &self.limits, dispatches)
+            .prepare(&self.health, &self.limits, dispatches)
             .map_err(|e| self.noted(e))
     }
 
     fn pipeline(&self, op: &'static str, dispatch: &Dispatch) -> Result<Arc<Pipeline>> {
-        let (device, limits, kernel) = (&self.device, &self.limits, dispatch.kernel);
+        let (health, limits, kernel) = (&self.health, &self.limits, dispatch.kernel);
         if let Some(variant) = &dispatch.written {
             return self.written(op, kernel, variant.as_ref());
         }
         self.pipelines
-            .get(device, limits, op, kernel, dispatch.variant)
+            .get(health, limits, op, kernel, dispatch.variant)
             .map_err(|e| self.noted(e))
     }
 
@@ -253,7 +253,7 @@ impl Gpu {
     ) -> Result<Arc<Pipeline>> {
         self.health.check(op)?;
         self.pipelines
-            .written(&self.device, &self.limits, op, kernel, variant)
+            .written(&self.health, &self.limits, op, kernel, variant)
             .map_err(|e| self.noted(e))
     }
 

@@ -3,6 +3,10 @@
 //! Newly mapped memory costs a page fault every 4 KiB, several times the cost of the copy itself. So buffers are kept
 //! and mapped again once the GPU is done with them. The pool accounts for all of them. The first buffer of each kind is
 //! always available; more are created while there is room, up to the fastest number.
+//!
+//! A browser copies mapped memory instead, and maps a buffer again only when the thread is idle. There, the host's bytes
+//! are written through the queue before the submission that copies them. The queue's order makes the buffer available
+//! again at once, so that a single one suffices and no call waits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -10,10 +14,12 @@ use rayon::prelude::*;
 
 use super::account::{Leaving, Sizes, Use};
 use super::pool::Pool;
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Maximum number of upload buffers; beyond it a call waits for the GPU to catch up.
 const UPLOAD_CHUNKS: usize = 6;
+/// Whether upload buffers are mapped.
+const MAPPED: bool = !cfg!(target_family = "wasm");
 /// Copies above this many bytes are split among cores.
 const PARALLEL_COPY: usize = 1 << 20;
 
@@ -149,7 +155,7 @@ impl Staging {
         self.ring().made -= gone;
     }
 
-    /// A mapped upload buffer. `None` if all that may exist are waiting for the GPU.
+    /// An upload buffer, mapped if they are. `None` if all that may exist are waiting for the GPU.
     fn upload_buffer(&self, pool: &Arc<Pool>, op: &'static str) -> Result<Option<Held>> {
         let others = {
             let mut ring = self.ring();
@@ -170,8 +176,12 @@ impl Staging {
             &wgpu::BufferDescriptor {
                 label: Some("vsla upload"),
                 size: self.sizes.upload,
-                usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
-                mapped_at_creation: true,
+                usage: wgpu::BufferUsages::COPY_SRC
+                    | match MAPPED {
+                        true => wgpu::BufferUsages::MAP_WRITE,
+                        false => wgpu::BufferUsages::COPY_DST,
+                    },
+                mapped_at_creation: MAPPED,
             },
         );
         match made {
@@ -247,19 +257,25 @@ impl Staging {
     }
 }
 
-/// An upload buffer being filled, which is mapped.
+/// An upload buffer being filled.
 struct Filling {
     buffer: Held,
-    view: wgpu::BufferViewMut,
+    bytes: Bytes,
     used: u64,
+}
+
+/// Where the bytes of an upload buffer lie until it is submitted.
+enum Bytes {
+    Mapped(wgpu::BufferViewMut),
+    Host(Vec<u8>),
 }
 
 /// The upload buffers of the open submission. The recorder owns this and records the copies.
 #[derive(Default)]
 pub(crate) struct Uploads {
     filling: Option<Filling>,
-    /// Full buffers, unmapped, waiting for the submission that reads them.
-    closed: Vec<Held>,
+    /// A buffer that is no longer mapped, waiting for the submission that reads it.
+    closed: Option<Held>,
 }
 
 /// A staged piece: `bytes` of `buffer` at `offset`, to be copied in the open encoder.
@@ -282,9 +298,10 @@ impl Uploads {
             let Some(buffer) = staging.upload_buffer(pool, op)? else {
                 return Ok(None);
             };
-            let view = match buffer.raw.get_mapped_range_mut(..) {
-                Ok(view) => view,
-                Err(e) => {
+            let bytes = match MAPPED.then(|| buffer.raw.get_mapped_range_mut(..)) {
+                Some(Ok(view)) => Bytes::Mapped(view),
+                None => Bytes::Host(Vec::new()),
+                Some(Err(e)) => {
                     staging.upload_came_back(buffer, false, 0);
                     return Err(Error::device_lost(
                         op,
@@ -294,7 +311,7 @@ impl Uploads {
             };
             self.filling = Some(Filling {
                 buffer,
-                view,
+                bytes,
                 used: 0,
             });
         }
@@ -304,50 +321,59 @@ impl Uploads {
         let size = filling.buffer.bytes;
         let bytes = (data.len() as u64).min(size - filling.used);
         let (from, to) = (filling.used as usize, (filling.used + bytes) as usize);
-        copy_in(&data[..bytes as usize], filling.view.slice(from..to));
+        let piece = &data[..bytes as usize];
+        match &mut filling.bytes {
+            Bytes::Mapped(view) => copy_in(piece, view.slice(from..to)),
+            Bytes::Host(all) => {
+                host::reserve(op, all, piece.len())?;
+                all.extend_from_slice(piece);
+            }
+        }
         let staged = Staged {
             buffer: filling.buffer.raw.clone(),
             offset: filling.used,
             bytes,
         };
         filling.used += bytes;
-        if filling.used == size {
-            self.close();
-        }
         Ok(Some(staged))
     }
 
-    fn close(&mut self) {
-        if let Some(filling) = self.filling.take() {
-            drop(filling.view);
-            filling.buffer.raw.unmap();
-            self.closed.push(filling.buffer);
-        }
-    }
-
-    /// Whether a full buffer is waiting: submitting now lets its transfer overlap the next copy.
+    /// Whether a buffer is full: submitting now lets its transfer overlap the next copy.
     pub(crate) fn has_full(&self) -> bool {
-        !self.closed.is_empty()
+        let filling = self.filling.as_ref();
+        filling.is_some_and(|filling| filling.used == filling.buffer.bytes)
     }
 
     /// Must be called before a submission, which must not read a mapped buffer.
-    pub(crate) fn before_submit(&mut self) {
-        if self.filling.as_ref().is_some_and(|f| f.used > 0) {
-            self.close();
+    pub(crate) fn before_submit(&mut self, queue: &wgpu::Queue) {
+        let Some(filling) = self.filling.take_if(|filling| filling.used > 0) else {
+            return;
+        };
+        match filling.bytes {
+            Bytes::Mapped(view) => {
+                drop(view);
+                filling.buffer.raw.unmap();
+            }
+            Bytes::Host(bytes) => queue.write_buffer(&filling.buffer.raw, 0, &bytes),
         }
+        self.closed = Some(filling.buffer);
     }
 
-    /// Must be called after a submission: maps its upload buffers again.
+    /// Must be called after a submission: maps its upload buffer again.
     pub(crate) fn after_submit(&mut self, staging: &Arc<Staging>) {
         let trims = staging.ring().trims;
-        for buffer in self.closed.drain(..) {
-            let staging = Arc::downgrade(staging);
-            let raw = buffer.raw.clone();
-            raw.map_async(wgpu::MapMode::Write, .., move |result| {
-                if let Some(staging) = staging.upgrade() {
-                    staging.upload_came_back(buffer, result.is_ok(), trims);
-                }
-            });
+        let Some(buffer) = self.closed.take() else {
+            return;
+        };
+        if !MAPPED {
+            return staging.upload_came_back(buffer, true, trims);
         }
+        let staging = Arc::downgrade(staging);
+        let raw = buffer.raw.clone();
+        raw.map_async(wgpu::MapMode::Write, .., move |result| {
+            if let Some(staging) = staging.upgrade() {
+                staging.upload_came_back(buffer, result.is_ok(), trims);
+            }
+        });
     }
 }

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::{Device, Tensor};
-use crate::Result;
 use crate::ops::conv::choice::{ConvMethod, CostTable, Costs};
 use crate::ragged::{Layout, Pairing, Shape};
+use crate::{Error, Result};
 
 /// The work of one measured call, in nanoseconds as predicted by the current table.
 const WORK: f64 = 3e6;
@@ -32,8 +32,14 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`Unsupported`](crate::Error::Unsupported) in a browser. [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn calibrate(&self) -> Result<CostTable> {
+        if cfg!(target_family = "wasm") {
+            return Err(Error::unsupported(
+                "calibrate",
+                "measuring costs in a browser, where a call cannot wait: use the built-in costs",
+            ));
+        }
         let engine = self.costs().engine();
         let mut costs = self.costs().numbers().clone();
         costs.launch = self.nanoseconds(1, (1, 1), ConvMethod::Direct)?;

@@ -47,6 +47,10 @@ pub(crate) enum Backend {
     Gpu(Arc<Gpu>),
 }
 
+/// Whether no thread may wait for a GPU, because callbacks run only when the thread is idle.
+#[cfg(feature = "gpu")]
+const BROWSER: bool = cfg!(target_family = "wasm");
+
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Device({})", self.name())
@@ -61,6 +65,11 @@ impl Device {
     pub fn auto() -> Device {
         #[cfg(feature = "gpu")]
         {
+            if BROWSER {
+                return Device::on_cpu(
+                    "a browser opens a GPU only asynchronously: see `Device::gpu`",
+                );
+            }
             let options = GpuOptions::default();
             let named = std::env::var_os("WGPU_ADAPTER_NAME").is_some();
             let opened = pollster::block_on(async {
@@ -128,6 +137,10 @@ impl Device {
     /// Those of [`gpu`](Self::gpu).
     #[cfg(feature = "gpu")]
     pub fn gpu_blocking(options: GpuOptions) -> Result<Device> {
+        if BROWSER {
+            let why = "a browser opens a GPU only asynchronously: await `Device::gpu`";
+            return Err(Error::no_device(why));
+        }
         pollster::block_on(Device::gpu(options))
     }
 
@@ -139,7 +152,10 @@ impl Device {
         };
         #[cfg(feature = "gpu")]
         {
-            let adapters = pollster::block_on(gpu::adapters());
+            let adapters = match BROWSER {
+                true => Vec::new(),
+                false => pollster::block_on(gpu::adapters()),
+            };
             let infos = adapters
                 .iter()
                 .map(|adapter| adapter_info(&adapter.get_info()));

@@ -164,7 +164,7 @@ fn its_upload_buffers_come_back() {
 #[test]
 fn other_errors_are_no_loss() {
     let Some(gpu) = gpu() else { return };
-    let error = crate::gpu::errors::caught(&gpu.device, "test", || {
+    let error = gpu.health.caught("test", || {
         gpu.device
             .create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: None,

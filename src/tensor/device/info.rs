@@ -26,7 +26,7 @@ pub enum DeviceKind {
 pub struct DeviceInfo {
     /// The name reported by the driver.
     pub name: String,
-    /// `cpu`, `vulkan`, `metal` or `dx12`.
+    /// `cpu`, `vulkan`, `metal`, `dx12` or `webgpu`.
     pub backend: String,
     /// The kind of hardware.
     pub kind: DeviceKind,
@@ -74,7 +74,11 @@ impl fmt::Display for DeviceInfo {
 #[cfg(feature = "gpu")]
 pub(super) fn adapter_info(info: &wgpu::AdapterInfo) -> DeviceInfo {
     DeviceInfo {
-        name: info.name.clone(),
+        name: match info.name.is_empty() {
+            // Browsers may keep the name to themselves.
+            true => "unnamed GPU".to_owned(),
+            false => info.name.clone(),
+        },
         backend: info.backend.to_string().to_lowercase(),
         kind: match info.device_type {
             wgpu::DeviceType::DiscreteGpu => DeviceKind::Discrete,
