@@ -31,6 +31,27 @@ pub struct Memory {
     pub shared: u64,
 }
 
+/// The most bytes that live tensors held during a profile. Only one profile at a time is watched.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Watch(Option<u64>);
+
+impl Watch {
+    /// Begins with what is live now. False if a profile is being watched already.
+    pub(crate) fn begin(&mut self, live: u64) -> bool {
+        let first = self.0.is_none();
+        self.0 = self.0.or(Some(live));
+        first
+    }
+
+    pub(crate) fn note(&mut self, live: u64) {
+        self.0 = self.0.map(|most| most.max(live));
+    }
+
+    pub(crate) fn end(&mut self) -> u64 {
+        self.0.take().unwrap_or_default()
+    }
+}
+
 /// A unique id for a device; never reused.
 pub(crate) fn next_device_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -49,6 +49,16 @@ impl Cpu {
         }
     }
 
+    /// Begins to watch the bytes of live tensors. False if they are being watched already.
+    pub(crate) fn watch(&self) -> bool {
+        self.pool.watch()
+    }
+
+    /// Ends it, and returns the most bytes.
+    pub(crate) fn watched(&self) -> u64 {
+        self.pool.watched()
+    }
+
     pub(crate) fn trim(&self) {
         self.pool.trim();
         workspace::FREE.forget();

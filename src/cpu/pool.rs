@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::host::{self, Held};
-use crate::machine::Memory;
+use crate::machine::{Memory, Watch};
 use crate::{Error, Result};
 
 /// Buffers below this many words come from the allocator, which handles small sizes well.
@@ -16,6 +16,7 @@ struct State {
     /// The cached buffers, in the order in which they were released.
     free: Vec<(Vec<u32>, Held)>,
     memory: Memory,
+    watch: Watch,
 }
 
 #[derive(Default)]
@@ -51,6 +52,18 @@ impl CpuPool {
         self.lock().memory
     }
 
+    /// Begins to watch the bytes of live tensors. False if they are being watched already.
+    pub(crate) fn watch(&self) -> bool {
+        let mut state = self.lock();
+        let live = state.memory.live;
+        state.watch.begin(live)
+    }
+
+    /// Ends it, and returns the most bytes.
+    pub(crate) fn watched(&self) -> u64 {
+        self.lock().watch.end()
+    }
+
     pub(crate) fn trim(&self) {
         let mut state = self.lock();
         state.memory.cached = 0;
@@ -77,7 +90,9 @@ impl CpuPool {
         };
         let mut state = self.lock();
         state.memory.live += held.bytes();
-        state.memory.peak = state.memory.peak.max(state.memory.live);
+        let live = state.memory.live;
+        state.memory.peak = state.memory.peak.max(live);
+        state.watch.note(live);
         drop(state);
         Ok(CpuBuffer {
             words,

@@ -3,7 +3,7 @@
 //! Plain data behind the pool's lock. Bytes are reserved before a buffer is created and released after it is destroyed,
 //! so the sum is never below what wgpu holds.
 
-use crate::machine::Memory;
+use crate::machine::{Memory, Watch};
 use crate::{Error, Result};
 
 /// The purpose of an allocation.
@@ -85,6 +85,7 @@ pub(crate) struct Account {
     floors: [u64; 3],
     live: u64,
     peak: u64,
+    watch: Watch,
     cached: u64,
     /// Bytes of tensors only; bytes of another use stay counted there while they are leaving.
     leaving: u64,
@@ -112,6 +113,7 @@ impl Account {
                 floors: if limit.is_some() { floors } else { [0; 3] },
                 live: 0,
                 peak: 0,
+                watch: Watch::default(),
                 cached: 0,
                 leaving: 0,
                 staging: [0; 3],
@@ -195,6 +197,15 @@ impl Account {
     /// Updates the peak after a reserved tensor buffer was created.
     pub(super) fn note_peak(&mut self) {
         self.peak = self.peak.max(self.live);
+        self.watch.note(self.live);
+    }
+
+    pub(super) fn watch(&mut self) -> bool {
+        self.watch.begin(self.live)
+    }
+
+    pub(super) fn watched(&mut self) -> u64 {
+        self.watch.end()
     }
 
     /// Moves a cached buffer's bytes to a live tensor.

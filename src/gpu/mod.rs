@@ -97,6 +97,16 @@ impl Gpu {
         self.pool.memory()
     }
 
+    /// Begins to watch the bytes of live tensors. False if they are being watched already.
+    pub(crate) fn watch(&self) -> bool {
+        self.pool.watch()
+    }
+
+    /// Ends it, and returns the most bytes.
+    pub(crate) fn watched(&self) -> u64 {
+        self.pool.watched()
+    }
+
     /// How many times layout metadata, plan buffers and tables have been copied to the device.
     pub(crate) fn uploads(&self) -> u64 {
         self.uploads.load(Ordering::Relaxed)

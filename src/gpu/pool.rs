@@ -163,6 +163,16 @@ impl Pool {
         self.lock().account.memory()
     }
 
+    /// Begins to watch the bytes of live tensors. False if they are being watched already.
+    pub(crate) fn watch(&self) -> bool {
+        self.lock().account.watch()
+    }
+
+    /// Ends it, and returns the most bytes.
+    pub(crate) fn watched(&self) -> u64 {
+        self.lock().account.watched()
+    }
+
     /// Bytes of the largest buffer that can be created and bound whole.
     pub(super) fn largest(&self) -> u64 {
         self.largest

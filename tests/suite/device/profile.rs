@@ -25,11 +25,47 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .iter()
         .map(|&(name, test)| bench.on_gpu(name, gpu, move |_| test(&own_gpu(|_| ()))))
         .collect();
-    trials.push(bench.host("cpu::profile::is_empty", || {
+    trials.push(bench.host("cpu::profile::has_no_times", || {
         let (seven, profile) = cpu().profile(|| 7).unwrap();
-        assert_eq!((seven, profile), (7, Profile::default()));
+        assert_eq!((seven, profile.device_time), (7, None));
+        assert!(profile.kernels.is_empty());
     }));
+    trials.push(bench.on_gpu("profile::has_the_peak", gpu, |_| {
+        has_the_peak(&own_gpu(|_| ()))
+    }));
+    trials.push(bench.host(
+        "cpu::profile::has_the_peak",
+        || has_the_peak(&Device::cpu()),
+    ));
     trials
+}
+
+/// The peak is of this profile's time: higher ones before do not count, memory that is released before its end does.
+fn has_the_peak(device: &Device) {
+    const BYTES: u64 = 4 << 20;
+    let x = upload(device, &numbers(&lengths([1 << 20]), 1));
+    drop([(); 4].map(|()| x.scale(2.0).unwrap()));
+    let live = device.memory().live;
+    let peak = |results: usize| {
+        let run = || {
+            (0..results)
+                .map(|_| x.scale(2.0).unwrap())
+                .collect::<Vec<_>>()
+        };
+        device.profile(|| drop(run())).unwrap().1.peak
+    };
+    assert_eq!(peak(0), live);
+    assert_eq!(peak(2), live + 2 * BYTES);
+    assert_eq!(peak(1), live + BYTES);
+    let ((inner, again), outer) = device
+        .profile(|| (peak(1), x.scale(3.0).unwrap().scale(3.0).unwrap()))
+        .unwrap();
+    assert_eq!((inner, outer.peak), (0, live + 2 * BYTES));
+    drop(again);
+    panic_of(|| {
+        let _ = device.profile(|| panic!("on purpose"));
+    });
+    assert_eq!(peak(0), live);
 }
 
 /// Whether the device supports timestamps.
@@ -54,7 +90,7 @@ fn has_an_entry_a_kernel(device: &Device) {
         .unwrap();
     let after = x.scale(3.0).unwrap();
     if !timed(device) {
-        assert_eq!(profile, Profile::default());
+        assert_eq!(profile.device_time, None);
         return;
     }
     let seen: Vec<(&str, &str)> = profile
