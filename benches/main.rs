@@ -8,6 +8,8 @@
 //! cargo bench -- --table benches/results/name.json
 //! cargo bench -- --table benches/results/name.json --beside benches/results/name-pytorch.json
 //! cargo bench -- --table .. --beside .. --rows benches/readme.txt --picture docs/pictures/overview.svg
+//! cargo bench -- --table .. --beside .. --report docs/benchmark.html
+//! cargo bench -- conv --report target/conv.html
 //! ```
 //!
 //! A row is the median of several runs. It has separate columns for device time, wall time and the first call. Results
@@ -23,7 +25,7 @@ use std::time::Instant;
 use clap::Parser;
 use vsla::{Device, device::DeviceKind};
 
-use harness::{Bench, Size, chosen, picture, report, table};
+use harness::{Bench, Size, chosen, page, picture, report, table};
 
 mod harness;
 mod rows;
@@ -60,6 +62,10 @@ struct Args {
     /// With --rows: also draw these rows, and the lengths of the first one
     #[arg(long, value_name = "OUT.svg", requires = "rows")]
     picture: Option<PathBuf>,
+    /// Also write the results as one page of HTML, with plots: of this run, or with --table of that one, and with
+    /// --beside also the other's times
+    #[arg(long, value_name = "OUT.html")]
+    report: Option<PathBuf>,
     /// Devices to measure
     #[arg(long, value_enum, default_value = "all")]
     device: Choice,
@@ -118,8 +124,11 @@ fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     }
     report::print(&reports);
     println!("{:.0} s in all", began.elapsed().as_secs_f64());
+    let json = report::json(&reports, began.elapsed());
+    if let Some(path) = &args.report {
+        std::fs::write(path, page::html(&json, None)?).map_err(|error| about(path, &error))?;
+    }
     if let Some(path) = &args.json {
-        let json = report::json(&reports, began.elapsed());
         let folder = path.parent().unwrap_or(path);
         std::fs::create_dir_all(folder)
             .and_then(|()| std::fs::write(path, format!("{json:#}\n")))
@@ -138,8 +147,12 @@ fn stored(path: &Path, args: &Args) -> Result<String, String> {
         serde_json::from_str(&text(path)?).map_err(|error| about(path, &error))
     };
     let run = read(path)?;
-    if let Some(peer) = &args.beside {
-        let peer = read(peer)?;
+    let peer = args.beside.as_deref().map(read).transpose()?;
+    if let Some(path) = &args.report {
+        let page = page::html(&run, peer.as_ref()).map_err(|error| error.to_string())?;
+        std::fs::write(path, page).map_err(|error| about(path, &error))?;
+    }
+    if let Some(peer) = peer {
         let Some(list) = &args.rows else {
             return Ok(table::beside(&run, &peer));
         };

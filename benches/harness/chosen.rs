@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::report::number;
 use super::table;
+use super::text::number;
 
 /// A row that both runs have. Times are in microseconds.
 pub struct Chosen<'a> {

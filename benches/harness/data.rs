@@ -1,47 +1,9 @@
-//! Lengths, and host-side checks of results.
+//! Host-side checks of results.
 
 use rayon::prelude::*;
 use vsla::{Ragged, Shape};
 
 use super::Check;
-
-/// Lengths from 1 to `most`, whose probability is proportional to their power of −`s`.
-pub struct Zipf {
-    rng: fastrand::Rng,
-    cumulated: Vec<f64>,
-}
-
-impl Zipf {
-    pub fn new(seed: u64, s: f64, most: usize) -> Zipf {
-        let mut sum = 0.0;
-        let cumulated = (1..=most).map(|length| {
-            sum += (length as f64).powf(-s);
-            sum
-        });
-        Zipf {
-            rng: fastrand::Rng::with_seed(seed),
-            cumulated: cumulated.collect(),
-        }
-    }
-
-    pub fn draw(&mut self) -> usize {
-        let most = self.cumulated.len();
-        let at = self.rng.f64() * self.cumulated[most - 1];
-        (self.cumulated.partition_point(|sum| *sum <= at) + 1).min(most)
-    }
-}
-
-/// Draws lengths until they add up to at least `total`.
-pub fn until(total: usize, mut draw: impl FnMut() -> usize) -> Vec<usize> {
-    let mut lengths = Vec::new();
-    let mut sum = 0;
-    while sum < total {
-        let length = draw();
-        sum += length;
-        lengths.push(length);
-    }
-    lengths
-}
 
 /// Whether `c` is the sum of `a` and `b`, in full and bit for bit: IEEE 754 leaves f32 addition a single result.
 pub fn check_add(a: &Ragged<f32>, b: &Ragged<f32>, c: &Ragged<f32>) -> Check {

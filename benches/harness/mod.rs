@@ -2,14 +2,21 @@
 
 pub mod chosen;
 pub mod data;
+pub mod lengths;
+pub mod page;
 pub mod picture;
+pub mod plot;
 pub mod report;
+pub mod stats;
+pub mod svg;
 pub mod table;
+pub mod text;
 
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use report::{Report, Row};
+pub use stats::Summary;
 use vsla::{Device, Layout, Ragged, Shape, Tensor, device::DeviceInfo};
 
 /// The result of a measurement, or an error of the harness itself.
@@ -43,6 +50,8 @@ pub struct Size {
 }
 
 const MIB: u64 = 1 << 20;
+/// The rows of the README's table, each at the beginning of a line.
+const README: &str = include_str!("../readme.txt");
 const COPIES: &[(&str, u64)] = &[
     ("peaks/copy-1MiB", MIB),
     ("peaks/copy-4MiB", 4 * MIB),
@@ -95,13 +104,24 @@ const CELL: usize = 1024;
 pub struct Bench {
     pub device: Device,
     pub size: Size,
-    filter: Option<String>,
+    filter: Filter,
     rows: Vec<Row>,
     source: Tensor<f32>,
+    /// Bytes of live tensors that belong to no row.
+    own: u64,
     /// The best time of the reference copy.
     reference: Duration,
     /// Multiply-adds per second, if measured.
     pub multiply_adds: Option<f64>,
+}
+
+/// Which rows to run.
+enum Filter {
+    All,
+    /// Those whose names contain a text.
+    Part(String),
+    /// The one of a name.
+    Exact(&'static str),
 }
 
 /// A row about to be measured.
@@ -118,26 +138,37 @@ pub struct Spec {
     pub check: Check,
 }
 
-/// Median times.
+/// The times of a call.
 #[derive(Clone, Copy)]
 pub struct Times {
     /// `None` if the device has no timestamps.
-    pub device: Option<Duration>,
-    pub wall: Duration,
+    pub device: Option<Summary>,
+    pub wall: Summary,
     /// Time per call of many calls with a single wait at the end, if measured: no profiling, and no wait after each
     /// call.
-    pub in_row: Option<Duration>,
-    pub runs: usize,
+    pub in_row: Option<Summary>,
+    /// The most bytes that live tensors of the row held at one time, if measured.
+    pub peak: Option<u64>,
 }
 
 impl Times {
+    /// Wall times only.
+    pub fn of_wall(wall: Summary) -> Times {
+        Times {
+            device: None,
+            wall,
+            in_row: None,
+            peak: None,
+        }
+    }
+
     /// The time that rates are computed from. On a GPU this is the time of a dispatch, or of one call among many if
     /// that is less, because the timestamps around a dispatch make it wait for the previous one. CUDA graphs are
     /// measured in the same way.
     pub fn best_known(&self) -> Duration {
         match (self.device, self.in_row) {
-            (Some(device), Some(in_row)) => device.min(in_row),
-            (device, _) => device.unwrap_or(self.wall),
+            (Some(device), Some(in_row)) => device.median.min(in_row.median),
+            (device, _) => device.unwrap_or(self.wall).median,
         }
     }
 }
@@ -149,9 +180,10 @@ impl Bench {
         let mut bench = Bench {
             device,
             size,
-            filter,
+            filter: filter.map_or(Filter::All, Filter::Part),
             rows: Vec::new(),
             source,
+            own: 0,
             reference: Duration::MAX,
             multiply_adds: None,
         };
@@ -160,6 +192,7 @@ impl Bench {
             bench.warm()?;
             bench.reference()?;
         }
+        bench.own = bench.device.memory().live;
         Ok(bench)
     }
 
@@ -173,7 +206,26 @@ impl Bench {
 
     /// Whether a row was requested. Ask before creating its data.
     pub fn wants(&self, name: &str) -> bool {
-        self.filter.as_ref().is_none_or(|part| name.contains(part))
+        match &self.filter {
+            Filter::All => true,
+            Filter::Part(part) => name.contains(part),
+            Filter::Exact(exact) => name == *exact,
+        }
+    }
+
+    /// The row of this name, which `rows` runs if it has not been measured yet; `None` if this device has none.
+    pub fn measured(
+        &mut self,
+        name: &'static str,
+        rows: fn(&mut Bench) -> Outcome<()>,
+    ) -> Outcome<Option<&Row>> {
+        if self.rows.iter().all(|row| row.name != name) {
+            let filter = std::mem::replace(&mut self.filter, Filter::Exact(name));
+            let done = rows(self);
+            self.filter = filter;
+            done?;
+        }
+        Ok(self.rows.iter().find(|row| row.name == name))
     }
 
     /// Waits for the device.
@@ -195,7 +247,7 @@ impl Bench {
         Ok((result, began.elapsed()))
     }
 
-    /// Median times of a call, whose result is dropped.
+    /// The times of a call, whose result is dropped, and the memory that it takes.
     pub fn times<R>(&self, mut run: impl FnMut() -> vsla::Result<R>) -> Outcome<Times> {
         let mut once = || -> Outcome<Duration> {
             let began = Instant::now();
@@ -209,53 +261,65 @@ impl Bench {
         let (least, most) = self.size.runs;
         let runs = (self.size.time.as_secs_f64() / guess.as_secs_f64().max(1e-7)) as usize;
         let runs = runs.clamp(least, most);
-        let mut wall = (0..runs).map(|_| once()).collect::<Outcome<Vec<_>>>()?;
-        // Enough that the wait at the end does not matter.
-        let many = match self.size.quick {
-            true => runs,
-            false => {
-                ((self.size.time.as_secs_f64() / guess.as_secs_f64()) as usize).clamp(runs, 2000)
-            }
-        };
-        let began = Instant::now();
-        for _ in 0..many {
-            run()?;
-        }
-        self.sync()?;
-        let in_row = began.elapsed() / many as u32;
-        let device = match self.device.is_gpu() {
-            true => self.device_times(runs, run)?,
-            false => None,
-        };
+        let wall = (0..runs).map(|_| once()).collect::<Outcome<Vec<_>>>()?;
+        let in_row = self.in_row(guess, &mut run)?;
+        let runs = if self.device.is_gpu() { runs } else { 1 };
+        let (device, peak) = self.profiled(runs, run)?;
         Ok(Times {
-            in_row: Some(in_row),
-            device: device.map(|mut times| median(&mut times)),
-            wall: median(&mut wall),
-            runs,
+            device: device.map(Summary::of),
+            wall: Summary::of(wall),
+            in_row: Some(Summary::of(in_row)),
+            peak: Some(peak),
         })
     }
 
-    /// Device times of `runs` calls, submitted together so that the device is never idle.
-    fn device_times<R>(
+    /// Times per call of parts of many calls, with a wait at the end of each part. The parts are long enough that this
+    /// wait hardly matters, and as many as an interval needs.
+    fn in_row<R>(
+        &self,
+        guess: Duration,
+        run: &mut impl FnMut() -> vsla::Result<R>,
+    ) -> Outcome<Vec<Duration>> {
+        const PARTS: usize = 7;
+        let calls = |each: Duration| {
+            let fit = self.size.time.as_secs_f64() / each.as_secs_f64().max(1e-7) / PARTS as f64;
+            (fit as usize).clamp(1, 2000)
+        };
+        let mut part = |calls: usize| -> Outcome<Duration> {
+            let began = Instant::now();
+            for _ in 0..calls {
+                run()?;
+            }
+            self.sync()?;
+            Ok(began.elapsed() / calls as u32)
+        };
+        // Without a wait after each, calls may take much less time than was guessed.
+        let each = part(calls(guess))?;
+        (0..PARTS).map(|_| part(calls(each))).collect()
+    }
+
+    /// Device times of `runs` calls, submitted together so that the device is never idle, and the most bytes that live
+    /// tensors held meanwhile, without those of the harness.
+    fn profiled<R>(
         &self,
         runs: usize,
         mut run: impl FnMut() -> vsla::Result<R>,
-    ) -> Outcome<Option<Vec<Duration>>> {
+    ) -> Outcome<(Option<Vec<Duration>>, u64)> {
         let (done, profile) = self
             .device
             .profile(|| (0..runs).try_for_each(|_| run().map(drop)))?;
         done?;
+        let peak = profile.peak.saturating_sub(self.own);
         if profile.device_time.is_none() {
-            return Ok(None);
+            return Ok((None, peak));
         }
         let kernels = profile.kernels.len();
         if kernels == 0 || kernels % runs != 0 {
             return Err(format!("{kernels} kernels in {runs} runs").into());
         }
         let times = profile.kernels.chunks(kernels / runs);
-        Ok(Some(
-            times.map(|run| run.iter().map(|k| k.time).sum()).collect(),
-        ))
+        let times = times.map(|run| run.iter().map(|k| k.time).sum()).collect();
+        Ok((Some(times), peak))
     }
 
     /// Keeps the device busy until its clocks have risen.
@@ -286,9 +350,9 @@ impl Bench {
         let mut times = self.times(|| copied.copy())?;
         // Cells are whole, and the source may be smaller than requested.
         let scale = bytes as f64 / moved;
-        times.wall = times.wall.mul_f64(scale);
-        times.device = times.device.map(|time| time.mul_f64(scale));
-        times.in_row = times.in_row.map(|time| time.mul_f64(scale));
+        times.wall = times.wall.scaled(scale);
+        times.device = times.device.map(|time| time.scaled(scale));
+        times.in_row = times.in_row.map(|time| time.scaled(scale));
         Ok(times)
     }
 
@@ -378,6 +442,8 @@ impl Bench {
             steady: self.steady(reference),
             targets: Vec::new(),
             check: spec.check,
+            batches: Vec::new(),
+            memory: None,
             notes: Vec::new(),
         }
     }
@@ -402,12 +468,15 @@ impl Bench {
                 ));
             }
         }
+        row.memory = row.packed_and_padded();
+        // Layouts keep memory of the device, and only the README's rows are looked at again.
+        if !README
+            .lines()
+            .any(|line| line.split(' ').next() == Some(row.name))
+        {
+            row.batches.clear();
+        }
         eprintln!("{}", row.line());
         self.rows.push(row);
     }
-}
-
-pub fn median(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use vsla::Layout;
 use vsla::device::DeviceInfo;
+use vsla::scalar::{DType, Scalar};
 
-use super::{Check, Times};
+use super::text::number;
+use super::{Check, Summary, Times};
 
 /// All results for one device.
 pub struct Report {
@@ -34,8 +37,21 @@ pub struct Row {
     pub steady: bool,
     pub targets: Vec<Target>,
     pub check: Check,
+    /// The batches that it reads and writes, if they are stated.
+    pub batches: Vec<Batch>,
+    /// What their values take, and what they would take padded. Known when the row is complete.
+    pub memory: Option<[u64; 2]>,
     /// Further numbers, whose names include the units.
-    pub notes: Vec<(&'static str, f64)>,
+    pub notes: Vec<(String, f64)>,
+}
+
+/// A batch of a row.
+#[derive(Clone)]
+pub struct Batch {
+    pub layout: Layout,
+    pub dtype: DType,
+    /// Whether the row writes it.
+    pub result: bool,
 }
 
 /// A target of a row.
@@ -94,9 +110,45 @@ impl Row {
         self
     }
 
-    pub fn note(mut self, what: &'static str, value: f64) -> Row {
-        self.notes.push((what, value));
+    pub fn note(mut self, what: impl Into<String>, value: f64) -> Row {
+        self.notes.push((what.into(), value));
         self
+    }
+
+    /// Adds an operand, for the memory that padding it would take.
+    pub fn reads<T: Scalar>(self, layout: &Layout) -> Row {
+        self.batch(layout, T::DTYPE, false)
+    }
+
+    /// Adds a result.
+    pub fn writes<T: Scalar>(self, layout: &Layout) -> Row {
+        self.batch(layout, T::DTYPE, true)
+    }
+
+    fn batch(mut self, layout: &Layout, dtype: DType, result: bool) -> Row {
+        let layout = layout.clone();
+        self.batches.push(Batch {
+            layout,
+            dtype,
+            result,
+        });
+        self
+    }
+
+    /// Bytes of the values of all batches: as they are, and if every element were padded to the longest, or to the box
+    /// that fits all of its batch; `None` if there is nothing to pad.
+    pub fn packed_and_padded(&self) -> Option<[u64; 2]> {
+        let bytes = |values: &dyn Fn(&Layout) -> u64| {
+            let batches = self.batches.iter();
+            batches
+                .map(|batch| values(&batch.layout) * batch.dtype.size() as u64)
+                .sum()
+        };
+        let both = [
+            bytes(&|layout| layout.total() as u64),
+            bytes(&Layout::padded_total),
+        ];
+        (both[0] < both[1]).then_some(both)
     }
 
     /// Bytes per second.
@@ -104,7 +156,7 @@ impl Row {
         self.bytes as f64 / self.times.best_known().as_secs_f64()
     }
 
-    fn cells(&self) -> [String; 10] {
+    fn cells(&self) -> [String; COLUMNS] {
         let percent = match (self.percent_of_copy, self.percent_of_multiply_adds) {
             (_, Some(percent)) => format!("{percent:.1} % fma"),
             (Some(percent), _) => format!("{percent:.1} % copy"),
@@ -134,12 +186,16 @@ impl Row {
         [
             format!("{} {}", self.device, self.name),
             format!("{:.1}", self.bytes as f64 / (1 << 20) as f64),
-            self.times.device.map(micros).unwrap_or_default(),
-            micros(self.times.wall),
-            self.first.map(micros).unwrap_or_default(),
+            self.times.device.as_ref().map(micros).unwrap_or_default(),
+            self.times.device.as_ref().map(around).unwrap_or_default(),
+            micros(&self.times.wall),
+            around(&self.times.wall),
+            self.first.map(of_duration).unwrap_or_default(),
             rate,
             percent,
-            self.copy.map(micros).unwrap_or_default(),
+            self.copy.map(of_duration).unwrap_or_default(),
+            self.times.peak.map(mib).unwrap_or_default(),
+            self.memory.map(|bytes| mib(bytes[1])).unwrap_or_default(),
             format!("{} {}", reference[0], reference[1]),
             verdict,
         ]
@@ -147,7 +203,7 @@ impl Row {
 
     /// The row as one line of progress output.
     pub fn line(&self) -> String {
-        let [name, _, device, wall, _, rate, percent, .., verdict] = self.cells();
+        let [name, _, device, _, wall, _, _, rate, percent, .., verdict] = self.cells();
         format!("{name:34} {device:>10} {wall:>10} µs  {rate:>16} {percent:>12}  {verdict}")
     }
 
@@ -159,11 +215,16 @@ impl Row {
             "data": self.data,
             "bytes": self.bytes,
             "multiply_adds": self.multiply_adds,
-            "device_us": self.times.device.map(micros),
-            "wall_us": micros(self.times.wall),
-            "back_to_back_us": self.times.in_row.map(micros),
+            "device_us": self.times.device.map(|times| micros(times.median)),
+            "device_runs": self.times.device.as_ref().map(Summary::json),
+            "wall_us": micros(self.times.wall.median),
+            "wall_runs": self.times.wall.json(),
+            "back_to_back_us": self.times.in_row.map(|times| micros(times.median)),
+            "back_to_back_runs": self.times.in_row.as_ref().map(Summary::json),
             "first_call_us": self.first.map(micros),
-            "runs": self.times.runs,
+            "peak_bytes": self.times.peak,
+            "packed_bytes": self.memory.map(|bytes| bytes[0]),
+            "padded_bytes": self.memory.map(|bytes| bytes[1]),
             "gb_per_s": (self.bytes > 0).then(|| self.rate() * 1e-9),
             "copy_same_footprint_us": self.copy.map(micros),
             "percent_of_copy": self.percent_of_copy,
@@ -181,7 +242,7 @@ impl Row {
             })).collect::<Vec<_>>(),
             "right": self.check.is_ok(),
             "check": match &self.check { Ok(text) | Err(text) => text },
-            "notes": self.notes.iter().map(|(what, value)| (what.to_string(), json!(value)))
+            "notes": self.notes.iter().map(|(what, value)| (what.clone(), json!(value)))
                 .collect::<serde_json::Map<_, _>>(),
         })
     }
@@ -191,18 +252,26 @@ fn ratio(a: Duration, b: Duration) -> f64 {
     a.as_secs_f64() / b.as_secs_f64().max(1e-9)
 }
 
-fn micros(time: Duration) -> String {
+fn of_duration(time: Duration) -> String {
     number(time.as_secs_f64() * 1e6)
 }
 
-/// Formats a number with about three digits.
-pub fn number(value: f64) -> String {
-    match value.abs() {
-        x if x >= 100.0 => format!("{value:.0}"),
-        x if x >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
+fn micros(times: &Summary) -> String {
+    of_duration(times.median)
 }
+
+/// How far the ends of the interval are from the median, in percent of it.
+fn around(times: &Summary) -> String {
+    let of = |time: Duration| 100.0 * (ratio(time, times.median) - 1.0);
+    let ends = times.interval.map(|ends| ends.map(of));
+    ends.map_or_else(String::new, |[low, high]| format!("{low:+.1} {high:+.1}"))
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / (1 << 20) as f64)
+}
+
+const COLUMNS: usize = 14;
 
 /// Prints the table to stdout.
 pub fn print(reports: &[Report]) {
@@ -210,11 +279,15 @@ pub fn print(reports: &[Report]) {
         "row",
         "MiB",
         "device µs",
+        "95 %",
         "wall µs",
+        "95 %",
         "first µs",
         "rate",
         "of peak",
         "copy µs",
+        "peak MiB",
+        "padded MiB",
         "ref %",
         "targets and check",
     ];
@@ -222,7 +295,7 @@ pub fn print(reports: &[Report]) {
         println!("\n{} {}", report.device, report.device.driver);
         let mut table = vec![header.map(str::to_owned)];
         table.extend(report.rows.iter().map(Row::cells));
-        let mut widths = [0; 10];
+        let mut widths = [0; COLUMNS];
         for cells in &table {
             for (width, cell) in widths.iter_mut().zip(cells) {
                 *width = (*width).max(cell.chars().count());
@@ -233,7 +306,7 @@ pub fn print(reports: &[Report]) {
             for (i, (cell, width)) in cells.iter().zip(widths).enumerate() {
                 match i {
                     0 => line += &format!("{cell:width$}"),
-                    9 => line += &format!("  {cell}"),
+                    i if i + 1 == COLUMNS => line += &format!("  {cell}"),
                     _ => line += &format!("  {cell:>width$}"),
                 }
             }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::text::number;
+
 /// The rows whose names contain `filter`, in one table for each device whose kind `accepts` accepts.
 pub fn markdown(run: &Value, filter: &str, accepts: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
@@ -91,8 +93,8 @@ pub fn beside(run: &Value, peer: &Value) -> String {
         }
         let work = row["multiply_adds"].as_f64().unwrap_or(0.0);
         let cell = |us: f64| match work > 0.0 {
-            true => format!("{} ({:.0})", super::report::number(us), 2e-6 * work / us),
-            false => super::report::number(us),
+            true => format!("{} ({:.0})", number(us), 2e-6 * work / us),
+            false => number(us),
         };
         let us = |way: &&str| theirs[*way]["us"].as_f64();
         let best = ways.iter().filter_map(us).reduce(f64::min);
@@ -125,18 +127,18 @@ fn ways_of<'a>(peer: &'a Value, operation: &str) -> Vec<&'a str> {
     ways
 }
 
-fn list(value: &Value) -> &[Value] {
+pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// The time that rates are computed from, if the device has timestamps.
-fn device(row: &Value) -> Option<f64> {
+pub fn device(row: &Value) -> Option<f64> {
     let in_row = row["back_to_back_us"].as_f64().unwrap_or(f64::INFINITY);
     row["device_us"].as_f64().map(|device| device.min(in_row))
 }
 
 fn line(name: &str, row: &Value) -> String {
-    let shown = |time: Option<f64>| time.map(super::report::number).unwrap_or_default();
+    let shown = |time: Option<f64>| time.map(number).unwrap_or_default();
     let (device, wall) = (device(row), row["wall_us"].as_f64());
     let work = row["multiply_adds"].as_f64().unwrap_or(0.0);
     let rate = match (work > 0.0, device.or(wall), row["gb_per_s"].as_f64()) {
@@ -161,7 +163,7 @@ fn line(name: &str, row: &Value) -> String {
     )
 }
 
-fn target(target: &Value) -> String {
+pub fn target(target: &Value) -> String {
     let bound = match (target["at_least"].as_f64(), target["at_most"].as_f64()) {
         (Some(bound), _) => format!("≥ {bound}"),
         (_, Some(bound)) => format!("≤ {bound}"),
@@ -171,7 +173,7 @@ fn target(target: &Value) -> String {
         Some(true) => "met".to_owned(),
         _ => format!(
             "missed: {}",
-            super::report::number(target["got"].as_f64().unwrap_or(f64::NAN))
+            number(target["got"].as_f64().unwrap_or(f64::NAN))
         ),
     };
     format!(

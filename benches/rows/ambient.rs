@@ -2,7 +2,8 @@
 
 use vsla::{Layout, Ragged, Result, Shape, Tensor};
 
-use crate::harness::data::{Zipf, check_add, check_concat, check_hadamard, until};
+use crate::harness::data::{check_add, check_concat, check_hadamard};
+use crate::harness::lengths::{Zipf, until};
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
 /// An operation, its check, and the number of operand values that it must read.
@@ -179,8 +180,13 @@ fn row(
         first,
         check,
     };
+    let result = c.layout().clone();
     drop(c);
     let row = bench.measure(spec, || (op.run)(&a, &b))?;
+    let row = row
+        .reads::<f32>(&left)
+        .reads::<f32>(&right)
+        .writes::<f32>(&result);
     bench.push(row.of_copy(target));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use vsla::{Layout, Ragged, Result, Shape, f16, scalar::Float};
 
+use crate::harness::lengths::{self, ATTENTION as SET};
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 /// A batch of sequences.
@@ -18,8 +19,6 @@ struct Job {
     /// The most µs on the device, for f32 and for f16; 0 for no target.
     targets: [f64; 2],
 }
-
-pub const SET: [usize; 5] = [32, 64, 128, 256, 512];
 
 const JOBS: &[Job] = &[
     Job {
@@ -52,14 +51,20 @@ const JOBS: &[Job] = &[
     Job {
         names: ["attention/sentences", "attention/sentences-f16"],
         data: "4096 sequences of 2 to 64, uniform, seed 81",
-        sizes: || {
-            let mut random = fastrand::Rng::with_seed(81);
-            squares((0..4096).map(|_| random.usize(2..=64)))
-        },
+        sizes: || squares(lengths::uniform(81, 4096, 2..=64)),
         heads: 12,
         width: 32,
         causal: false,
         targets: [0.0, 250.0],
+    },
+    Job {
+        names: ["attention/alice", "attention/alice-f16"],
+        data: "the sentences of a novel, a word each, x 16",
+        sizes: || squares(lengths::sentences().repeat(16)),
+        heads: 12,
+        width: 32,
+        causal: false,
+        targets: [0.0, 0.0],
     },
     Job {
         names: ["attention/one-long", "attention/one-long-f16"],
@@ -203,8 +208,14 @@ fn row<T: Float>(
         first,
         check,
     };
+    let result = o.layout().clone();
     drop(o);
     let mut row = bench.measure(spec, run)?;
+    row = row
+        .reads::<T>(q.layout())
+        .reads::<T>(k.layout())
+        .reads::<T>(v.layout());
+    row = row.writes::<T>(&result);
     let target = job.targets[usize::from(T::DTYPE.size() == 2)];
     if target > 0.0 && !bench.size.quick && row.times.device.is_some() {
         let took = row.times.best_known().as_secs_f64() * 1e6;

@@ -4,7 +4,7 @@
 use vsla::program::Program;
 use vsla::{Layout, Ragged, Result, Shape, Tensor, f16};
 
-use super::attention::SET;
+use crate::harness::lengths::ATTENTION as SET;
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 /// Sequences, as many queries as keys.
@@ -112,6 +112,9 @@ fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
         check,
     };
     let mut row = bench.measure(spec, run)?;
+    // Queries, keys and values; the result and the three gradients.
+    row = (0..3).fold(row, |row, _| row.reads::<f16>(&layout));
+    row = (0..4).fold(row, |row, _| row.writes::<f16>(&layout));
     if !bench.size.quick && row.times.device.is_some() {
         let took = row.times.best_known().as_secs_f64() * 1e6;
         row = row.at_most("µs device", job.target, took);

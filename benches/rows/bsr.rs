@@ -367,6 +367,18 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
         check,
     };
     let mut row = bench.measure(spec, &run)?;
+    if product == Left {
+        let dense = Layout::uniform(1, Shape::new(&[side, side])?)?;
+        let blocks = s.values().layout();
+        row = match types {
+            F32 => row.reads::<f32>(blocks).reads::<f32>(&dense),
+            _ => row.reads::<f16>(blocks).reads::<f16>(&dense),
+        };
+        row = match types {
+            Half => row.writes::<f16>(&dense),
+            _ => row.writes::<f32>(&dense),
+        };
+    }
     let seconds = row.times.best_known().as_secs_f64();
     let rate = 2.0 * (stored * side as u64) as f64 / seconds / 1e12;
     if types != F32 {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use vsla::{Layout, Ragged, Result, Tensor, device::Memory};
 
 use crate::harness::data::{check_add, check_equal};
-use crate::harness::{Bench, Check, Outcome, Spec, Times, median};
+use crate::harness::{Bench, Check, Outcome, Spec, Summary, Times};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     if bench.wants("chain/scale") {
@@ -41,7 +41,7 @@ fn chain(bench: &mut Bench) -> Outcome<()> {
     let (times, reference) = bench.beside(|bench| {
         held.clear();
         let mut walls = Vec::new();
-        for _ in 0..5 {
+        for _ in 0..7 {
             let began = Instant::now();
             run(many)?.download_into_blocking(&mut values)?;
             walls.push(began.elapsed() / many as u32);
@@ -51,10 +51,10 @@ fn chain(bench: &mut Bench) -> Outcome<()> {
         let (done, profile) = bench.device.profile(|| run(few).map(drop))?;
         done?;
         Ok(Times {
-            device: profile.device_time.map(|time| time / few as u32),
-            wall: median(&mut walls),
-            in_row: None,
-            runs: walls.len(),
+            device: profile
+                .device_time
+                .map(|time| Summary::once(time / few as u32)),
+            ..Times::of_wall(Summary::of(walls))
         })
     })?;
     let spec = Spec {
@@ -196,10 +196,8 @@ fn fresh(bench: &mut Bench) -> Outcome<()> {
         check,
     };
     let times = Times {
-        device,
-        wall,
-        in_row: None,
-        runs: 1,
+        device: device.map(Summary::once),
+        ..Times::of_wall(Summary::once(wall))
     };
     let mut row = bench.row(spec, times, reference);
     if let Some((_, last)) = held.last() {

@@ -5,23 +5,19 @@ use std::time::Duration;
 use rayon::prelude::*;
 use vsla::{Layout, Pairing, Ragged, Result, Tensor, conv::ConvMethod};
 
+use crate::harness::lengths::{self, ATTENTION, FAR_APART, MIXED, SENSORS};
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 /// A row: name, lengths of a round, rounds, and the target device time in microseconds.
 type Sets = (&'static str, &'static [usize], usize, f64);
 
-const MIXED: &[usize] = &[8, 15, 142, 7, 456];
-const FAR_APART: &[usize] = &[2, 3, 1000, 5, 2000];
-const ATTENTION: &[usize] = &[32, 64, 128, 256, 512];
-const SENSORS: &[usize] = &[8, 16, 32, 128, 256];
-
 const SETS: &[Sets] = &[
-    ("conv/mixed-1k", MIXED, 1000, 10.0),
-    ("conv/far-apart-1k", FAR_APART, 1000, 35.0),
-    ("conv/mixed-50k", MIXED, 50_000, 400.0),
-    ("conv/far-apart-50k", FAR_APART, 50_000, 1600.0),
-    ("conv/attention-50k", ATTENTION, 50_000, 530.0),
-    ("conv/sensors-50k", SENSORS, 50_000, 270.0),
+    ("conv/mixed-1k", &MIXED, 1000, 10.0),
+    ("conv/far-apart-1k", &FAR_APART, 1000, 35.0),
+    ("conv/mixed-50k", &MIXED, 50_000, 400.0),
+    ("conv/far-apart-50k", &FAR_APART, 50_000, 1600.0),
+    ("conv/attention-50k", &ATTENTION, 50_000, 530.0),
+    ("conv/sensors-50k", &SENSORS, 50_000, 270.0),
 ];
 /// The most that a mixed batch may cost, relative to the cost of its lengths on their own.
 const OF_GROUPS: f64 = 1.15;
@@ -39,17 +35,30 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
             let data = format!("{set:?} x {rounds}");
             // Small batches cost about one dispatch, so the cost of their lengths on their own says nothing.
             let groups = if rounds >= 50_000 { set } else { &[] };
-            row(bench, name, data, lengths, groups, target)?;
+            row(bench, name, data, lengths, groups, Some(target))?;
         }
     }
     let name = "conv/log-uniform";
     if bench.wants(name) {
-        let mut rng = fastrand::Rng::with_seed(31);
         let elements = if bench.size.quick { 50 } else { 100_000 };
-        let draw = |_| (4.0 * 1024f64.powf(rng.f64())) as usize;
-        let lengths = (0..elements).map(draw).collect();
+        let lengths = lengths::log_uniform(31, elements);
         let data = format!("{elements} lengths, log-uniform in 4..4096, seed 31");
-        row(bench, name, data, lengths, &[], 700.0)?;
+        row(bench, name, data, lengths, &[], Some(700.0))?;
+    }
+    for (name, what, lengths) in [
+        (
+            "conv/gestures",
+            "recordings of an accelerometer",
+            lengths::gestures as fn() -> _,
+        ),
+        ("conv/vowels", "recordings of vowels", lengths::vowels),
+    ] {
+        if bench.wants(name) {
+            let rounds = if bench.size.quick { 1 } else { 500 };
+            let lengths: Vec<usize> = lengths();
+            let data = format!("the lengths of {} {what} x {rounds}", lengths.len());
+            row(bench, name, data, lengths.repeat(rounds), &[], None)?;
+        }
     }
     DRAWN.iter().try_for_each(|row| drawn(bench, row))
 }
@@ -136,6 +145,7 @@ fn drawn(bench: &mut Bench, row: &Drawn) -> Outcome<()> {
         _ => 0,
     };
     let values = x.values().len() + y.values().len() + c.layout().total();
+    let result = c.layout().clone();
     drop((x, y, c));
     let spec = Spec {
         name,
@@ -149,7 +159,8 @@ fn drawn(bench: &mut Bench, row: &Drawn) -> Outcome<()> {
         check,
     };
     let row = bench.measure(spec, || pair.conv())?;
-    bench.push(row);
+    let row = row.reads::<f32>(a.layout()).reads::<f32>(b.layout());
+    bench.push(row.writes::<f32>(&result));
     Ok(())
 }
 
@@ -174,12 +185,13 @@ fn row(
     data: String,
     lengths: Vec<usize>,
     groups: &[usize],
-    target: f64,
+    target: Option<f64>,
 ) -> Outcome<()> {
     let [(x, a), (y, b)] = operands(bench, &lengths)?;
     let (c, first) = bench.first(|| a.conv(&b))?;
     let predicted = a.pair(&b, Pairing::Elementwise)?.conv_choice()?.predicted;
     let check = check(&x, &y, &c)?;
+    let result = c.layout().clone();
     drop((x, y, c));
     let bytes = bytes_of(&lengths);
     let spec = Spec {
@@ -193,11 +205,17 @@ fn row(
     let mut row = bench.measure(spec, || a.conv(&b))?;
     let of_predicted = row.times.best_known().as_secs_f64() / predicted.as_secs_f64();
     row = row.note("of the predicted time", of_predicted);
+    row = row
+        .reads::<f32>(a.layout())
+        .reads::<f32>(b.layout())
+        .writes::<f32>(&result);
     drop((a, b));
     if bench.device.is_gpu() {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         let took = micros(row.times.best_known());
-        row = row.at_most("µs device", target, took);
+        if let Some(target) = target {
+            row = row.at_most("µs device", target, took);
+        }
         if !groups.is_empty() && !bench.size.quick {
             let mut alone = 0.0;
             for &length in groups {

@@ -5,11 +5,14 @@ use vsla::{
     conv::{ConvMethod, ConvMode},
 };
 
+use crate::harness::lengths;
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 /// Name, side of the filter, mode, and stride.
 type Images = (&'static str, usize, ConvMode, usize);
 
+/// Of the sizes of published photographs.
+const PHOTOGRAPHS: Images = ("conv/photographs", 3, ConvMode::Same, 1);
 const IMAGES: [Images; 4] = [
     ("conv/images-3x3", 3, ConvMode::Same, 1),
     ("conv/images-5x5", 5, ConvMode::Full, 1),
@@ -23,21 +26,38 @@ const SIDES: std::ops::RangeInclusive<usize> = 20..=200;
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     for images in &IMAGES {
         if bench.wants(images.0) {
-            row(bench, images)?;
+            drawn(bench, images)?;
         }
+    }
+    if bench.wants(PHOTOGRAPHS.0) {
+        let mut images = lengths::images();
+        images.truncate(if bench.size.quick { 4 } else { images.len() });
+        let data = format!("{} photographs", images.len());
+        let shapes = images.iter().map(|sides| Shape::new(sides));
+        row(bench, &PHOTOGRAPHS, data, shapes.collect::<Result<_>>()?)?;
     }
     Ok(())
 }
 
-fn row(bench: &mut Bench, &(name, side, mode, stride): &Images) -> Outcome<()> {
+fn drawn(bench: &mut Bench, images: &Images) -> Outcome<()> {
     let small = bench.size.quick || !bench.device.is_gpu();
     // The library uses transforms for the larger filter, which are slower.
-    let count = BATCH / if small { 1000 } else { 1 } / if side > 5 { 10 } else { 1 };
+    let count = BATCH / if small { 1000 } else { 1 } / if images.1 > 5 { 10 } else { 1 };
     let count = count.max(3);
     let mut rng = fastrand::Rng::with_seed(51);
     let mut extent = || rng.usize(SIDES);
     let shapes = (0..count).map(|_| Shape::new(&[extent(), extent()]));
-    let layout = Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)?;
+    let data = format!("{count} images of {SIDES:?} a side, seed 51");
+    row(bench, images, data, shapes.collect::<Result<_>>()?)
+}
+
+fn row(
+    bench: &mut Bench,
+    &(name, side, mode, stride): &Images,
+    data: String,
+    shapes: Vec<Shape>,
+) -> Outcome<()> {
+    let layout = Layout::from_shapes(2, shapes)?;
     let filter = Layout::uniform(1, Shape::new(&[side, side])?)?;
     let (x, y) = (Ragged::random(&layout, 52)?, Ragged::random(&filter, 53)?);
     let (a, b) = (bench.device.upload(&x)?, bench.device.upload(&y)?);
@@ -56,10 +76,11 @@ fn row(bench: &mut Bench, &(name, side, mode, stride): &Images) -> Outcome<()> {
         .iter()
         .all(|group| group.method == ConvMethod::Direct);
     let bytes = 4 * (x.values().len() + results) as u64;
+    let result = c.layout().clone();
     drop((x, y, c));
     let spec = Spec {
         name,
-        data: format!("{count} images of {SIDES:?} a side, seed 51, every {stride} of {mode:?}"),
+        data: format!("{data}, every {stride} of {mode:?}"),
         bytes,
         multiply_adds: if direct {
             (results * side * side) as u64
@@ -70,7 +91,7 @@ fn row(bench: &mut Bench, &(name, side, mode, stride): &Images) -> Outcome<()> {
         check,
     };
     let row = bench.measure(spec, || pair.conv())?;
-    bench.push(row);
+    bench.push(row.reads::<f32>(&layout).writes::<f32>(&result));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use vsla::{Layout, Ragged, Result, Shape, Tensor};
 
 use super::cpu::{Job, compare, cut};
-use crate::harness::data::{Zipf, until};
+use crate::harness::lengths::{Zipf, until};
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
@@ -222,6 +222,7 @@ fn row(bench: &mut Bench, copy: Copy) -> Outcome<()> {
         check,
     };
     let row = bench.measure(spec, || (copy.run)(&a))?;
+    let row = row.reads::<f32>(&layout).writes::<f32>(&result);
     bench.push(row.of_copy(copy.target));
     Ok(())
 }

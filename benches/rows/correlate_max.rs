@@ -8,7 +8,7 @@ use vsla::{
     conv::{CorrelateMax, Sbd},
 };
 
-use crate::harness::{Bench, Check, Outcome, Spec, median};
+use crate::harness::{Bench, Check, Outcome, Spec, Summary};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let (correlate, sbd) = ("correlate_max/gestures", "sbd/gestures");
@@ -77,12 +77,12 @@ fn row<R>(
     let (times, reference) = bench.beside(|bench| {
         let mut times = bench.times(&run)?;
         let mut walls = Vec::new();
-        for _ in 0..times.runs {
+        for _ in 0..times.wall.runs {
             let began = Instant::now();
             read(run()?)?;
             walls.push(began.elapsed());
         }
-        times.wall = median(&mut walls);
+        times.wall = Summary::of(walls);
         Ok(times)
     })?;
     let spec = Spec {
@@ -108,7 +108,7 @@ fn row<R>(
         let micros = |time: std::time::Duration| time.as_secs_f64() * 1e6;
         row = row
             .at_most("µs device", 60.0, micros(times.best_known()))
-            .at_most("µs wall", 500.0, micros(times.wall));
+            .at_most("µs wall", 500.0, micros(times.wall.median));
     }
     bench.push(row);
     Ok(())

@@ -6,8 +6,9 @@ use rayon::prelude::*;
 use vsla::{Layout, Pairing, Ragged, Result, Tensor, conv::ConvMethod};
 
 use super::correlate_max;
-use crate::harness::data::{Zipf, check_add, until};
-use crate::harness::{Bench, Check, Outcome, Spec, Times, median};
+use crate::harness::data::check_add;
+use crate::harness::lengths::{Zipf, until};
+use crate::harness::{Bench, Check, Outcome, Spec, Summary, Times};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     if bench.device.is_gpu() {
@@ -68,7 +69,7 @@ pub(super) fn compare(bench: &mut Bench, job: Job<'_>) -> Outcome<()> {
     let began = Instant::now();
     ours()?;
     let first = began.elapsed();
-    let ((mut ours, mut plain), reference) = bench.beside(|bench| {
+    let ((ours, plain), reference) = bench.beside(|bench| {
         let (mut of_ours, mut of_plain) = (Vec::new(), Vec::new());
         let begun = Instant::now();
         let (least, most) = bench.size.runs;
@@ -84,13 +85,8 @@ pub(super) fn compare(bench: &mut Bench, job: Job<'_>) -> Outcome<()> {
         }
         Ok((of_ours, of_plain))
     })?;
-    let times = Times {
-        device: None,
-        in_row: None,
-        wall: median(&mut ours),
-        runs: ours.len(),
-    };
-    let plain = median(&mut plain);
+    let times = Times::of_wall(Summary::of(ours));
+    let plain = Summary::of(plain);
     let ratio = times.wall.as_secs_f64() / plain.as_secs_f64();
     let spec = Spec {
         name: job.name,

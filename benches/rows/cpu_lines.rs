@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use vsla::{Layout, Ragged, Result, Tensor};
 
 use super::cpu::{Job, compare};
-use crate::harness::data::until;
+use crate::harness::lengths::until;
 use crate::harness::{Bench, Check, Outcome};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {

@@ -5,7 +5,7 @@
 
 use vsla::{Layout, Ragged, Result, Shape, Tensor, scalar::Scalar};
 
-use crate::harness::data::{Zipf, until};
+use crate::harness::lengths::{Zipf, until};
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {

@@ -8,6 +8,7 @@ use vsla::scalar::Float;
 use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, f16};
 
 use self::of_example::{Encoder, Layer, Linear, Norm, places};
+use crate::harness::lengths;
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 const VOCABULARY: usize = 30_522;
@@ -34,7 +35,7 @@ fn row<T: Float>(bench: &mut Bench, name: &'static str, slack: f32) -> Outcome<(
         (_, false) => (LAYERS, 64),
         _ => (LAYERS, usize::MAX),
     };
-    let mut lengths = lengths();
+    let mut lengths = lengths::news();
     lengths.truncate(most);
     let mut random = fastrand::Rng::with_seed(85);
     let sentence =
@@ -48,6 +49,7 @@ fn row<T: Float>(bench: &mut Bench, name: &'static str, slack: f32) -> Outcome<(
     let run = || plan.run(&[&tokens, &places])?.get::<f32>(0);
     let (vectors, first) = bench.first(run)?;
     let check = check::<T>(layers, &sentences, &vectors.download_blocking()?, slack)?;
+    let result = vectors.layout().clone();
     drop(vectors);
     let total: usize = lengths.iter().sum();
     let scores: usize = lengths.iter().map(|n| n * n).sum();
@@ -72,22 +74,13 @@ fn row<T: Float>(bench: &mut Bench, name: &'static str, slack: f32) -> Outcome<(
     }
     let report = plan.report();
     let row = row.note("dispatches", report.dispatches as f64);
+    let row = row
+        .reads::<u32>(tokens.layout())
+        .reads::<u32>(tokens.layout());
+    let row = row.writes::<f32>(&result);
     let row = row.note("arena MiB", report.memory.arena as f64 / f64::from(1 << 20));
     bench.push(row);
     Ok(())
-}
-
-/// The numbers of tokens, in random order.
-fn lengths() -> Vec<usize> {
-    let text = include_str!("../sentences.txt");
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let pairs = lines.filter_map(|line| line.split_once(' '));
-    let numbers = pairs.filter_map(|(n, count)| Some((n.parse().ok()?, count.parse().ok()?)));
-    let mut all: Vec<usize> = numbers
-        .flat_map(|(n, count)| std::iter::repeat_n(n, count))
-        .collect();
-    fastrand::Rng::with_seed(84).shuffle(&mut all);
-    all
 }
 
 /// Compares the vectors of a few sentences with those that the CPU device computes.

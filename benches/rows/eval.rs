@@ -61,6 +61,7 @@ fn row(
         check,
     };
     let row = bench.measure(spec, || a.eval(&b))?;
-    bench.push(row);
+    let row = row.reads::<f32>(&polynomials).reads::<f32>(&points);
+    bench.push(row.writes::<f32>(&points));
     Ok(())
 }

@@ -102,6 +102,11 @@ fn measure(
         check,
     };
     let row = bench.measure(spec, run)?;
+    let layout = uniform(bench, length)?;
+    let row = match name.starts_with("rfft") {
+        true => row.reads::<f32>(&layout),
+        false => row.reads::<Complex32>(&layout).writes::<Complex32>(&layout),
+    };
     let rate = bytes as f64 / row.times.best_known().as_secs_f64() / 1e12;
     let row = match bench.device.is_gpu() {
         true => row.at_least("TB/s", target, rate),

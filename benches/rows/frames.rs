@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use vsla::{Complex32, Layout, Ragged};
 
-use crate::harness::data::until;
+use crate::harness::lengths::until;
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 /// Speech at 16 kHz: frames of 25 ms, every 10 ms.
@@ -45,6 +45,9 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
             check: spectra_check(&x, &spectra.download_blocking()?),
         };
         let row = bench.measure(spec, || signals.stft(&hann, HOP))?;
+        let row = row
+            .reads::<f32>(signals.layout())
+            .writes::<Complex32>(spectra.layout());
         bench.push(row);
     }
     if bench.wants(names[1]) {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use vsla::{Layout, Ragged, Result, Shape, Tensor, f16, scalar::Float};
 
-use crate::harness::data::until;
+use crate::harness::lengths::until;
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use vsla::{Layout, Ragged, Result, Tensor};
 
-use crate::harness::data::until;
+use crate::harness::lengths::until;
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
@@ -107,6 +107,7 @@ fn row(
         check,
     };
     let row = bench.measure(spec, &run)?;
+    let row = row.reads::<f32>(&layout);
     bench.push(row.of_copy(target));
     Ok(())
 }

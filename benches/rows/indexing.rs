@@ -5,7 +5,8 @@ use vsla::batch::Permutation;
 use vsla::{Indices, Layout, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::cpu::{Job, compare, cut};
-use crate::harness::data::{Zipf, check_equal, until};
+use crate::harness::data::check_equal;
+use crate::harness::lengths::{Zipf, until};
 use crate::harness::{Bench, Outcome, Spec};
 
 /// Values per row, the names of its benchmark rows, and the kernels' targets in percent of a copy.

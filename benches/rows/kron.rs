@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use vsla::{Layout, Paired, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::cpu::{Job, PLAIN, compare, cut};
-use crate::harness::data::Zipf;
+use crate::harness::lengths::Zipf;
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
 /// Layouts of both operands for a result of the given size.
@@ -142,8 +142,13 @@ fn row(
         first,
         check,
     };
+    let result = c.layout().clone();
     drop(c);
     let row = bench.measure(spec, || op(&pair))?;
+    let row = row
+        .reads::<f32>(&left)
+        .reads::<f32>(&right)
+        .writes::<f32>(&result);
     bench.push(row.of_copy(target));
     Ok(())
 }

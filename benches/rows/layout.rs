@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use vsla::{Layout, Tensor};
 
-use crate::harness::{Bench, Outcome, Spec, Times, median};
+use crate::harness::{Bench, Outcome, Spec, Summary, Times};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let (new, cached) = (bench.wants("layout/new"), bench.wants("layout/cached"));
@@ -62,9 +62,10 @@ fn row_new(bench: &mut Bench, left: &[usize], right: &[usize]) -> Outcome<()> {
         }
         Ok(())
     })?;
-    let runs = parts[0].len();
-    let [a, b, call, done] = parts.map(|mut part| median(&mut part));
-    let host = a + b + call;
+    let hosts = (0..parts[0].len()).map(|run| parts[..3].iter().map(|part| part[run]).sum());
+    let times = Times::of_wall(Summary::of(hosts.collect()));
+    let host = times.wall.median;
+    let [a, b, call, done] = parts.map(|part| Summary::of(part).median);
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     let spec = Spec {
         name: "layout/new",
@@ -77,12 +78,6 @@ fn row_new(bench: &mut Bench, left: &[usize], right: &[usize]) -> Outcome<()> {
         multiply_adds: 0,
         first: first.unwrap_or_default(),
         check,
-    };
-    let times = Times {
-        device: None,
-        in_row: None,
-        wall: host,
-        runs,
     };
     let row = bench
         .row(spec, times, reference)
@@ -119,7 +114,6 @@ fn row_cached(bench: &mut Bench, a: &Tensor<f32>, b: &Tensor<f32>) -> Outcome<()
         }
         Ok(walls)
     })?;
-    let mut walls = walls;
     let spec = Spec {
         name: "layout/cached",
         data: format!("host cost of the next add, mean of {calls}"),
@@ -131,12 +125,7 @@ fn row_cached(bench: &mut Bench, a: &Tensor<f32>, b: &Tensor<f32>) -> Outcome<()
             false => Err("the result's layout was made again".to_owned()),
         },
     };
-    let times = Times {
-        device: None,
-        in_row: None,
-        wall: median(&mut walls),
-        runs: walls.len(),
-    };
+    let times = Times::of_wall(Summary::of(walls));
     let micros = times.wall.as_secs_f64() * 1e6;
     let row = bench.row(spec, times, reference);
     bench.push(row.at_most("µs of host time", 20.0, micros));

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use vsla::{Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
-use crate::harness::data::until;
+use crate::harness::lengths::until;
 use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
@@ -458,8 +458,10 @@ fn measured<T: Scalar, R: Scalar>(
         first,
         check,
     };
+    let result = y.layout().clone();
     drop((x, y));
     let row = bench.measure(spec, || run(&a))?;
+    let row = row.reads::<T>(a.layout()).writes::<R>(&result);
     bench.push(row.of_copy(job.target));
     Ok(())
 }

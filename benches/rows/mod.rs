@@ -23,6 +23,7 @@ mod frames;
 mod functions;
 mod histogram;
 mod indexing;
+mod interop;
 mod kron;
 mod layout;
 mod lines;
@@ -42,6 +43,12 @@ use crate::harness::{Bench, Outcome};
 
 /// Runs every requested row, the device's peak rates first.
 pub fn all(bench: &mut Bench) -> Outcome<()> {
+    operations(bench)?;
+    interop::rows(bench)
+}
+
+/// All but those that compare others.
+fn operations(bench: &mut Bench) -> Outcome<()> {
     peaks::rows(bench)?;
     ambient::rows(bench)?;
     attention::rows(bench)?;

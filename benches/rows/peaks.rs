@@ -5,7 +5,7 @@ use std::time::Instant;
 use vsla::{Layout, Ragged};
 
 use crate::harness::data::check_equal;
-use crate::harness::{Bench, Outcome, Spec, Times, median};
+use crate::harness::{Bench, Outcome, Spec, Summary, Times};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     for &(name, footprint) in bench.size.footprints {
@@ -93,7 +93,7 @@ fn transfers(bench: &mut Bench) -> Outcome<()> {
         if !bench.wants(name) {
             continue;
         }
-        let ((wall, runs), reference) = bench.beside(|bench| {
+        let (wall, reference) = bench.beside(|bench| {
             let mut walls = Vec::new();
             for _ in 0..bench.size.runs.0 {
                 let began = Instant::now();
@@ -105,7 +105,7 @@ fn transfers(bench: &mut Bench) -> Outcome<()> {
                 }
                 walls.push(began.elapsed());
             }
-            Ok((median(&mut walls), walls.len()))
+            Ok(Summary::of(walls))
         })?;
         let spec = Spec {
             name,
@@ -115,13 +115,7 @@ fn transfers(bench: &mut Bench) -> Outcome<()> {
             first,
             check: check.clone(),
         };
-        let times = Times {
-            device: None,
-            in_row: None,
-            wall,
-            runs,
-        };
-        let row = bench.row(spec, times, reference);
+        let row = bench.row(spec, Times::of_wall(wall), reference);
         let rate = row.rate() * 1e-9;
         bench.push(row.at_least("GB/s", 8.0, rate));
     }

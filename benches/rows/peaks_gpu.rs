@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vsla::{Layout, device::wgpu};
 
-use crate::harness::{Bench, Check, Outcome, Spec, Times, median};
+use crate::harness::{Bench, Check, Outcome, Spec, Summary, Times};
 
 const WORKGROUP: u32 = 256;
 /// Independent chains of vec4 operations; and, below, links of each chain in one iteration of the loop.
@@ -103,10 +103,8 @@ pub fn multiply_add(bench: &mut Bench) -> Outcome<()> {
             walls.push(wall);
         }
         Ok(Times {
-            device: (!devices.is_empty()).then(|| median(&mut devices)),
-            wall: median(&mut walls),
-            in_row: None,
-            runs: walls.len(),
+            device: (!devices.is_empty()).then(|| Summary::of(devices)),
+            ..Times::of_wall(Summary::of(walls))
         })
     })?;
     let multiply_adds = invocations * u64::from(rounds) * CHAINS * 4 * LINKS;

@@ -8,7 +8,7 @@ use vsla::{
     conv::{ConvChoice, ConvMethod, CostTable},
 };
 
-use crate::harness::{Bench, Outcome, Spec, Times, median};
+use crate::harness::{Bench, Outcome, Spec, Summary, Times};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     if bench.wants("plan/choice") {
@@ -50,21 +50,13 @@ fn repeated(
     mut run: impl FnMut(&Bench, u64) -> Outcome<Duration>,
 ) -> Outcome<(Duration, Times, [Duration; 2])> {
     let first = run(bench, 0)?;
-    let (mut walls, reference) = bench.beside(|bench| {
+    let (walls, reference) = bench.beside(|bench| {
         let runs = bench.size.runs.0.max(7) as u64;
         (1..=runs)
             .map(|seed| run(bench, seed))
             .collect::<Outcome<Vec<_>>>()
     })?;
-    let runs = walls.len();
-    let wall = median(&mut walls);
-    let times = Times {
-        device: None,
-        in_row: None,
-        wall,
-        runs,
-    };
-    Ok((first, times, reference))
+    Ok((first, Times::of_wall(Summary::of(walls)), reference))
 }
 
 fn push(
@@ -83,7 +75,7 @@ fn push(
         first,
         check,
     };
-    let took = millis(times.wall);
+    let took = millis(times.wall.median);
     let row = bench
         .row(spec, times, reference)
         .at_most(target.0, target.1, took);

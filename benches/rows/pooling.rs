@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use vsla::{Layout, Ragged, Shape};
 
-use crate::harness::data::until;
+use crate::harness::lengths::until;
 use crate::harness::{Bench, Check, Outcome, Spec};
 
 /// Name, window, stride (of rows and columns), and the target: the least percentage of the copy's rate.
@@ -49,8 +49,10 @@ fn row(
         first,
         check: check(&x, &y, window, stride),
     };
+    let result = y.layout().clone();
     drop((x, y));
     let row = bench.measure(spec, run)?;
+    let row = row.reads::<f32>(&layout).writes::<f32>(&result);
     bench.push(row.of_copy(target));
     Ok(())
 }

@@ -15,7 +15,8 @@ use vsla::{Layout, Pairing, Ragged, Result, Shape, Tensor};
 
 use super::cpu::{Job, compare};
 use crate::harness::data::check_equal;
-use crate::harness::{Bench, Outcome, Spec, Times, median};
+use crate::harness::lengths;
+use crate::harness::{Bench, Outcome, Spec, Summary, Times};
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     for (name, passes) in [
@@ -83,7 +84,7 @@ fn small(bench: &mut Bench, name: &'static str, passes: Passes) -> Outcome<()> {
     let ((times, host), reference) = bench.beside(|bench| {
         let mut walls = Vec::new();
         let mut hosts = Vec::new();
-        for _ in 0..5 {
+        for _ in 0..7 {
             let began = Instant::now();
             for _ in 0..many {
                 run(&plan)?;
@@ -93,17 +94,13 @@ fn small(bench: &mut Bench, name: &'static str, passes: Passes) -> Outcome<()> {
             walls.push(began.elapsed() / (many * SMALL) as u32);
         }
         let times = bench.times(|| run(&plan))?;
-        let device = times.device.map(|time| time / SMALL as u32);
-        let wall = median(&mut walls);
-        Ok((
-            Times {
-                device,
-                wall,
-                in_row: None,
-                runs: 5,
-            },
-            median(&mut hosts),
-        ))
+        let times = Times {
+            device: times.device.map(|time| time.scaled(1.0 / SMALL as f64)),
+            wall: Summary::of(walls),
+            in_row: None,
+            peak: times.peak,
+        };
+        Ok((times, Summary::of(hosts)))
     })?;
     let spec = Spec {
         name,
@@ -140,7 +137,7 @@ fn plan(bench: &mut Bench) -> Outcome<()> {
     let mut batch = || Layout::from_lengths((0..64).map(|_| 1 + rng.usize(..256)));
     program.plan(&[&batch()?])?;
     bench.sync()?;
-    let (mut walls, reference) = bench.beside(|bench| {
+    let (walls, reference) = bench.beside(|bench| {
         let runs = bench.size.runs.1.max(7);
         let mut walls = Vec::new();
         for _ in 0..runs {
@@ -164,14 +161,7 @@ fn plan(bench: &mut Bench) -> Outcome<()> {
         result.download_blocking()?.values(),
         expected.download_blocking()?.values(),
     );
-    let runs = walls.len();
-    let wall = median(&mut walls);
-    let times = Times {
-        device: None,
-        wall,
-        in_row: None,
-        runs,
-    };
+    let times = Times::of_wall(Summary::of(walls));
     let spec = Spec {
         name: "program/plan",
         data: format!(
@@ -182,7 +172,7 @@ fn plan(bench: &mut Bench) -> Outcome<()> {
         first,
         check,
     };
-    let took = wall.as_secs_f64() * 1e6;
+    let took = times.wall.as_secs_f64() * 1e6;
     let growths = program.counters().growths as f64;
     let row = bench.row(spec, times, reference).at_most("µs", 300.0, took);
     bench.push(row.note("arena grew", growths));
@@ -282,9 +272,7 @@ fn by_hand(bench: &mut Bench) -> Outcome<()> {
 /// A ragged convolution with one filter each, and its gradients.
 fn conv_layer(bench: &mut Bench) -> Outcome<()> {
     let pairs = if bench.size.quick { 100 } else { 10_000 };
-    let mut rng = fastrand::Rng::with_seed(51);
-    let lengths = (0..pairs).map(|_| (4.0 * 1024f64.powf(rng.f64())) as usize);
-    let a = Layout::from_lengths(lengths)?;
+    let a = Layout::from_lengths(lengths::log_uniform(51, pairs))?;
     let b = a.clone();
     let x = bench.device.upload(&Ragged::random(&a, 52)?)?;
     let w = bench.device.upload(&Ragged::random(&b, 53)?)?;
@@ -314,7 +302,8 @@ fn conv_layer(bench: &mut Bench) -> Outcome<()> {
         .correlate()?
         .download_blocking()?;
     let check = check_equal(gx.values(), expected.values());
-    drop(results);
+    let result = y.layout().clone();
+    drop((results, y));
     let (one, _) = bench.beside(|bench| bench.times(|| forward.run(&[&x, &w])))?;
     let spec = Spec {
         name: "program/conv-layer",
@@ -328,6 +317,11 @@ fn conv_layer(bench: &mut Bench) -> Outcome<()> {
     };
     let row = bench.measure(spec, || both.run(&[&x, &w]))?;
     let ratio = row.times.best_known().as_secs_f64() / one.best_known().as_secs_f64() - 1.0;
+    let row = row.reads::<f32>(&a).reads::<f32>(&b);
+    let row = row
+        .writes::<f32>(&result)
+        .writes::<f32>(&a)
+        .writes::<f32>(&b);
     bench.push(row.at_most("backward / forward", 2.5, ratio));
     Ok(())
 }
@@ -438,6 +432,7 @@ fn vowels_step(bench: &mut Bench) -> Outcome<()> {
     let row = row.note("dispatches", report.dispatches as f64);
     let row = row.note("arena KiB", report.memory.arena as f64 / 1024.0);
     let row = row.note("padded KiB", padded as f64 / 1024.0);
+    let row = row.reads::<f32>(&layout);
     let row = match bench.device.is_gpu() {
         true => row.at_most("µs", 246.0, took),
         false => row,

@@ -56,9 +56,8 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let ratio = times.best_known().as_secs_f64() / row.times.best_known().as_secs_f64();
     let target = if bench.device.is_gpu() { 5.0 } else { 1.0 };
     row = row.at_least("× the terms one by one", target, ratio);
-    row.notes
-        .push(("µs one by one", times.best_known().as_secs_f64() * 1e6));
-    bench.push(row);
+    let micros = times.best_known().as_secs_f64() * 1e6;
+    bench.push(row.note("µs one by one", micros));
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use vsla::program::{Passes, Plan, Program, Recording};
 use vsla::{Layout, Pairing, Ragged, Result, Tensor};
 
 use crate::harness::data::check_equal;
+use crate::harness::lengths;
 use crate::harness::{Bench, Outcome, Spec};
 
 const TAPS: usize = 33;
@@ -39,9 +40,7 @@ fn step(r: &mut Recording) -> Result<()> {
 
 fn conv_stack(bench: &mut Bench) -> Outcome<()> {
     let recordings = if bench.size.quick { 100 } else { 10_000 };
-    let mut rng = fastrand::Rng::with_seed(71);
-    let lengths = (0..recordings).map(|_| (4.0 * 1024f64.powf(rng.f64())) as usize);
-    let layout = Layout::from_lengths(lengths)?;
+    let layout = Layout::from_lengths(lengths::log_uniform(71, recordings))?;
     let taps = Layout::from_lengths([TAPS])?;
     let x = bench.device.upload(&Ragged::random(&layout, 72)?)?;
     let filters = [73, 74].map(|seed| bench.device.upload(&Ragged::random(&taps, seed)?));
@@ -77,6 +76,7 @@ fn conv_stack(bench: &mut Bench) -> Outcome<()> {
     let row = row.note("dispatches", plan.report().dispatches as f64);
     let row = row.note("arena MiB", mib(memory.arena));
     let row = row.note("largest live set MiB", mib(memory.largest_live));
+    let row = row.reads::<f32>(&layout);
     let row = row.note("all values MiB", mib(memory.sum));
     let row = row.note("padded MiB", mib(memory.padded));
     let ratio = memory.arena as f64 / memory.largest_live as f64;
