@@ -17,9 +17,13 @@ use wav::{Format, Sound};
 mod convolve;
 #[path = "../common/device.rs"]
 mod device;
+#[cfg(test)]
+#[path = "../common/folder.rs"]
+mod folder;
 #[path = "../common/progress.rs"]
 mod progress;
 mod synth;
+#[path = "../common/wav.rs"]
 mod wav;
 
 const EXAMPLES: &str = "\
@@ -206,24 +210,7 @@ fn named(path: &Path, problem: &dyn std::fmt::Display) -> Box<dyn Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A folder that is deleted after the test.
-    pub struct Folder(pub PathBuf);
-
-    impl Folder {
-        pub fn new(name: &str) -> Folder {
-            let name = format!("vsla-reverb-{name}-{}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            std::fs::create_dir_all(&path).unwrap();
-            Folder(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+    use crate::folder::Folder;
 
     fn of(folder: &Folder, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
         let out = folder.0.join("out");

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use hound::{SampleFormat, WavReader, WavSpec, WavWriter};
 
-/// A sound or an impulse response.
+/// A sound, or the impulse response of a room.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sound {
-    /// The base of result file names.
+    /// The file name without its extension.
     pub name: String,
     pub rate: u32,
     pub format: Format,
@@ -134,7 +134,7 @@ pub fn write(path: &Path, sound: &Sound) -> Result<usize, BadWav> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::Folder;
+    use crate::folder::Folder;
 
     fn sound(format: Format, channels: Vec<Vec<f32>>) -> Sound {
         Sound {
