@@ -170,7 +170,7 @@ impl View {
         note: &str,
     ) {
         let Some((levels, begin)) = picture.export() else {
-            return;
+            return; // A tensor of the CPU, which this program has none of.
         };
         self.write(shared, frame, begin);
         self.label(shared, frame, rows, note);

@@ -24,6 +24,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.host("summary_lists_all_chapters", summary_lists_all_chapters),
         bench.host("chapters_are_documentation", chapters_are_documentation),
         bench.host("numbers_are_recorded", numbers_are_recorded),
+        bench.host("quoted_code_exists", quoted_code_exists),
     ]
 }
 
@@ -164,6 +165,32 @@ fn chapters_are_documentation() {
             assert!(there.contains(&(name, path.as_str())), "{chapter}: {name}");
         }
     }
+}
+
+/// Code of the example `scope` in the chapter about applications: paragraphs of a block are in its files, as they are.
+fn quoted_code_exists() {
+    let files = fs::read_dir(Path::new(ROOT).join("examples/scope")).unwrap();
+    let files = files.map(|entry| entry.unwrap().path());
+    let texts = files.filter(|path| path.is_file()).map(|path| {
+        let text = fs::read_to_string(path).unwrap();
+        text.lines().map(str::trim).collect::<Vec<_>>().join("\n")
+    });
+    let texts: Vec<String> = texts.collect();
+    let chapter = fs::read_to_string(Path::new(BOOK).join("application.md")).unwrap();
+    let mut quotes = 0;
+    for block in chapter.split("```").skip(1).step_by(2) {
+        let (language, code) = block.split_once('\n').unwrap();
+        if !["rust,ignore", "wgsl"].contains(&language) {
+            continue;
+        }
+        for quote in code.split("\n\n") {
+            let lines: Vec<&str> = quote.lines().map(str::trim).collect();
+            let quote = lines.join("\n");
+            assert!(texts.iter().any(|text| text.contains(&quote)), "{quote}");
+            quotes += 1;
+        }
+    }
+    assert!(quotes > 5, "{quotes}");
 }
 
 /// The tables in the chapter about costs show what benches/results has.
