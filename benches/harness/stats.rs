@@ -75,8 +75,8 @@ impl Summary {
 }
 
 /// The rank, from 0, of the measurement at which the interval of the median begins; it ends at the one as far from the
-/// other end. The median of the distribution is below the first k + 1 of n sorted measurements with the probability that
-/// at most k of n fair coins fall on heads, and beyond the last k + 1 with the same: together at most 5 %.
+/// other end. The median of the distribution is below the first k + 1 of n sorted measurements with the probability
+/// that at most k of n fair coins fall on heads, and beyond the last k + 1 with the same: together at most 5 %.
 fn rank(runs: usize) -> Option<usize> {
     // Probabilities by logarithms: 2⁻ⁿ is 0 in f64 for n above 1,074.
     let mut coefficient = -(runs as f64) * std::f64::consts::LN_2;

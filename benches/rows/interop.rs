@@ -1,8 +1,8 @@
 //! What it costs to bring data into the library and out of it, as a share of the README's workloads.
 //!
-//! A workload is what an application waits for that has its data on the host: operands are uploaded, the call of the row
-//! runs, and results are downloaded. Around it, operands are made from what the application has, and results become what
-//! it wants. Where the data is on the device already, a workload is the call alone.
+//! A workload is what an application waits for that has its data on the host: operands are uploaded, the call of the
+//! row runs, and results are downloaded. Around it, operands are made from what the application has, and results become
+//! what it wants. Where the data is on the device already, a workload is the call alone.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

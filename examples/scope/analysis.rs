@@ -1,8 +1,9 @@
 //! A spectrogram whose resolution follows the ear: each row of the picture has a window of about 60 periods of its
 //! frequency, long for low tones and short for high ones.
 //!
-//! The windows of a column are one ragged batch, of sixteen lengths at 48 kHz, and all windows of a frame are transformed
-//! by one call. Everything from the samples to the picture is one recorded program, which keeps both on the device.
+//! The windows of a column are one ragged batch, of sixteen lengths at 48 kHz, and all windows of a frame are
+//! transformed by one call. Everything from the samples to the picture is one recorded program, which keeps both on the
+//! device.
 
 use vsla::program::{Plan, Program};
 use vsla::{Device, Indices, Layout, Pairing, Ragged, Result, Tensor};

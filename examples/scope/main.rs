@@ -51,8 +51,8 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 
 /// Show the spectrum of a sound as it goes by
 ///
-/// Draws a spectrogram whose windows are as long as about 60 periods of each frequency: a ragged batch. It is computed and
-/// drawn on one wgpu device. Without a file, it listens to a synthetic band.
+/// Draws a spectrogram whose windows are as long as about 60 periods of each frequency: a ragged batch. It is computed
+/// and drawn on one wgpu device. Without a file, it listens to a synthetic band.
 #[derive(Parser)]
 #[command(name = "scope", version, after_help = EXAMPLES)]
 struct Args {

@@ -4,9 +4,9 @@
 //! and mapped again once the GPU is done with them. The pool accounts for all of them. The first buffer of each kind is
 //! always available; more are created while there is room, up to the fastest number.
 //!
-//! A browser copies mapped memory instead, and maps a buffer again only when the thread is idle. There, the host's bytes
-//! are written through the queue before the submission that copies them. The queue's order makes the buffer available
-//! again at once, so that a single one suffices and no call waits.
+//! A browser copies mapped memory instead, and maps a buffer again only when the thread is idle. There, the host's
+//! bytes are written through the queue before the submission that copies them. The queue's order makes the buffer
+//! available again at once, so that a single one suffices and no call waits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

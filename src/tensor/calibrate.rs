@@ -32,7 +32,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Unsupported`](crate::Error::Unsupported) in a browser. [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`Unsupported`](crate::Error::Unsupported) in a browser. [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn calibrate(&self) -> Result<CostTable> {
         if cfg!(target_family = "wasm") {
             return Err(Error::unsupported(
