@@ -190,12 +190,10 @@ fn summary(page: &mut String, rows: &[Value], peer: Option<&Value>) {
         (format!("{met} of {}", targets.len()), "targets met"),
         (format!("{steady} of {}", rows.len()), "rows at full clocks"),
     ];
-    let copies = rows
+    let mut copies = rows
         .iter()
         .filter(|row| text(row, "name").starts_with("peaks/copy"));
-    let copy = copies
-        .filter(|row| row["bytes"].as_f64() >= Some(2.6e8))
-        .last();
+    let copy = copies.rfind(|row| row["bytes"].as_f64() >= Some(2.6e8));
     if let Some(rate) = copy.and_then(|row| row["gb_per_s"].as_f64()) {
         shown.push((format!("{} GB/s", number(rate)), "peak: a copy"));
     }
