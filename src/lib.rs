@@ -1,5 +1,5 @@
 //! Linear algebra on batches of tensors whose shapes differ, without padding, on any GPU through
-//! [WebGPU](https://www.w3.org/TR/webgpu/) (wgpu: Vulkan, Metal, DX12) and on the CPU.
+//! [WebGPU](https://www.w3.org/TR/webgpu/) (wgpu: Vulkan, Metal, DX12, browsers) and on the CPU.
 //!
 //! A ragged batch stores its values packed end to end, with an array of offsets. The cost of an operation depends only
 //! on the values that exist: there is nothing to pad, to mask, or to discard afterwards.
@@ -58,6 +58,8 @@
 //!
 //! # Features
 //! * `gpu` (default): the GPU device. Without it, the crate is a CPU library that does not depend on wgpu.
+//! * `web`: the GPU device in browsers, on the target `wasm32-unknown-unknown`. [`pages::application`] has a section
+//!   about it.
 //! * `ndarray`, `safetensors`, `serde`: [interchange](io#interchange) with these crates.
 
 #![warn(missing_docs)]

@@ -52,6 +52,9 @@ pub struct GpuOptions {
     /// always be read back. A limit that leaves no room for tensors is refused with
     /// [`OutOfMemory`](crate::Error::OutOfMemory) when the device is opened.
     ///
+    /// In a browser, which frees a destroyed buffer when the work that uses it is done but does not say when that is, a
+    /// call that needs room counts the buffers of submitted work as freed.
+    ///
     /// Imported buffers are not counted, nor is memory that wgpu and the driver need for themselves: wgpu allocates
     /// memory from the driver in blocks and places the buffers counted here inside them.
     pub memory_limit: Option<u64>,

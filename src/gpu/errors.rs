@@ -145,7 +145,8 @@ impl Health {
         }
     }
 
-    fn reported_late(&self, op: &'static str, report: Report) {
+    /// Takes note of a call whose errors arrive later.
+    pub(super) fn reported_late(&self, op: &'static str, report: Report) {
         let late = Late {
             op,
             submission: self.recorded(),

@@ -62,6 +62,8 @@ impl Device {
     ///
     /// Software rasterisers are skipped, because this library's CPU device is faster. To use one anyway, name it in the
     /// environment (`WGPU_ADAPTER_NAME=llvmpipe`) or open it with [`Device::gpu`]. Blocks the thread.
+    ///
+    /// In a browser, where no thread may block, this is the CPU: await [`Device::gpu`] there.
     pub fn auto() -> Device {
         #[cfg(feature = "gpu")]
         {
@@ -122,6 +124,23 @@ impl Device {
 
     /// Opens a GPU, or a software adapter if there is no other.
     ///
+    /// In a browser, with the feature `web`, this is the GPU that the browser offers to pages.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, device::GpuOptions};
+    /// # async fn page() -> vsla::Result<()> {
+    /// let device = match Device::gpu(GpuOptions::default()).await {
+    ///     Ok(device) => device,
+    ///     Err(_) => Device::cpu(),
+    /// };
+    /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, 2.0], vec![]])?)?;
+    /// assert_eq!(x.scale(2.0)?.download().await?.values(), [2.0, 4.0]);
+    /// # Ok(())
+    /// # }
+    /// # pollster::block_on(page())?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`NoDevice`](crate::Error::NoDevice) when there is no adapter, or none with the requested name;
     /// [`Argument`](crate::Error::Argument) for 0 workgroups in a dimension; [`Io`](crate::Error::Io) when
@@ -134,7 +153,7 @@ impl Device {
     /// [`gpu`](Self::gpu), blocking the thread.
     ///
     /// # Errors
-    /// Those of [`gpu`](Self::gpu).
+    /// Those of [`gpu`](Self::gpu); in a browser, always [`NoDevice`](crate::Error::NoDevice).
     #[cfg(feature = "gpu")]
     pub fn gpu_blocking(options: GpuOptions) -> Result<Device> {
         if BROWSER {
@@ -144,7 +163,8 @@ impl Device {
         pollster::block_on(Device::gpu(options))
     }
 
-    /// Lists every device of this machine: GPU adapters, the preferred one first, then the CPU. Blocks the thread.
+    /// Lists every device of this machine: GPU adapters, the preferred one first, then the CPU. Blocks the thread. In a
+    /// browser, lists only the CPU.
     pub fn list() -> Vec<DeviceInfo> {
         let cpu = DeviceInfo {
             reason: String::new(),
@@ -178,7 +198,7 @@ impl Device {
     /// [`profile`](Self::profile).
     ///
     /// The call waits until the device has finished all work submitted to it, which is how it verifies that the queue
-    /// belongs to the device. wgpu runs the application's callbacks (from `map_async`, for example) inside submissions,
+    /// belongs to the device. In a browser, it neither waits nor verifies that. wgpu runs the application's callbacks (from `map_async`, for example) inside submissions,
     /// including those of this library: a callback must not call this library.
     ///
     /// # Errors

@@ -24,7 +24,8 @@ pub struct KernelTime {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Profile {
-    /// The sum of the kernels' times. `None` if the device has no timestamps; the CPU never has them.
+    /// The sum of the kernels' times. `None` if the device has no timestamps; the CPU never has them, and a GPU in a
+    /// browser neither, because a call cannot wait for them there.
     pub device_time: Option<Duration>,
     /// Every dispatch, in order.
     pub kernels: Vec<KernelTime>,

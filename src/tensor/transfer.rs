@@ -198,8 +198,11 @@ impl<T: Scalar> Tensor<T> {
 
     /// Copies the batch to the host, after all work recorded on it.
     ///
+    /// A browser reports errors only after the calls that caused them, so this also waits until it has reported on all
+    /// earlier calls. Values that such an error may concern are [`NotComputed`](Error::NotComputed).
+    ///
     /// # Errors
-    /// [`DeviceLost`](Error::DeviceLost), [`OutOfMemory`](Error::OutOfMemory).
+    /// [`DeviceLost`](Error::DeviceLost), [`OutOfMemory`](Error::OutOfMemory), [`NotComputed`](Error::NotComputed).
     pub async fn download(&self) -> Result<Ragged<T>> {
         let mut values = self.host_values()?;
         self.download_into(&mut values).await?;
@@ -209,7 +212,8 @@ impl<T: Scalar> Tensor<T> {
     /// [`download`](Self::download), blocking the thread.
     ///
     /// # Errors
-    /// Those of [`download`](Self::download).
+    /// Those of [`download`](Self::download); on a GPU in a browser, where no thread may block,
+    /// [`Unsupported`](Error::Unsupported). So it is for the other methods whose names end in `_blocking`.
     pub fn download_blocking(&self) -> Result<Ragged<T>> {
         let mut values = self.host_values()?;
         self.download_into_blocking(&mut values)?;

@@ -2,9 +2,12 @@
 //!
 //! Also tests how long dispatches are split.
 
+use std::future::Future;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use super::*;
+use crate::gpu::poll::Delivery;
 use crate::gpu::{GpuOptions, Wait, open};
 use crate::ops::map;
 use crate::ragged::DType;
@@ -121,6 +124,55 @@ fn a_submission_takes_nothing_else_with_it() {
             assert_eq!(read(&gpu, &copy, 5), Ok(vec![value; 5]));
         }
         assert_eq!(read(&gpu, &meta(), 3), Ok(vec![0, 40, 41]));
+    }
+}
+
+/// A browser reports the errors of a call later: everything recorded since may depend on what the call should have made.
+/// Reads wait for the reports.
+#[test]
+fn late_errors_take_what_was_recorded_since() {
+    let Some(gpu) = gpu() else { return };
+    let layout = Layout::from_lengths([3, 0, 2]).unwrap();
+    let before = filled(&gpu, &layout, 1.0);
+    gpu.flush().unwrap();
+    let lost = filled(&gpu, &layout, 2.0);
+    let ((good, no_error), (bad, error)) = (Delivery::new(), Delivery::new());
+    gpu.health.reported_late("test", Box::pin(good));
+    gpu.health.reported_late("test", Box::pin(bad));
+    gpu.flush().unwrap();
+    let after = scaled(&gpu, &lost, &layout).unwrap();
+
+    let mut values = [0u32; 5];
+    let bytes = bytemuck::cast_slice_mut(&mut values);
+    let mut reading = Box::pin(gpu.read_into("download", &before, 0, bytes, Wait::Here));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(reading.as_mut().poll(&mut context).is_pending());
+    no_error(None);
+    assert!(reading.as_mut().poll(&mut context).is_pending());
+    error(Some(wgpu::Error::Validation {
+        source: "spoilt".into(),
+        description: "spoilt".to_owned(),
+    }));
+    assert_eq!(reading.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+    drop(reading);
+    assert_eq!(values, [1.0f32.to_bits(); 5]);
+
+    for lost in [&lost, &after] {
+        for error in [
+            scaled(&gpu, lost, &layout).err().unwrap(),
+            read(&gpu, lost, 5).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), "not_computed", "{error}");
+            assert!(error.to_string().contains("spoilt"), "{error}");
+        }
+    }
+    // Their buffers may be what failed, so no later tensor gets them.
+    let ids = [lost.id, after.id];
+    drop((lost, after));
+    let others = [3.0f32, 4.0, 5.0].map(|value| filled(&gpu, &layout, value));
+    for (other, value) in others.iter().zip([3.0f32, 4.0, 5.0]) {
+        assert!(!ids.contains(&other.id));
+        assert_eq!(read(&gpu, other, 5), Ok(vec![value.to_bits(); 5]));
     }
 }
 
