@@ -12,10 +12,11 @@
 //! cargo bench -- conv --report target/conv.html
 //! ```
 //!
-//! A row is the median of several runs. It has separate columns for device time, wall time and the first call. Results
-//! are checked against a plain host computation in the same run. An idle GPU lowers its clocks, and is then several
-//! times slower. Therefore a second of copies precedes every row, a reference copy is timed before and after the row,
-//! and the row is flagged if that copy was slow.
+//! A row is the median of several runs, with its 95 % confidence interval. It has separate columns for device time, wall
+//! time and the first call, and for the memory that it took and would take if padded. Results are checked against a plain
+//! host computation in the same run. An idle GPU lowers its clocks, and is then several times slower. Therefore a second
+//! of copies precedes every row, a reference copy is timed before and after the row, and the row is flagged if that copy
+//! was slow.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -37,8 +38,8 @@ mod rows;
 /// hadamard, concat, correlate_max, conv (conv/causal: kernels with cached spectra; conv/images), eval, chain, fresh
 /// (new layouts in every call), layout (host time for layouts), plan (host time to plan new lengths), created
 /// (sequences, random values, dropout and labels), pooling (windows of images), fft and rfft, matmul, bsr (block-sparse
-/// products), attention, program (recorded programs: runs, plans, gradients and memory), and cpu (the CPU device
-/// against plain loops).
+/// products), attention, program (recorded programs: runs, plans, gradients and memory), cpu (the CPU device against
+/// plain loops), and interop (what it costs to bring data in and out, beside the rows in benches/readme.txt).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]
 struct Args {

@@ -25,12 +25,14 @@ lines/..   `dense`: functions along the last axis of a matrix, or of a flat arra
 `python3 benches/pytorch.py program` times only the rows whose names begin with the given word.
 
 Microseconds of device time, from a CUDA graph of ten calls where that can be captured, and of a call as Python makes
-it. `peak_bytes`: the most memory that a call's tensors and workspaces take at one time, beside its inputs, of what
-PyTorch's allocator hands out.
+it: the median of ten runs with its 95 % confidence interval, the mean and the standard deviation. `peak_bytes`: the
+most memory that a call's tensors and workspaces take at one time, beside its inputs, of what PyTorch's allocator hands
+out.
 `cargo bench -- --table NAME.json --beside NAME-pytorch.json` puts our results beside them.
 """
 
 import json
+import math
 import pathlib
 import random
 import statistics
@@ -39,6 +41,34 @@ import sys
 import torch
 
 DEVICE = "cuda"
+HERE = pathlib.Path(__file__).parent
+DATA = HERE.parent / "examples" / "data"
+
+
+def counted(name):
+    """The numbers in each line of a file, the last of which says how often the others occur."""
+    numbers = []
+    for line in (HERE / name).read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            *first, count = map(int, line.split())
+            numbers += [first if len(first) > 1 else first[0]] * count
+    return numbers
+
+
+def recordings(name):
+    """The number of samples of each series."""
+    lengths = []
+    for part in ("TRAIN", "TEST"):
+        text = (DATA / f"{name}_{part}.ts").read_text(encoding="utf-8")
+        series = text.split("@data", 1)[1].split("\n")[1:]
+        lengths += [line.split(":")[0].count(",") + 1 for line in series if line]
+    return lengths
+
+
+def words():
+    """The number of words of each sentence."""
+    lines = (DATA / "alice.txt").read_text(encoding="utf-8").splitlines()
+    return [len(line.split()) for line in lines if not line.startswith("#")]
 
 
 def timed(f, runs, warm=3):
@@ -53,7 +83,7 @@ def timed(f, runs, warm=3):
         end.record()
         torch.cuda.synchronize()
         times.append(begin.elapsed_time(end) * 1e3)
-    return statistics.median(times)
+    return times
 
 
 def in_graph(f, calls=10):
@@ -66,7 +96,22 @@ def in_graph(f, calls=10):
     with torch.cuda.graph(graph):
         for _ in range(calls):
             f()
-    return timed(graph.replay, 10) / calls
+    return [time / calls for time in timed(graph.replay, 10)]
+
+
+def summary(times):
+    """The median and its 95 % confidence interval, from the order of the times, as benches/harness/stats.rs has it."""
+    times, runs = sorted(times), len(times)
+    row = {"us": statistics.median(times), "mean_us": statistics.mean(times), "sd_us": statistics.stdev(times)}
+    below, rank = 0, None
+    for k in range(runs // 2):
+        below += math.comb(runs, k)
+        if 40 * below > 2**runs:
+            break
+        rank = k
+    if rank is not None:
+        row |= {"low_us": times[rank], "high_us": times[-1 - rank]}
+    return {key: round(us, 2) for key, us in row.items()} | {"runs": runs}
 
 
 def measured(f):
@@ -76,7 +121,7 @@ def measured(f):
     except RuntimeError:  # What cannot be captured is timed as it is called.
         torch.cuda.synchronize()
         us = call
-    return {"us": round(us, 2), "call_us": round(call, 2)}
+    return summary(us) | {"call_us": round(statistics.median(call), 2)}
 
 
 def peak_bytes(f):
@@ -153,6 +198,9 @@ def products():
         weights = [new(128, 128) for _ in groups]
         loop = lambda: [x @ w for x, w in zip(groups, weights)]
         rows[f"matmul/{name}groups"] = {"cuBLAS": measured(loop)}
+    cells = counted("lengths/cells.txt") * 50
+    x = torch.randn(len(cells), max(cells), 3, device=DEVICE)
+    rows["matmul/cells"] = {"padded": with_memory(lambda: torch.bmm(x, x.mT))}
     return rows
 
 
@@ -221,7 +269,7 @@ def vowels_step():
 
     call = timed(of(False), 50)
     graph = in_graph(of(True), 1)
-    row = lambda us: {"us": round(us, 2), "call_us": round(us, 2)}
+    row = lambda times: summary(times) | {"call_us": round(statistics.median(times), 2)}
     return {"eager": row(call), "CUDA graph": row(graph)}
 
 
@@ -342,12 +390,7 @@ class Encoder(torch.nn.Module):
 
 def encoders(varlen_attn):
     functional = torch.nn.functional
-    lengths = []
-    with open(pathlib.Path(__file__).with_name("sentences.txt"), encoding="utf-8") as file:
-        for line in file:
-            if not line.startswith("#"):
-                tokens, count = map(int, line.split())
-                lengths += [tokens] * count
+    lengths = counted("sentences.txt")
     rows = {}
     for dtype, suffix in ((torch.float16, "-f16"), (torch.float32, "")):
         encoder = Encoder().to(DEVICE, dtype).eval()
@@ -402,6 +445,7 @@ def attention():
         "set-causal": (some, 8, 64, True),
         "sets": (some * 13, 8, 64, False),
         "sentences": ([generator.randint(2, 64) for _ in range(4096)], 12, 32, False),
+        "alice": (words() * 16, 12, 32, False),
         "one-long": ([8192] + [32] * 255, 8, 64, False),
         "512": ([512], 8, 64, False),
         "2048": ([2048] * 4, 16, 64, False),
@@ -566,11 +610,19 @@ def convolutions():
         "conv/attention-50k": [32, 64, 128, 256, 512] * 50_000,
         "conv/sensors-50k": [8, 16, 32, 128, 256] * 50_000,
         "conv/log-uniform": [int(4 * 1024 ** generator.random()) for _ in range(100_000)],
+        "conv/gestures": recordings("PickupGestureWiimoteZ") * 500,
+        "conv/vowels": recordings("JapaneseVowels") * 500,
     }
     rows = {}
     for name, lengths in batches.items():
-        rows[name] = {"padded": measured(padded(lengths)), "bucketed": measured(bucketed(lengths))}
+        rows[name] = {"padded": with_memory(padded(lengths)), "bucketed": with_memory(bucketed(lengths))}
         torch.cuda.empty_cache()
+    images = counted("lengths/images.txt")
+    x = torch.randn(len(images), 1, *(max(side) for side in zip(*images)), device=DEVICE)
+    filters = torch.randn(1, 1, 3, 3, device=DEVICE)
+    rows["conv/photographs"] = {"padded": with_memory(lambda: torch.nn.functional.conv2d(x, filters, padding=1))}
+    del x
+    torch.cuda.empty_cache()
     for length in (1024, 4096, 16384):
         rows[f"conv/causal-{length}"] = {"padded": measured(causal(length))}
         torch.cuda.empty_cache()

@@ -156,7 +156,7 @@ impl Set {
 pub const SETS: [Set; 13] = [
     Set {
         name: "sentences of a novel",
-        about: "words of each sentence",
+        about: "Words of each sentence",
         source: Some(
             "Lewis Carroll, Alice's Adventures in Wonderland (1865), the first chapters; Project Gutenberg's edition, in \
              the public domain",
@@ -166,7 +166,7 @@ pub const SETS: [Set; 13] = [
     },
     Set {
         name: "recordings of an accelerometer",
-        about: "samples of each gesture",
+        about: "Samples of each gesture",
         source: Some(
             "PickupGestureWiimoteZ, from J. Guna, I. Humar, M. Pogačnik, Intuitive gesture based user identification \
              system, TSP 2012; in the UCR archive: H. A. Dau et al., IEEE/CAA Journal of Automatica Sinica 6 (2019) 1293",
@@ -176,7 +176,7 @@ pub const SETS: [Set; 13] = [
     },
     Set {
         name: "recordings of vowels",
-        about: "frames of each recording, of twelve coefficients",
+        about: "Frames of each recording, of twelve coefficients",
         source: Some(
             "Japanese Vowels, from M. Kudo, J. Toyama, M. Shimbo, Multidimensional curve classification using \
              passing-through regions, Pattern Recognition Letters 20 (1999) 1103; in the UEA archive: A. Bagnall et al., \
@@ -187,7 +187,7 @@ pub const SETS: [Set; 13] = [
     },
     Set {
         name: "photographs",
-        about: "rows and columns of each image; below, the pixels",
+        about: "Rows and columns of each image; below, the pixels",
         source: Some(
             "D. Tran, Raccoon Detector Dataset (2017), github.com/datitran/raccoon_dataset; sizes only, under the MIT \
              licence",
@@ -200,9 +200,9 @@ pub const SETS: [Set; 13] = [
     },
     Set {
         name: "particles in cells",
-        about: "atoms of a protein in each cube of 8 Å of the box around it",
+        about: "Atoms of a protein in each cube of 8 Å of the box around it",
         source: Some(
-            "entry 1TII of the Protein Data Bank (CC0), from F. van den Akker et al., Crystal structure of a new \
+            "Entry 1TII of the Protein Data Bank (CC0), from F. van den Akker et al., Crystal structure of a new \
              heat-labile enterotoxin, LT-IIb, Structure 4 (1996) 665",
         ),
         rows: &["matmul/cells"],
@@ -210,14 +210,14 @@ pub const SETS: [Set; 13] = [
     },
     Set {
         name: "sentences of news",
-        about: "tokens of each sentence, drawn from a log-normal distribution",
+        about: "Tokens of each sentence, drawn from a log-normal distribution",
         source: None,
-        rows: &["attention/minilm", "attention/minilm-f16"],
+        rows: &["attention/minilm"],
         layout: || Layout::from_lengths(news()),
     },
     Set {
         name: "short sequences",
-        about: "drawn uniformly from 2 to 64, seed 81",
+        about: "Drawn uniformly from 2 to 64, seed 81",
         source: None,
         rows: &["attention/sentences"],
         layout: || Layout::from_lengths(uniform(81, 4096, 2..=64)),
@@ -252,16 +252,16 @@ pub const SETS: [Set; 13] = [
     },
     Set {
         name: "log-uniform",
-        about: "drawn from 4 to 4,095, every octave as probable as any other, seed 31",
+        about: "Drawn from 4 to 4,095, every octave as probable as any other, seed 31",
         source: None,
         rows: &["conv/log-uniform", "program/conv"],
         layout: || Layout::from_lengths(log_uniform(31, 100_000)),
     },
     Set {
         name: "Zipf",
-        about: "drawn from 1 to 65,536, the probability of d falling as d to the power of −1.2, seed 1",
+        about: "Drawn from 1 to 65,536, the probability of d falling as d to the power of −1.2, seed 1",
         source: None,
-        rows: &["add/zipf", "copies/", "lines/", "kron/zipf"],
+        rows: &["add/zipf", "copies/", "kron/zipf"],
         layout: || {
             let mut zipf = Zipf::new(1, 1.2, 65_536);
             Layout::from_lengths((0..100_000).map(|_| zipf.draw()))

@@ -7,7 +7,7 @@ use vsla::conv::{CostTable, HeterogeneityProfile};
 
 use super::lengths::{SETS, Set};
 use super::plot::{self, Mark, Time, bytes};
-use super::table::{device, list, peer_name, target};
+use super::table::{around, device, device_runs, list, peer_name, target};
 use super::text::{escaped, number};
 
 const STYLE: &str = "\
@@ -36,7 +36,7 @@ var(--work) } .theirs { fill: var(--theirs); stroke: var(--theirs); stroke-width
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums }
 th { text-align: left; font-weight: 600; white-space: nowrap } th, td { padding: 3px 10px 3px 0; vertical-align: top;
 border-bottom: 1px solid var(--grid) } td { white-space: nowrap } td.n, th.n { text-align: right } td.t { white-space:
-normal; min-width: 16em } td small { color: var(--faint) } tr:target { background: var(--band) } .wrong { color:
+normal; min-width: 26em } td small { color: var(--faint) } tr:target { background: var(--band) } .wrong { color:
 var(--wrong); font-weight: 600 }
 .set { display: flex; flex-wrap: wrap; gap: 8px 32px; align-items: end } .set dl { display: grid;
 grid-template-columns: auto auto; gap: 0 12px; margin: 0; font-size: 13px } dt { color: var(--faint) } dd { margin: 0;
@@ -227,30 +227,26 @@ fn summary(page: &mut String, rows: &[Value], peer: Option<&Value>) {
     page.push_str("</div>\n");
 }
 
-/// A time and the interval that was recorded with it.
-fn timed(row: &Value, time: &str, runs: &str) -> Option<Time> {
-    let ends = ["low_us", "high_us"].map(|end| row[runs][end].as_f64());
-    Some(Time {
-        us: row[time].as_f64()?,
+/// A time with the interval that was recorded with it.
+fn interval(us: f64, runs: &Value) -> Time {
+    let ends = ["low_us", "high_us"].map(|end| runs[end].as_f64());
+    Time {
+        us,
         interval: match ends {
             [Some(low), Some(high)] => Some([low, high]),
             _ => None,
         },
-    })
+    }
 }
 
 fn wall(row: &Value) -> Option<Time> {
-    timed(row, "wall_us", "wall_runs")
+    Some(interval(row["wall_us"].as_f64()?, &row["wall_runs"]))
 }
 
 /// The device time, or the wall time if the device has no timestamps.
 fn best(row: &Value) -> Option<Time> {
-    let in_row = timed(row, "back_to_back_us", "back_to_back_runs");
-    let device = timed(row, "device_us", "device_runs");
-    match (device, in_row) {
-        (Some(device), Some(in_row)) if in_row.us < device.us => Some(in_row),
-        (device, _) => device.or_else(|| wall(row)),
-    }
+    let on_device = device(row).map(|us| interval(us, &row[device_runs(row)]));
+    on_device.or_else(|| wall(row))
 }
 
 fn mark<'a>(row: &'a Value, peer: Option<&Value>) -> Option<Mark<'a>> {
@@ -259,16 +255,7 @@ fn mark<'a>(row: &'a Value, peer: Option<&Value>) -> Option<Mark<'a>> {
     let mut theirs: Vec<Time> = ways
         .into_iter()
         .flat_map(|ways| ways.values())
-        .filter_map(|way| {
-            let ends = ["low_us", "high_us"].map(|end| way[end].as_f64());
-            Some(Time {
-                us: way["us"].as_f64()?,
-                interval: match ends {
-                    [Some(low), Some(high)] => Some([low, high]),
-                    _ => None,
-                },
-            })
-        })
+        .filter_map(|way| Some(interval(way["us"].as_f64()?, way)))
         .collect();
     theirs.sort_by(|a, b| a.us.total_cmp(&b.us));
     let percent = |key: &str, work| row[key].as_f64().map(|percent| (percent, work));
@@ -336,13 +323,6 @@ fn table(page: &mut String, rows: &[Value], peer: Option<&Value>, prefix: &str) 
 /// The row's cells, as HTML.
 fn cells(row: &Value, peer: Option<&Value>) -> [String; 12] {
     let shown = |time: Option<f64>| time.map(number).unwrap_or_default();
-    let around = |time: Option<Time>| {
-        let of = |time: Time| Some(time.interval?.map(|end| 100.0 * (end / time.us - 1.0)));
-        let ends = time.and_then(of);
-        ends.map_or_else(String::new, |[low, high]| format!("{low:+.1} {high:+.1}"))
-    };
-    let on_device = device(row).is_some();
-    let time = best(row).filter(|_| on_device);
     let work = row["multiply_adds"].as_f64().unwrap_or(0.0);
     let rate = match (work > 0.0, best(row), row["gb_per_s"].as_f64()) {
         (true, Some(best), _) => format!("{} TFLOP/s", number(2e-6 * work / best.us)),
@@ -380,9 +360,9 @@ fn cells(row: &Value, peer: Option<&Value>) -> [String; 12] {
     [
         format!("<code>{}</code>", escaped(text(row, "name"))),
         shown(device(row)),
-        around(time),
+        around(row, device_runs(row), device(row)),
         shown(row["wall_us"].as_f64()),
-        around(wall(row)),
+        around(row, "wall_runs", row["wall_us"].as_f64()),
         shown(row["first_call_us"].as_f64()),
         rate,
         share.map_or_else(String::new, |(percent, work)| {

@@ -187,11 +187,11 @@ fn axis(text: &mut String, marks: &[Mark<'_>], bottom: f64) -> impl Fn(f64) -> f
         let place = (us.max(1e-9).log10() - low) / (high - low);
         TIMES.0 + place.clamp(0.0, 1.0) * (TIMES.1 - TIMES.0)
     };
-    // Every power of ten, or also its double and quintuple if there are few.
-    let steps: &[f64] = if high - low < 1.5 {
-        &[1.0, 2.0, 5.0]
-    } else {
-        &[1.0]
+    // Every power of ten, and more between them if there are few.
+    let steps: &[f64] = match high - low {
+        ..0.7 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+        0.7..1.5 => &[1.0, 2.0, 5.0],
+        _ => &[1.0],
     };
     for exponent in low.floor() as i32..=high.ceil() as i32 {
         for step in steps {
@@ -254,27 +254,36 @@ pub fn legend() -> String {
     let mut text = opened("What the signs mean", 24.0);
     circle(&mut text, 6.0, 12.0);
     put(&mut text, "", 18.0, 16.0, "vsla");
-    diamond(&mut text, "theirs", 66.0, 12.0);
-    put(&mut text, "", 78.0, 16.0, "PyTorch, fastest way");
-    diamond(&mut text, "theirs other", 222.0, 12.0);
-    put(&mut text, "", 234.0, 16.0, "other ways");
-    line(&mut text, "wall", (322.0, 6.0), (322.0, 18.0));
-    put(&mut text, "", 330.0, 16.0, "vsla, until the host knows");
-    bar(&mut text, "share", 500.0, 524.0, 12.0, 10.0);
-    put(&mut text, "", 530.0, 16.0, "of a copy");
-    bar(&mut text, "share work", 602.0, 626.0, 12.0, 10.0);
-    put(&mut text, "", 632.0, 16.0, "of multiply-adds");
-    bar(&mut text, "ours", 746.0, 770.0, 12.0, 14.0);
-    put(&mut text, "", 776.0, 16.0, "values");
-    bar(&mut text, "gap", 828.0, 852.0, 12.0, 14.0);
-    put(&mut text, "", 858.0, 16.0, "padding");
-    line(&mut text, "peak", (922.0, 3.0), (922.0, 21.0));
-    put(&mut text, "", 930.0, 16.0, "peak");
+    line(&mut text, "wall", (68.0, 6.0), (68.0, 18.0));
+    put(&mut text, "", 76.0, 16.0, "its wall time");
+    diamond(&mut text, "theirs", 182.0, 12.0);
+    put(&mut text, "", 194.0, 16.0, "PyTorch, fastest way");
+    diamond(&mut text, "theirs other", 352.0, 12.0);
+    put(&mut text, "", 364.0, 16.0, "other ways");
+    bar(&mut text, "share", 460.0, 484.0, 12.0, 10.0);
+    put(&mut text, "", 490.0, 16.0, "of a copy");
+    bar(&mut text, "share work", 574.0, 598.0, 12.0, 10.0);
+    put(&mut text, "", 604.0, 16.0, "of multiply-adds");
+    bar(&mut text, "ours", 732.0, 756.0, 12.0, 14.0);
+    put(&mut text, "", 762.0, 16.0, "values");
+    bar(&mut text, "gap", 824.0, 848.0, 12.0, 14.0);
+    put(&mut text, "", 854.0, 16.0, "padding");
+    line(&mut text, "peak", (926.0, 3.0), (926.0, 21.0));
+    put(&mut text, "", 934.0, 16.0, "peak");
     text += "</svg>\n";
     text
 }
 
 const HISTOGRAM: f64 = 90.0;
+
+/// A power of two with a binary prefix.
+fn thousands(value: usize) -> String {
+    match value {
+        ..1024 => value.to_string(),
+        1024..1_048_576 => format!("{}k", value >> 10),
+        _ => format!("{}M", value >> 20),
+    }
+}
 
 /// How many elements have a length, by octave: none, 1, 2 to 3, 4 to 7, and so on.
 pub fn histogram(title: &str, lengths: impl Iterator<Item = usize>) -> String {
@@ -289,7 +298,8 @@ pub fn histogram(title: &str, lengths: impl Iterator<Item = usize>) -> String {
     let first = counts.iter().position(|count| *count > 0).unwrap_or(0);
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
     let wide = 44.0;
-    let width = wide * (counts.len() - first).max(1) as f64;
+    // The line below needs as much.
+    let width = (wide * (counts.len() - first) as f64).max(190.0);
     let mut text = format!(
         "<svg class=\"histogram\" viewBox=\"0 0 {width} {}\" width=\"{width}\" role=\"img\"><title>{}</title>\n",
         HISTOGRAM + 38.0,
@@ -322,7 +332,7 @@ pub fn histogram(title: &str, lengths: impl Iterator<Item = usize>) -> String {
         let label = if low == end {
             low.to_string()
         } else {
-            format!("{low}–")
+            format!("{}–", thousands(low))
         };
         put(
             &mut text,
@@ -338,7 +348,7 @@ pub fn histogram(title: &str, lengths: impl Iterator<Item = usize>) -> String {
         "faint small",
         0.0,
         HISTOGRAM + 32.0,
-        "length: elements with it, by octave",
+        "elements by length, in octaves",
     );
     text += "</svg>\n";
     text

@@ -13,16 +13,29 @@ pub fn markdown(run: &Value, filter: &str, accepts: impl Fn(&str) -> bool) -> St
         }
         let driver = report["driver"].as_str().unwrap_or_default();
         let name = format!("{} {driver}", report["device"].as_str().unwrap_or("?"));
-        text += &format!(
-            "{}\n\n| row | device µs | wall µs | rate | of peak | target |\n\
-             | --- | ---: | ---: | ---: | ---: | --- |\n",
-            name.trim_end()
-        );
         let rows = list(&report["rows"]).iter();
         let rows = rows.map(|row| (row["name"].as_str().unwrap_or_default(), row));
         let rows: Vec<_> = rows.filter(|(name, _)| name.contains(filter)).collect();
-        for (name, row) in &rows {
-            text += &line(name, row);
+        let cells: Vec<_> = rows.iter().map(|(name, row)| cells(name, row)).collect();
+        // Results of earlier versions have neither intervals nor memory.
+        let filled = |i: &usize| ALWAYS[*i] || cells.iter().any(|cells| !cells[*i].is_empty());
+        let shown: Vec<usize> = (0..HEADS.len()).filter(filled).collect();
+        let row = |of: &dyn Fn(usize) -> String| {
+            let cells = shown.iter().map(|&i| of(i));
+            format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+        };
+        text += &format!("{}\n\n", name.trim_end());
+        text += &row(&|i| HEADS[i].to_owned());
+        text += &row(&|i| {
+            if i == 0 || i + 1 == HEADS.len() {
+                "---"
+            } else {
+                "---:"
+            }
+            .to_owned()
+        });
+        for cells in &cells {
+            text += &row(&|i| cells[i].clone());
         }
         text += "\n";
         for (name, row) in &rows {
@@ -137,7 +150,41 @@ pub fn device(row: &Value) -> Option<f64> {
     row["device_us"].as_f64().map(|device| device.min(in_row))
 }
 
-fn line(name: &str, row: &Value) -> String {
+const HEADS: [&str; 10] = [
+    "row",
+    "device µs",
+    "95 %",
+    "wall µs",
+    "95 %",
+    "rate",
+    "of peak",
+    "peak MiB",
+    "padded MiB",
+    "target",
+];
+/// The columns that are there even if no row has them.
+const ALWAYS: [bool; 10] = [
+    true, true, false, true, false, true, true, false, false, true,
+];
+
+/// How far the ends of the interval that a file has are from the median, in percent of it.
+pub fn around(row: &Value, runs: &str, median: Option<f64>) -> String {
+    let end = |end: &str| Some(100.0 * (row[runs][end].as_f64()? / median? - 1.0));
+    match (end("low_us"), end("high_us")) {
+        (Some(low), Some(high)) => format!("{low:+.1} {high:+.1}"),
+        _ => String::new(),
+    }
+}
+
+/// The name of the runs that `device` is the median of.
+pub fn device_runs(row: &Value) -> &'static str {
+    match device(row) < row["device_us"].as_f64() {
+        true => "back_to_back_runs",
+        false => "device_runs",
+    }
+}
+
+fn cells(name: &str, row: &Value) -> [String; 10] {
     let shown = |time: Option<f64>| time.map(number).unwrap_or_default();
     let (device, wall) = (device(row), row["wall_us"].as_f64());
     let work = row["multiply_adds"].as_f64().unwrap_or(0.0);
@@ -155,12 +202,24 @@ fn line(name: &str, row: &Value) -> String {
         Some(true) => "",
         _ => " WRONG",
     };
-    format!(
-        "| `{name}` | {} | {} | {rate} | {of_peak} | {}{wrong} |\n",
+    let mib = |key: &str| {
+        let bytes = row[key].as_f64();
+        bytes.map_or_else(String::new, |bytes| {
+            format!("{:.1}", bytes / f64::from(1 << 20))
+        })
+    };
+    [
+        format!("`{name}`"),
         shown(device),
+        around(row, device_runs(row), device),
         shown(wall),
-        targets.join("; "),
-    )
+        around(row, "wall_runs", wall),
+        rate,
+        of_peak,
+        mib("peak_bytes"),
+        mib("padded_bytes"),
+        format!("{}{wrong}", targets.join("; ")),
+    ]
 }
 
 pub fn target(target: &Value) -> String {

@@ -363,13 +363,11 @@ impl Measured<'_> {
         let result = c.layout().clone();
         drop((got, c));
         let mut row = bench.measure(spec, run)?;
-        if self.extents.len() > 1 {
-            row = match self.bytes {
-                2 => row.reads::<f16>(a.layout()).reads::<f16>(b.layout()),
-                _ => row.reads::<f32>(a.layout()).reads::<f32>(b.layout()),
-            };
-            row = row.writes::<f32>(&result);
-        }
+        row = match self.bytes {
+            2 => row.reads::<f16>(a.layout()).reads::<f16>(b.layout()),
+            _ => row.reads::<f32>(a.layout()).reads::<f32>(b.layout()),
+        };
+        row = row.writes::<f32>(&result);
         let seconds = row.times.best_known().as_secs_f64();
         let work = row.multiply_adds as f64;
         if self.bytes == 2 {

@@ -12,6 +12,7 @@
 mod add;
 mod attention;
 mod axes;
+mod benchmark;
 #[cfg(feature = "gpu")]
 mod bounds;
 mod bsr;
@@ -99,6 +100,7 @@ const MODULES: &[Module] = &[
     ("add", add::tests),
     ("attention", attention::tests),
     ("axes", axes::tests),
+    ("benchmark", benchmark::tests),
     #[cfg(feature = "gpu")]
     ("bounds", bounds::tests),
     ("bsr", bsr::tests),

@@ -1,0 +1,265 @@
+//! The benchmark's statistics, its lengths, and what it makes of stored results, old and new.
+
+mod harness;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use harness::lengths::{self, SETS};
+use harness::stats::Summary;
+use harness::{page, table};
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+
+use crate::support::bench::Bench;
+
+const STORED: &str = include_str!("../../benches/results/h100.json");
+const PEER: &str = include_str!("../../benches/results/h100-pytorch.json");
+
+pub fn tests(bench: &Bench) -> Vec<Trial> {
+    vec![
+        bench.host("summaries", summaries),
+        bench.host("intervals_of_the_median", intervals_of_the_median),
+        bench.host("published_lengths", published_lengths),
+        bench.host("page_of_stored_results", page_of_stored_results),
+        bench.host("page_of_a_new_run", page_of_a_new_run),
+        bench.host("table_of_a_new_run", table_of_a_new_run),
+    ]
+}
+
+fn millis(times: impl IntoIterator<Item = u64>) -> Vec<Duration> {
+    times.into_iter().map(Duration::from_millis).collect()
+}
+
+fn summaries() {
+    let summary = Summary::of(millis([9, 4, 5, 4, 2, 7, 4, 5]));
+    assert_eq!(summary.median, Duration::from_millis(5));
+    assert_eq!(summary.mean, Duration::from_millis(5));
+    // The squared deviations add up to 32.
+    let deviation = 1e-3 * (32.0f64 / 7.0).sqrt();
+    assert!((summary.deviation.as_secs_f64() - deviation).abs() < 1e-9);
+    assert_eq!(summary.interval, Some([2, 9].map(Duration::from_millis)));
+    assert_eq!(summary.runs, 8);
+    let half = summary.scaled(0.5);
+    assert_eq!(half.interval, Some([1000, 4500].map(Duration::from_micros)));
+    let once = Summary::once(Duration::from_millis(3));
+    let [median, mean, deviation] = [once.median, once.mean, once.deviation].map(|t| t.as_millis());
+    assert_eq!(
+        (median, mean, deviation, once.interval, once.runs),
+        (3, 3, 0, None, 1)
+    );
+    assert_eq!(Summary::of(Vec::new()).median, Duration::ZERO);
+    let json = summary.json();
+    assert_eq!(json["low_us"], 2000.0);
+    assert_eq!(json["runs"], 8);
+}
+
+/// The ranks of the ends, counted from 1: exact binomial probabilities, as in the table of Le Boudec's appendix A.
+fn intervals_of_the_median() {
+    for (runs, ranks) in [
+        (5, None),
+        (6, Some([1, 6])),
+        (8, Some([1, 8])),
+        (10, Some([2, 9])),
+        (20, Some([6, 15])),
+        (30, Some([10, 21])),
+        (50, Some([18, 33])),
+        (60, Some([22, 39])),
+        (100, Some([40, 61])),
+        (1000, Some([469, 532])),
+        (2000, Some([956, 1045])),
+    ] {
+        let summary = Summary::of(millis((1..=runs).rev()));
+        let expected = ranks.map(|ranks: [u64; 2]| ranks.map(Duration::from_millis));
+        assert_eq!(summary.interval, expected, "{runs} runs");
+    }
+}
+
+fn published_lengths() {
+    let span = |lengths: &[usize]| {
+        let (min, max) = (lengths.iter().min(), lengths.iter().max());
+        (
+            lengths.len(),
+            *min.unwrap(),
+            *max.unwrap(),
+            lengths.iter().sum::<usize>(),
+        )
+    };
+    let gestures = span(&lengths::gestures());
+    assert_eq!((gestures.0, gestures.1, gestures.2), (100, 29, 361));
+    let vowels = span(&lengths::vowels());
+    assert_eq!((vowels.0, vowels.1, vowels.2), (640, 7, 29));
+    let cells = span(&lengths::cells());
+    assert_eq!(cells, (800, 0, 37, 5684));
+    let news = span(&lengths::news());
+    assert_eq!((news.0, news.3), (4096, 106_490));
+    assert_eq!(lengths::images().len(), 200);
+    assert!(lengths::images().contains(&[1333, 2000]));
+    let sentences = span(&lengths::sentences());
+    assert!(sentences.0 > 200 && sentences.1 >= 1, "{sentences:?}");
+    for set in &SETS {
+        let layout = set.layout().unwrap();
+        assert!(layout.total() > 0, "{}", set.name);
+        // Published data is cited with a year.
+        let years =
+            |source: &str| source.contains("18") || source.contains("19") || source.contains("20");
+        assert!(set.source.is_none_or(years), "{}", set.name);
+    }
+}
+
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Results that were recorded before rows had intervals and memory.
+fn page_of_stored_results() {
+    let (run, peer) = (read(STORED), read(PEER));
+    let page = page::html(&run, Some(&peer)).unwrap();
+    assert_well_formed(&page);
+    assert_self_contained(&page);
+    let rows = run["devices"][0]["rows"].as_array().unwrap();
+    for row in rows {
+        let name = row["name"].as_str().unwrap();
+        assert!(page.contains(&format!("<tr id=\"{name}\">")), "{name}");
+        assert!(
+            page.contains(&format!("href=\"#{name}\"")),
+            "{name} is in no plot"
+        );
+    }
+    for part in ["NVIDIA H100 80GB HBM3", "PyTorch 2.11.0", "TFLOP/s", "1TII"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let ids: Vec<&str> = page
+        .split(" id=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert_eq!(
+        ids.iter().collect::<BTreeSet<_>>().len(),
+        ids.len(),
+        "a name occurs twice"
+    );
+    assert!(page.len() < 300_000, "{} bytes", page.len());
+}
+
+/// A run with everything that rows may have, and with texts that are no HTML.
+fn run() -> Value {
+    let runs = json!({ "mean_us": 11.0, "sd_us": 1.0, "low_us": 9.0, "high_us": 12.5, "runs": 60 });
+    json!({
+        "cpu_threads": 2,
+        "devices": [{
+            "device": "A <b>&\"device\"",
+            "driver": "",
+            "backend": "vulkan",
+            "kind": "Discrete",
+            "quick": true,
+            "rows": [{
+                "name": "conv/a<b",
+                "data": "1 < 2 & 3",
+                "device": "gpu",
+                "device_us": 10.0,
+                "device_runs": runs,
+                "wall_us": 100.0,
+                "wall_runs": runs,
+                "back_to_back_us": 20.0,
+                "bytes": 1000,
+                "multiply_adds": 0,
+                "gb_per_s": 0.1,
+                "percent_of_copy": 50.0,
+                "peak_bytes": 5_000_000,
+                "packed_bytes": 4_000_000,
+                "padded_bytes": 16_000_000,
+                "steady": false,
+                "right": false,
+                "check": "value 1 is <NaN>",
+                "targets": [{ "what": "µs", "at_most": 5.0, "got": 10.0, "met": false }],
+                "notes": { "% of \"x\"": 1.0 },
+            }],
+        }, {
+            "device": "cpu",
+            "kind": "Cpu",
+            "rows": [{ "name": "conv/a<b", "wall_us": 7.0, "right": true, "steady": true, "check": "all" }],
+        }],
+    })
+}
+
+fn page_of_a_new_run() {
+    let peer = json!({ "device": "A <b>&\"device\"", "torch": "2", "rows": {
+        "conv/a<b": { "padded": { "us": 30.0, "low_us": 29.0, "high_us": 31.0 }, "fails": { "error": "no" } },
+    } });
+    let page = page::html(&run(), Some(&peer)).unwrap();
+    assert_well_formed(&page);
+    assert_self_contained(&page);
+    for part in [
+        "A &lt;b&gt;&amp;&quot;device&quot;",
+        "<tr id=\"conv/a&lt;b\">",
+        "<tr id=\"1-conv/a&lt;b\">",
+        "href=\"#1-conv/a&lt;b\"",
+        "WRONG: value 1 is &lt;NaN&gt;",
+        "slow clocks",
+        "1 &lt; 2 &amp; 3; % of &quot;x&quot; 1.00",
+        "µs ≤ 5, missed: 10.0",
+        // The interval, in percent of 10 µs and of 100 µs.
+        "-10.0 +25.0",
+        "-91.0 -87.5",
+        "5.00 MB",
+        "4.00 MB, 16.0 MB",
+        ">3.0</text>",
+        "times mean nothing",
+    ] {
+        assert!(page.contains(part), "{part}:\n{page}");
+    }
+    assert!(!page.contains("<NaN>") && !page.contains("a<b"));
+    // Nothing at all is a page, too.
+    assert_well_formed(&page::html(&json!({}), None).unwrap());
+}
+
+/// The columns of intervals and memory are there if a row has them, and old files keep their table.
+fn table_of_a_new_run() {
+    let new = table::markdown(&run(), "", |kind| kind != "Cpu");
+    assert!(new.contains("| row | device µs | 95 % | wall µs | 95 % | rate | of peak | peak MiB | padded MiB | target |"));
+    assert!(new.contains("| `conv/a<b` | 10.0 | -10.0 +25.0 | 100 | -91.0 -87.5 | 0 GB/s | 50 % copy | 4.8 | 15.3 |"), "{new}");
+    let old = table::markdown(&read(STORED), "add/zipf", |_| true);
+    assert!(
+        old.contains("| row | device µs | wall µs | rate | of peak | target |"),
+        "{old}"
+    );
+}
+
+/// Whether a page shows itself without a network and without scripts, in both colour schemes.
+fn assert_self_contained(page: &str) {
+    for part in [
+        "<script", "<link", "<img", "src=", "url(", "@import", "http:", "https:",
+    ] {
+        assert!(!page.contains(part), "{part}");
+    }
+    assert!(page.contains("prefers-color-scheme: dark"));
+}
+
+/// Whether all tags are closed in order, attributes are in quotes, and no text has a sign that begins a tag.
+fn assert_well_formed(page: &str) {
+    let mut open = Vec::new();
+    let body = page.strip_prefix("<!DOCTYPE html>\n").unwrap();
+    for piece in body.split('<').skip(1) {
+        let (tag, text) = piece
+            .split_once('>')
+            .unwrap_or_else(|| panic!("no end: {piece}"));
+        let style = open.last() == Some(&"style");
+        assert!(style || !text.contains('>'), "{text}");
+        for (at, _) in text.match_indices('&').filter(|_| !style) {
+            let entity = ["&amp;", "&lt;", "&gt;", "&quot;"];
+            assert!(
+                entity.iter().any(|entity| text[at..].starts_with(entity)),
+                "{text}"
+            );
+        }
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let name = tag.split([' ', '/']).find(|name| !name.is_empty()).unwrap();
+        match tag.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name)),
+            None if tag.ends_with('/') => {}
+            None => open.push(name),
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}

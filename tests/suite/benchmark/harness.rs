@@ -1,0 +1,18 @@
+//! The parts of the benchmark that need no measurement.
+
+#![allow(dead_code, reason = "the benchmark uses all of it")]
+
+#[path = "../../../benches/harness/lengths.rs"]
+pub mod lengths;
+#[path = "../../../benches/harness/page.rs"]
+pub mod page;
+#[path = "../../../benches/harness/plot.rs"]
+pub mod plot;
+#[path = "../../../benches/harness/stats.rs"]
+pub mod stats;
+#[path = "../../../benches/harness/svg.rs"]
+pub mod svg;
+#[path = "../../../benches/harness/table.rs"]
+pub mod table;
+#[path = "../../../benches/harness/text.rs"]
+pub mod text;
