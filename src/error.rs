@@ -11,7 +11,7 @@ mod text;
 use core::fmt;
 
 pub(crate) use text::Count;
-use text::{at, at_most, bytes_available, offsets_fault, other_pairings, pair_fits};
+use text::{at, at_most, bytes_available, null_at, offsets_fault, other_pairings, pair_fits};
 
 /// The result of every fallible function in this crate.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
@@ -317,6 +317,18 @@ pub enum Error {
         expected: String,
         /// The name that was given.
         got: String,
+    },
+
+    /// A null in an Arrow array, where a batch has a value or an element.
+    #[error("{op}: element {element} is null{}: from_arrow_or replaces nulls by a value", null_at(.index))]
+    Null {
+        /// The public operation.
+        op: &'static str,
+        /// The first element with a null.
+        element: usize,
+        /// The index of the null in its element: one number for each axis if it is a value, fewer if it is a list
+        /// inside the element, and none if it is the whole element.
+        index: Vec<usize>,
     },
 
     /// The system could not read or write.

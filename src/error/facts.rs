@@ -27,6 +27,7 @@ macro_rules! operation {
             | Error::Wgsl { op, .. }
             | Error::File { op, .. }
             | Error::Name { op, .. }
+            | Error::Null { op, .. }
             | Error::Io { op, .. }
             | Error::ElementRange { op, .. }
             | Error::Argument { op, .. }
@@ -96,6 +97,7 @@ impl Error {
             Error::Wgsl { .. } => "wgsl",
             Error::File { .. } => "file",
             Error::Name { .. } => "name",
+            Error::Null { .. } => "null",
             Error::Io { .. } => "io",
             Error::ElementRange { .. } => "element_range",
             Error::Argument { .. } => "argument",
@@ -130,6 +132,7 @@ impl Error {
         match self {
             Error::InvalidOffsets { element, .. }
             | Error::Length { element, .. }
+            | Error::Null { element, .. }
             | Error::Shape { element, .. } => Some(*element),
             Error::PairIndex { pair, .. }
             | Error::Method { pair, .. }

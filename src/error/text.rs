@@ -33,6 +33,14 @@ pub(super) fn at(element: &Option<usize>) -> impl fmt::Display {
     Given("element ", element, ": ")
 }
 
+/// Writes ` at [1, 2]`, or nothing for the element itself.
+pub(super) fn null_at(index: &[usize]) -> impl fmt::Display {
+    match index {
+        [] => String::new(),
+        index => format!(" at {index:?}"),
+    }
+}
+
 pub(super) fn pair_fits(what: &Option<&'static str>) -> impl fmt::Display {
     Given(": the pair fits with ", what, "")
 }

@@ -93,6 +93,8 @@
 //! As in files, sizes in a document are not trusted, and memory grows as data arrives. Reading takes at most 40 bytes
 //! for each byte of the document, plus 4 KiB.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod paths;
@@ -113,6 +115,9 @@ use std::path::Path;
 
 use half::f16;
 use num_complex::Complex32;
+
+#[cfg(feature = "arrow")]
+pub use arrow::ArrowValue;
 
 use crate::error::{Error, Result};
 use crate::host;

@@ -12,6 +12,8 @@
 //! offsets    [0,       3, 3,     5]       element i is values[offsets[i]..offsets[i + 1]]
 //! ```
 
+#[cfg(feature = "approx")]
+mod approx;
 mod batch;
 mod bsr;
 mod checks;

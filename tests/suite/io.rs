@@ -1,5 +1,7 @@
 //! `.vsla` files: written files can be read back, and everything else is rejected.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod bad;
 #[cfg(feature = "serde")]
 mod documents;
@@ -31,6 +33,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ];
     trials.extend(bad::tests(bench));
     trials.extend(paths::tests(bench));
+    #[cfg(feature = "arrow")]
+    trials.extend(arrow::tests(bench));
     #[cfg(feature = "ndarray")]
     trials.extend(ndarray::tests(bench));
     #[cfg(feature = "safetensors")]
