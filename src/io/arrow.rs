@@ -1,8 +1,8 @@
 //! Conversions between batches and lists of Apache Arrow, as `ArrayData`, from which and to which the typed arrays of
 //! `arrow-array` convert without copying.
 //!
-//! An array of lists of lists of numbers is a tree with one node a level. [`Level`] is a level of lists. Its entries are
-//! numbered as those of the level above refer to them, and all entries of an element are a range, at every level.
+//! An array of lists of lists of numbers is a tree with one node a level. [`Level`] is a level of lists. Its entries
+//! are numbered as those of the level above refer to them, and all entries of an element are a range, at every level.
 
 use core::ops::Range;
 
@@ -65,10 +65,10 @@ impl<T: ArrowValue> Ragged<T> {
     /// The lists of an Arrow array, one element a list.
     ///
     /// Takes the typed arrays of Arrow (`ListArray`, `LargeListArray`, `FixedSizeListArray`), or `array.into_data()` of
-    /// an `ArrayRef`. Lists of numbers are elements of rank 1. Lists of lists are of rank 2, and so on; any level may be
-    /// a `List`, a `LargeList` or a `FixedSizeList`. The lists at one level of an element must have equal lengths, as
-    /// the rows of a matrix do. The extent along a level is that of its lists. An element that has no lists at a level
-    /// has the size of the type there for a `FixedSizeList`, and otherwise 0.
+    /// an `ArrayRef`. Lists of numbers are elements of rank 1. Lists of lists are of rank 2, and so on; any level may
+    /// be a `List`, a `LargeList` or a `FixedSizeList`. The lists at one level of an element must have equal lengths,
+    /// as the rows of a matrix do. The extent along a level is that of its lists. An element that has no lists at a
+    /// level has the size of the type there for a `FixedSizeList`, and otherwise 0.
     ///
     /// ```
     /// use arrow_data::ArrayData;

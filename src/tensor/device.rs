@@ -198,8 +198,9 @@ impl Device {
     /// [`profile`](Self::profile).
     ///
     /// The call waits until the device has finished all work submitted to it, which is how it verifies that the queue
-    /// belongs to the device. In a browser, it neither waits nor verifies that. wgpu runs the application's callbacks (from `map_async`, for example) inside submissions,
-    /// including those of this library: a callback must not call this library.
+    /// belongs to the device. In a browser, it neither waits nor verifies that. wgpu runs the application's callbacks
+    /// (from `map_async`, for example) inside submissions, including those of this library: a callback must not call
+    /// this library.
     ///
     /// # Errors
     /// [`Unsupported`](crate::Error::Unsupported) lists every limit that is too low, or says that the queue belongs to

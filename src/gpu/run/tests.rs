@@ -127,8 +127,8 @@ fn a_submission_takes_nothing_else_with_it() {
     }
 }
 
-/// A browser reports the errors of a call later: everything recorded since may depend on what the call should have made.
-/// Reads wait for the reports.
+/// A browser reports the errors of a call later: everything recorded since may depend on what the call should have
+/// made. Reads wait for the reports.
 #[test]
 fn late_errors_take_what_was_recorded_since() {
     let Some(gpu) = gpu() else { return };

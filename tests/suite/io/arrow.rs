@@ -91,8 +91,8 @@ impl Grower<'_> {
     }
 }
 
-/// Builds an array of these entries, hidden in as much noise as Arrow allows: entries before and after the slice, values
-/// before the first list, after the last one and in null lists.
+/// Builds an array of these entries, hidden in as much noise as Arrow allows: entries before and after the slice,
+/// values before the first list, after the last one and in null lists.
 fn array(entries: &[Tree], data_type: &DataType, rng: &mut Rng) -> ArrayData {
     let (before, after) = (rng.usize(0..3), rng.usize(0..3));
     let mut all: Vec<&Tree> = vec![&Tree::Null; before];
