@@ -142,9 +142,14 @@ fn key_place(key: u32, key_head: u32, e: Element) -> u32 {
     let t = lid % $(THREADS)u;
     let tx = t % $(ACROSS)u;
     let ty = t / $(ACROSS)u;
+#if 1 < TILES
     // Invocations without a tile compute that of the last unit, and store nothing.
     let unit = min(group * $(TILES)u + slot, p.units - 1u);
     let alive = group * $(TILES)u + slot < p.units;
+#else
+    let unit = group;
+    const alive = true;
+#endif
     let shared_by = p.heads / p.key_heads;
 #if BIAS
     let entry = p.tiles + 3u * (unit / p.bias_heads);

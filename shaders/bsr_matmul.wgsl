@@ -426,7 +426,7 @@ fn make_tile(t: Tile, lid: u32) {
     t.inner = select(0u, x.w, inside > 0u);
     t.steps = (t.inner + 2u * HALF - 1u) / (2u * HALF);
     t.a_rows = inside;
-    t.quads = ((t.a | t.b | t.a_row * t.a_column | t.b_row * t.b_column) & 3u) == 0u;
+    t.quads = ((t.a | t.b | (t.a_row * t.a_column) | (t.b_row * t.b_column)) & 3u) == 0u;
 #else
     let there = list[p.panels + panel];
     let x = list[3u * there.x];
@@ -441,7 +441,7 @@ fn make_tile(t: Tile, lid: u32) {
     t.columns = x.w;
     t.steps = ((blocks.y - blocks.x) * (p.block_wide / HALF) + 1u) / 2u;
     t.a_rows = rows;
-    t.quads = ((t.a | t.b | t.b_row * t.b_column) & 3u) == 0u;
+    t.quads = ((t.a | t.b | (t.b_row * t.b_column)) & 3u) == 0u;
     if place.y == 0u {
         t.c = x.z + row * y.z + t.column * y.w;
         t.c_row = y.z;

@@ -101,10 +101,10 @@ fn entry_of(e: u32) -> Entry {
             let there = extent_of_x(source, axis);
             let extent = extent_of_c(e, a);
             var shift = p.shift[axis / 4u][axis % 4u];
-            if (p.flags >> (16u + axis) & 1u) != 0u {
+            if ((p.flags >> (16u + axis)) & 1u) != 0u {
                 shift = there - extent;
             }
-            if (p.flags >> (24u + axis) & 1u) != 0u {
+            if ((p.flags >> (24u + axis)) & 1u) != 0u {
                 shift = (there - extent) / 2;
             }
             var first = max(0, -shift);
@@ -129,11 +129,11 @@ fn entry_of(e: u32) -> Entry {
                 entry.begin += u32(place * stride);
                 step = distance * stride;
 #endif
-            } else if (p.flags >> axis & 1u) != 0u {
+            } else if ((p.flags >> axis) & 1u) != 0u {
                 count = min(extent, there);
                 entry.begin += u32((there - 1) * stride);
                 step = -stride;
-            } else if there == 1 && (p.flags >> 8u & 1u) != 0u {
+            } else if there == 1 && ((p.flags >> 8u) & 1u) != 0u {
                 count = extent;
                 step = 0;
             } else {
