@@ -144,7 +144,9 @@ def check_shown(shown, signals, where):
             what = f"{where}, {name}, signal {i}"
             near(found["convolved"][i], convolved(x, h), bound, what)
         for colour, count in found["pixels"].items():
-            assert count > 500, f"{where}, {name}: only {count} pixels in the colour of {colour}"
+            # The convolution with one value covers the signal.
+            hidden = colour == "signal" and name == "nothing"
+            assert hidden or count > 500, f"{where}, {name}: only {count} pixels in the colour of {colour}"
     found = shown["kernels"]["nothing"]
     for i, x in enumerate(signals):
         n, spectrum = len(x), found["spectra"][i]
@@ -216,4 +218,5 @@ def main():
     sys.exit(bool(failures or said or len(checks) - compiled < 100))
 
 
-main()
+if __name__ == "__main__":
+    main()
