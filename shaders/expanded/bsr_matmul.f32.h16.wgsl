@@ -639,7 +639,7 @@ fn main(
     t.columns = x.w;
     t.steps = ((blocks.y - blocks.x) * (p.block_wide / HALF) + 1u) / 2u;
     t.a_rows = rows;
-    t.quads = ((t.a | t.b | t.b_row * t.b_column) & 3u) == 0u;
+    t.quads = ((t.a | t.b | (t.b_row * t.b_column)) & 3u) == 0u;
     if place.y == 0u {
         t.c = x.z + row * y.z + t.column * y.w;
         t.c_row = y.z;

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use super::freed::Freed;
 use crate::{Error, Result};
@@ -93,6 +93,8 @@ pub(crate) struct Health {
     late: Mutex<Vec<Late>>,
     /// Notified when the errors of a late call become known.
     arrived: Arc<Freed>,
+    /// The count of `arrived` when the late calls were last asked.
+    asked: AtomicU64,
 }
 
 impl Health {
@@ -105,6 +107,7 @@ impl Health {
             any_failed: AtomicBool::new(false),
             late: Mutex::default(),
             arrived: Arc::default(),
+            asked: AtomicU64::new(0),
         })
     }
 
@@ -146,7 +149,15 @@ impl Health {
     }
 
     /// Takes note of a call whose errors arrive later.
-    pub(super) fn reported_late(&self, op: &'static str, report: Report) {
+    pub(super) fn reported_late(&self, op: &'static str, mut report: Report) {
+        // Asked once, so that it notifies `arrived`. The others need not be asked again for each call.
+        let waker = Waker::from(self.arrived.clone());
+        let asked = report.as_mut().poll(&mut Context::from_waker(&waker));
+        let report: Report = match asked {
+            Poll::Ready(None) => return,
+            Poll::Ready(error) => Box::pin(std::future::ready(error)),
+            Poll::Pending => report,
+        };
         let late = Late {
             op,
             submission: self.recorded(),
@@ -156,18 +167,21 @@ impl Health {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(late);
-        self.note_arrived();
+        if self.arrived.count() != self.asked.load(Ordering::Relaxed) {
+            self.note_arrived();
+        }
     }
 
     /// Takes note of the errors that have arrived. Returns whether those of all calls are known.
     fn note_arrived(&self) -> bool {
+        self.asked.store(self.arrived.count(), Ordering::Relaxed);
         let waker = Waker::from(self.arrived.clone());
         let mut context = Context::from_waker(&waker);
         let mut errors = Vec::new();
         let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
         late.retain_mut(|call| match call.report.as_mut().poll(&mut context) {
-            std::task::Poll::Pending => true,
-            std::task::Poll::Ready(error) => {
+            Poll::Pending => true,
+            Poll::Ready(error) => {
                 errors.extend(error.map(|error| (call.op, call.submission, error)));
                 false
             }
