@@ -1,7 +1,7 @@
 //! Compares the browser's GPU with the CPU device, kernel by kernel.
 //!
-//! Inputs are whole numbers so small that every result is exact, in whatever order a device sums. Then both devices must
-//! give the same bits. Functions that round, and transforms, may differ within a bound.
+//! Inputs are whole numbers so small that every result is exact, in whatever order a device sums. Both devices must
+//! then give the same bits. Functions that round, and transforms, may differ within a bound.
 
 use std::fmt::Debug;
 
