@@ -28,7 +28,7 @@ svg { width: 100%; height: auto; display: block; overflow: visible } svg.histogr
 svg text { font: 13px system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; fill: var(--ink) } svg a text { fill:
 var(--ours) } svg .faint { fill: var(--faint) } svg .small { font-size: 11px } svg .middle { text-anchor: middle }
 svg .end { text-anchor: end } svg .slower { fill: var(--theirs) }
-.line { stroke: var(--line) } .grid { stroke: var(--grid) } .gap { fill: var(--line); fill-opacity: .25 }
+.line { stroke: var(--line) } .grid { stroke: var(--grid) } .gap { fill: var(--line); fill-opacity: .3 }
 .ours { fill: var(--ours) } .whisker { stroke: var(--ours); stroke-width: 1.5 } .wall { stroke: var(--ours);
 stroke-width: 2 } .peak { stroke: var(--theirs); stroke-width: 2 } .share { fill: var(--ours) } .work { fill:
 var(--work) } .theirs { fill: var(--theirs); stroke: var(--theirs); stroke-width: 1.5 } .theirs.other { fill: none }
@@ -95,12 +95,12 @@ fn introduction(page: &mut String, run: &Value, peer: Option<&Value>) {
             Some(true) => "; small sizes, so that times mean nothing",
             _ => "",
         };
-        _ = write!(
-            page,
-            "{} ({}){quick}. ",
-            escaped(text(report, "device")),
-            escaped(&driver.join(", "))
-        );
+        let driver = match driver.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", driver.join(", ")),
+        };
+        let name = format!("{}{driver}", text(report, "device"));
+        _ = write!(page, "{}{quick}. ", escaped(&name));
     }
     let threads = run["cpu_threads"].as_u64().unwrap_or_default();
     _ = write!(page, "{threads} CPU threads.");
