@@ -185,6 +185,10 @@ fn matrices(adapter: &wgpu::Adapter, invocations: u32, memory: u32) -> Option<Ma
         return None;
     }
     let info = adapter.get_info();
+    // A software driver has no matrix units, and compiles such a kernel for minutes.
+    if info.device_type == wgpu::DeviceType::Cpu {
+        return None;
+    }
     let listed = adapter.cooperative_matrix_properties();
     let has = |side| {
         listed.iter().any(|m| {
