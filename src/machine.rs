@@ -57,3 +57,12 @@ pub(crate) fn next_device_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
+
+/// Who polls a GPU while a read waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The calling thread, which blocks.
+    Here,
+    /// The polling thread; the future yields.
+    Elsewhere,
+}

@@ -307,7 +307,7 @@ impl Bench {
     ) -> Outcome<(Option<Vec<Duration>>, u64)> {
         let (done, profile) = self
             .device
-            .profile(|| (0..runs).try_for_each(|_| run().map(drop)))?;
+            .profile_blocking(|| (0..runs).try_for_each(|_| run().map(drop)))?;
         done?;
         let peak = profile.peak.saturating_sub(self.own);
         if profile.device_time.is_none() {

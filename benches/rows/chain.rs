@@ -48,7 +48,7 @@ fn chain(bench: &mut Bench) -> Outcome<()> {
             held.push(Held::of(bench));
         }
         let few = many.min(1000);
-        let (done, profile) = bench.device.profile(|| run(few).map(drop))?;
+        let (done, profile) = bench.device.profile_blocking(|| run(few).map(drop))?;
         done?;
         Ok(Times {
             device: profile
@@ -169,7 +169,7 @@ fn fresh(bench: &mut Bench) -> Outcome<()> {
                 check = Err(problem);
             }
         }
-        let (done, profile) = bench.device.profile(|| -> Result<()> {
+        let (done, profile) = bench.device.profile_blocking(|| -> Result<()> {
             let few = &lengths[..many / 20];
             few.iter()
                 .try_for_each(|lengths| once(bench, lengths).map(drop))

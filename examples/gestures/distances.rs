@@ -153,7 +153,7 @@ impl<'a> Job<'a> {
     }
 
     fn profiled(&self, chunk: &Tensor<f32>) -> vsla::Result<(Part, Option<Duration>)> {
-        let (part, profile) = self.device.profile(|| self.call(chunk))?;
+        let (part, profile) = self.device.profile_blocking(|| self.call(chunk))?;
         Ok((part?, profile.device_time))
     }
 }

@@ -131,7 +131,7 @@ fn padded(batch: &Ragged<f32>) -> vsla::Result<Ragged<f32>> {
 /// The time of a call: device time if available, otherwise the time until the result is ready.
 fn call(device: &Device, x: &Tensor<f32>, way: Way) -> vsla::Result<Duration> {
     let started = Instant::now();
-    let (result, profile) = device.profile(|| convolve(x, way))?;
+    let (result, profile) = device.profile_blocking(|| convolve(x, way))?;
     let result = result?;
     if device.is_gpu() && profile.device_time.is_none() {
         let some = result.len().min(1);

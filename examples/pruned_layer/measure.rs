@@ -194,8 +194,8 @@ fn call<T: Value>(
     weights: &Weights<T>,
 ) -> vsla::Result<Duration> {
     let started = Instant::now();
-    let (last, profile) =
-        device.profile(|| (0..CALLS).try_fold(None, |_, _| given.outputs(weights).map(Some)))?;
+    let (last, profile) = device
+        .profile_blocking(|| (0..CALLS).try_fold(None, |_, _| given.outputs(weights).map(Some)))?;
     let last = last?;
     if let (Some(last), true, None) = (last, device.is_gpu(), profile.device_time) {
         last.elements(0..0)?.download_blocking()?;

@@ -8,6 +8,7 @@ const ROW = 120, GAP = 26;
 /** The signals: `{name, values}`. */
 let signals = [];
 let lab = null;
+let device = '';
 let drawn = null;
 
 function show(error) {
@@ -28,15 +29,22 @@ function cut(values, lengths) {
   return Array.from(lengths, length => values.subarray(begin, begin += length));
 }
 
+/** The name of the GPU, of which WebGPU's own description, and with it the library's name, is often empty. */
+async function adapter() {
+  const gpu = await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' });
+  return [gpu?.info?.vendor, gpu?.info?.architecture].filter(Boolean).join(' ') || 'unnamed GPU';
+}
+
 async function open() {
   by('status').textContent = 'Opening the device …';
   lab = await Lab.open(by('device').value === 'gpu');
+  device = lab.device.replace('unnamed GPU', await adapter());
   await analyse();
 }
 
 async function analyse() {
   show(null);
-  const about = lab.device + (lab.why ? `, because: ${lab.why}` : '');
+  const about = device + (lab.why ? `, because: ${lab.why}` : '');
   if (signals.length === 0) {
     drawn = null;
     draw();
@@ -56,11 +64,13 @@ async function analyse() {
     distances: cut(found.distances, Array(n).fill(n)),
     lags: cut(found.lags, Array(n).fill(n)),
     time,
+    deviceTime: found.device_time,
   };
   found.free();
   draw();
-  by('status').textContent =
-    `${about}. ${n} signals with ${values.length} values: ${time.toFixed(1)} ms until all results were back.`;
+  const onDevice = drawn.deviceTime === undefined ? '' : `, ${drawn.deviceTime.toFixed(1)} ms of them on the device`;
+  by('status').textContent = `${about}. ${n} signals with ${values.length} values: ` +
+    `${time.toFixed(1)} ms until all results were back${onDevice}.`;
 }
 
 /** The signal most like signal i, and the distance and the lag; null if there is no other. */

@@ -47,10 +47,10 @@ async function shown() {
   const all = { status: '', kernels: {} };
   for (const { value } of [...by('kernel').options]) {
     await change('kernel', value);
-    const { convolved, spectra, distances, lags, time } = page.drawn;
+    const { convolved, spectra, distances, lags, time, deviceTime } = page.drawn;
     all.kernels[value] = {
       convolved: lists(convolved), spectra: lists(spectra), distances: lists(distances), lags: lists(lags), time,
-      pixels: pixels(),
+      deviceTime, pixels: pixels(),
     };
   }
   all.status = by('status').textContent;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Opens the page in headless Chromium, and checks what it shows against this program's own arithmetic.
 
-Usage: test.py FOLDER [--verbose], where FOLDER holds the output of wasm-bindgen, and afterwards what the page has shown.
+Usage: test.py FOLDER NATIVE [--verbose], where FOLDER holds the output of wasm-bindgen, and afterwards what the page has
+shown. NATIVE holds the output of the example `web_native`, the same results without a browser, to compare with.
 The environment variable CHROMIUM names another browser than `chromium`.
 """
 
@@ -135,6 +136,19 @@ def correlation(x, y, lag):
     return sum(x[i] * y[i - lag] for i in range(max(0, lag), min(len(x), len(y) + lag)))
 
 
+def check_native(shown, native, where):
+    """The page's results are those of the library outside the browser, bit for bit where arithmetic is exact."""
+    assert shown["kernels"].keys() == native["kernels"].keys(), f"{where}: other kernels"
+    for name, expected in native["kernels"].items():
+        found = shown["kernels"][name]
+        assert found["lags"] == expected["lags"], f"{where}, {name}: other lags"
+        for i, row in enumerate(expected["convolved"]):
+            bound = 1e-5 if name == "echo" else 0
+            near(found["convolved"][i], row, bound, f"{where}, {name}, signal {i} convolved")
+            near(found["spectra"][i], expected["spectra"][i], 1e-5, f"{where}, {name}, spectrum {i}")
+            near(found["distances"][i], expected["distances"][i], 1e-5, f"{where}, {name}, distances {i}")
+
+
 def check_shown(shown, signals, where):
     for name, found in shown["kernels"].items():
         h = kernel(name)
@@ -196,13 +210,17 @@ def main():
     assert all(value == int(value) for x in signals for value in x), "whole numbers"
     assert report["start"]["error"] == "" and "(webgpu)" in report["gpu"]["status"], "no GPU"
     assert "CPU" in report["cpu"]["status"], "the CPU"
-    check_shown(report["gpu"], signals, "GPU")
-    check_shown(report["cpu"], signals, "CPU")
+    native = json.loads(pathlib.Path(sys.argv[2]).read_text())
+    assert signals == native["signals"], "other signals"
+    for where in ("gpu", "cpu"):
+        check_shown(report[where], signals, where)
+        check_native(report[where], native, where)
+    assert all(shown["deviceTime"] > 0 for shown in report["gpu"]["kernels"].values()), "no device time"
     assert report["bad"] == 'bad.csv: line 3: "four" is no number', report["bad"]
     assert report["good"] == {"error": "", "values": [[1, 2, 3]]}, report["good"]
     without = report["without"]
     assert "CPU" in without["status"] and "no WebGPU adapter" in without["status"] and not without["error"], without
-    print(f"the page agrees with exact arithmetic ({time.monotonic() - began:.0f} s)")
+    print(f"the page agrees with exact arithmetic and with the library outside the browser ({time.monotonic() - began:.0f} s)")
 
     checks = report["checks"]
     compiled = sum(check["name"].startswith("compiles ") for check in checks)

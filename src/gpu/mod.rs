@@ -38,7 +38,7 @@ use recorder::{Machine, Recorder};
 use staging::Staging;
 
 use crate::Result;
-use crate::machine::Memory;
+use crate::machine::{Memory, Wait};
 use crate::plan::Matrices;
 
 pub(crate) use assembler::assemble;
@@ -46,7 +46,7 @@ pub use context::GpuOptions;
 pub(crate) use context::{adapters, choose, open};
 pub(crate) use frame::GpuFrame;
 pub(crate) use pool::GpuBuffer;
-pub(crate) use read::Wait;
+pub(crate) use profiler::Profiler;
 pub(crate) use replay::{GpuExternal, Replay};
 pub(crate) use run::GpuInput;
 

@@ -11,6 +11,7 @@ use super::profiler::{Profiler, TIMESTAMP};
 use super::recorder::check_computed;
 use super::staging::{Held, copy_out};
 use super::{Gpu, errors};
+use crate::machine::Wait;
 use crate::{Error, Result, host};
 
 /// Pieces of a large read in flight: the transfer of one overlaps the copy of another.
@@ -18,15 +19,6 @@ const IN_FLIGHT: usize = 3;
 /// How long a blocking read waits for one of the few readback buffers that a limit allows. Other readers return theirs
 /// in milliseconds; only a future that is neither polled nor dropped holds one longer.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Who polls while a read waits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wait {
-    /// The calling thread, which blocks.
-    Here,
-    /// The polling thread; the future yields.
-    Elsewhere,
-}
 
 impl Wait {
     /// Fails if the thread would block in a browser, whose callbacks run only when the thread is idle.
@@ -275,12 +267,12 @@ impl Gpu {
         Ok(())
     }
 
-    /// Starts taking timestamps around every dispatch. False if the device does not support them, if profiling is
-    /// active, and in a browser, where `profile_end` cannot wait for them.
+    /// Starts taking timestamps around every dispatch. False if the device does not support them, and if profiling is
+    /// active.
     pub(crate) fn profile_begin(&self) -> Result<bool> {
         self.health.check("profile")?;
         let mut recorder = self.recorder();
-        if !self.timestamps || Wait::Here.check("profile").is_err() || recorder.profiler.is_some() {
+        if !self.timestamps || recorder.profiler.is_some() {
             return Ok(false);
         }
         recorder.submit(&self.machine(), "profile")?;
@@ -289,13 +281,17 @@ impl Gpu {
     }
 
     /// Stops profiling.
-    ///
-    /// Returns the operation, kernel, begin and end of each dispatch, with times relative to the first begin.
-    pub(crate) fn profile_end(&self) -> Result<Vec<(&'static str, String, Duration, Duration)>> {
+    pub(crate) fn profile_end(&self) -> Option<Profiler> {
+        self.recorder().profiler.take()
+    }
+
+    /// The operation, kernel, begin and end of each dispatch, with times relative to the first begin.
+    pub(crate) async fn profile_times(
+        &self,
+        profiler: Profiler,
+        wait: Wait,
+    ) -> Result<Vec<(&'static str, String, Duration, Duration)>> {
         let machine = self.machine();
-        let Some(profiler) = self.recorder().profiler.take() else {
-            return Ok(Vec::new());
-        };
         let mut ticks: Vec<u64> = host::room("profile", profiler.entries.len() * 2)?;
         for (i, set) in profiler.sets.iter().enumerate() {
             let count = profiler.used(i);
@@ -317,13 +313,8 @@ impl Gpu {
             });
             let mut data = host::zeroed("profile", count as usize)?;
             let buffer = self.pool.lend(resolved.raw.clone());
-            pollster::block_on(self.read_into(
-                "profile",
-                &buffer,
-                0,
-                bytemuck::cast_slice_mut(&mut data),
-                Wait::Here,
-            ))?;
+            let to = bytemuck::cast_slice_mut(&mut data);
+            self.read_into("profile", &buffer, 0, to, wait).await?;
             resolved.idle = true;
             host::extend("profile", &mut ticks, data)?;
         }

@@ -13,6 +13,7 @@ use super::{PLAN, RUN, Shared};
 use crate::cpu::{Cpu, CpuBuffer, CpuBuffers, CpuExternal};
 #[cfg(feature = "gpu")]
 use crate::gpu::{Gpu, GpuBuffer, GpuExternal, Replay};
+use crate::machine::Wait;
 use crate::plan::{Arena, Schedule};
 use crate::ragged::Layout;
 use crate::tensor::{Backend, Graph, Origin, Storage, Tensor, Trace};
@@ -255,7 +256,7 @@ impl Plan {
     pub async fn call(&self, inputs: &[&dyn HostValue]) -> Result<HostOutputs> {
         let outputs = self.started(inputs)?;
         let mut values = outputs.on_host()?;
-        outputs.read(&mut values, Waiting::Elsewhere).await?;
+        outputs.read(&mut values, Wait::Elsewhere).await?;
         Ok(HostOutputs { values })
     }
 
@@ -266,7 +267,7 @@ impl Plan {
     pub fn call_blocking(&self, inputs: &[&dyn HostValue]) -> Result<HostOutputs> {
         let outputs = self.started(inputs)?;
         let mut values = outputs.on_host()?;
-        pollster::block_on(outputs.read(&mut values, Waiting::Here))?;
+        pollster::block_on(outputs.read(&mut values, Wait::Here))?;
         Ok(HostOutputs { values })
     }
 
@@ -275,13 +276,6 @@ impl Plan {
         let inputs: Vec<&dyn Value> = uploaded.iter().map(AsRef::as_ref).collect();
         self.run(&inputs)
     }
-}
-
-/// Who polls while a read waits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Waiting {
-    Here,
-    Elsewhere,
 }
 
 impl Outputs {
@@ -297,13 +291,9 @@ impl Outputs {
         self.values.iter().map(one).collect()
     }
 
-    async fn read(&self, to: &mut [HostOutput], waiting: Waiting) -> Result<()> {
+    async fn read(&self, to: &mut [HostOutput], wait: Wait) -> Result<()> {
         #[cfg(feature = "gpu")]
         if let Backend::Gpu(gpu) = self.device.backend() {
-            let wait = match waiting {
-                Waiting::Here => crate::gpu::Wait::Here,
-                Waiting::Elsewhere => crate::gpu::Wait::Elsewhere,
-            };
             let mut reads = Vec::new();
             for (output, to) in self.values.iter().zip(to) {
                 if let Storage::Gpu(buffer) = &output.storage {

@@ -102,7 +102,7 @@ impl Device {
         let began = Instant::now();
         while runs < RUNS || began.elapsed() < TIME {
             let begun = Instant::now();
-            let (result, profile) = self.profile(call)?;
+            let (result, profile) = self.profile_blocking(call)?;
             let wall = begun.elapsed();
             drop(result?);
             least = least.min(profile.device_time.unwrap_or(wall));

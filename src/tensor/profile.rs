@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::Device;
 use super::device::Backend;
 use crate::Result;
+#[cfg(feature = "gpu")]
+use crate::gpu::{Gpu, Profiler};
+use crate::machine::Wait;
 
 /// One dispatch and the device time that it took.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,8 +27,8 @@ pub struct KernelTime {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Profile {
-    /// The sum of the kernels' times. `None` if the device has no timestamps; the CPU never has them, and a GPU in a
-    /// browser neither, because a call cannot wait for them there.
+    /// The sum of the kernels' times. `None` if the device has no timestamps; the CPU never has them. Browsers round
+    /// them, by default to 100 µs.
     pub device_time: Option<Duration>,
     /// Every dispatch, in order.
     pub kernels: Vec<KernelTime>,
@@ -39,78 +42,109 @@ impl Device {
     /// this took.
     ///
     /// Each dispatch is timed separately and waits for the one before it, so the sum of the times is at least what an
-    /// unprofiled run takes on the device. The call waits for the device. Work that other threads record in the
-    /// meantime is counted too; a profile inside a profile measures nothing.
+    /// unprofiled run takes on the device. The times are read back when the device is done. Work that other threads
+    /// record while `body` runs is counted too; a profile inside `body` measures nothing.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let device = Device::auto();
     /// let x = device.upload(&Ragged::from_rows([vec![1.0f32; 100]])?)?;
-    /// let (sum, profile) = device.profile(|| x.sum())?;
-    /// assert_eq!(sum?.download_blocking()?.values(), [100.0]);
+    /// # pollster::block_on(async {
+    /// let (sum, profile) = device.profile(|| x.sum()).await?;
+    /// assert_eq!(sum?.download().await?.values(), [100.0]);
     /// assert!(profile.peak >= 404);
     /// if let Some(time) = profile.device_time {
     ///     println!("{time:?} in {} kernels", profile.kernels.len());
     /// }
+    /// # Ok::<(), vsla::Error>(()) })?;
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`DeviceLost`](crate::Error::DeviceLost).
-    pub fn profile<R>(&self, body: impl FnOnce() -> R) -> Result<(R, Profile)> {
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    pub async fn profile<R>(&self, body: impl FnOnce() -> R) -> Result<(R, Profile)> {
+        let (result, measured) = self.measured(body)?;
+        Ok((result, self.read_times(measured, Wait::Elsewhere).await?))
+    }
+
+    /// [`profile`](Self::profile), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`profile`](Self::profile); in a browser, [`Unsupported`](crate::Error::Unsupported) if there are times
+    /// to wait for.
+    pub fn profile_blocking<R>(&self, body: impl FnOnce() -> R) -> Result<(R, Profile)> {
+        let (result, measured) = self.measured(body)?;
+        let profile = pollster::block_on(self.read_times(measured, Wait::Here))?;
+        Ok((result, profile))
+    }
+
+    /// Runs `body`, and ends the measurement even if it panics: the next profile must not include this one's work.
+    fn measured<R>(&self, body: impl FnOnce() -> R) -> Result<(R, Measured)> {
         let watching = Watching::new(self);
-        match self.backend() {
-            Backend::Cpu(_) => {
-                let result = body();
-                let profile = Profile {
-                    peak: watching.end(),
-                    ..Profile::default()
-                };
-                Ok((result, profile))
-            }
-            #[cfg(feature = "gpu")]
-            Backend::Gpu(gpu) => {
-                let timed = gpu.profile_begin()?;
-                // Ends the profile even if `body` panics: the next profile must not include this one's work.
-                struct End<'a>(Option<&'a crate::gpu::Gpu>);
-                impl Drop for End<'_> {
-                    fn drop(&mut self) {
-                        if let Some(gpu) = self.0.take() {
-                            let _ = gpu.profile_end();
-                        }
-                    }
-                }
-                let mut end = End(timed.then_some(&**gpu));
-                let result = body();
-                end.0 = None;
-                let peak = watching.end();
-                if !timed {
-                    let profile = Profile {
-                        peak,
-                        ..Profile::default()
-                    };
-                    return Ok((result, profile));
-                }
-                let kernels: Vec<KernelTime> = gpu
-                    .profile_end()?
-                    .into_iter()
-                    .map(|(op, kernel, start, stop)| KernelTime {
-                        op,
-                        kernel,
-                        start,
-                        time: stop.saturating_sub(start),
-                    })
-                    .collect();
-                let device_time = Some(kernels.iter().map(|k| k.time).sum());
-                Ok((
-                    result,
-                    Profile {
-                        device_time,
-                        kernels,
-                        peak,
-                    },
-                ))
-            }
+        #[cfg(feature = "gpu")]
+        let timing = match self.backend() {
+            Backend::Cpu(_) => Timing(None),
+            Backend::Gpu(gpu) => Timing(gpu.profile_begin()?.then_some(gpu)),
+        };
+        let result = body();
+        Ok((
+            result,
+            Measured {
+                #[cfg(feature = "gpu")]
+                timestamps: timing.end(),
+                peak: watching.end(),
+            },
+        ))
+    }
+
+    async fn read_times(&self, measured: Measured, wait: Wait) -> Result<Profile> {
+        let mut profile = Profile {
+            peak: measured.peak,
+            ..Profile::default()
+        };
+        #[cfg(feature = "gpu")]
+        if let (Backend::Gpu(gpu), Some(timestamps)) = (self.backend(), measured.timestamps) {
+            let times = gpu.profile_times(timestamps, wait).await?;
+            let kernels = times
+                .into_iter()
+                .map(|(op, kernel, start, stop)| KernelTime {
+                    op,
+                    kernel,
+                    start,
+                    time: stop.saturating_sub(start),
+                });
+            profile.kernels = kernels.collect();
+            profile.device_time = Some(profile.kernels.iter().map(|k| k.time).sum());
+        }
+        Ok(profile)
+    }
+}
+
+/// What a profile measured.
+struct Measured {
+    /// The timestamps of the dispatches, on the device. `None` if the device does not support them, and inside another
+    /// profile.
+    #[cfg(feature = "gpu")]
+    timestamps: Option<Profiler>,
+    peak: u64,
+}
+
+/// Takes timestamps until it is dropped.
+#[cfg(feature = "gpu")]
+struct Timing<'a>(Option<&'a Gpu>);
+
+#[cfg(feature = "gpu")]
+impl Timing<'_> {
+    fn end(mut self) -> Option<Profiler> {
+        self.0.take().and_then(Gpu::profile_end)
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Drop for Timing<'_> {
+    fn drop(&mut self) {
+        if let Some(gpu) = self.0.take() {
+            gpu.profile_end();
         }
     }
 }

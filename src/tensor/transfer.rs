@@ -3,7 +3,7 @@
 use super::device::Backend;
 use super::{Device, Storage, Tensor};
 #[cfg(feature = "gpu")]
-use crate::gpu::Wait;
+use crate::machine::Wait;
 use crate::ragged::{Layout, Ragged, Scalar};
 use crate::{Error, Result, host};
 

@@ -2,10 +2,11 @@
 //!
 //! The page's script is `page.js`; this is what it calls.
 
+mod analysis;
 mod checks;
 mod signals;
 
-use vsla::{Device, Pairing, Ragged, device::GpuOptions};
+use vsla::{Device, Ragged, device::GpuOptions};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -61,6 +62,8 @@ pub struct Analysis {
     /// The shape-based distances of all pairs, row by row, and how far the second signal is shifted.
     pub distances: Vec<f32>,
     pub lags: Vec<i32>,
+    /// What the kernels took, in milliseconds, on a device that measures it.
+    pub device_time: Option<f64>,
 }
 
 /// A device, and what the page asks of it.
@@ -126,26 +129,17 @@ impl Lab {
         kernel: Vec<f32>,
     ) -> vsla::Result<Analysis> {
         let lengths = lengths.iter().map(|&length| length as usize);
-        let x = self
-            .device
-            .upload(&Ragged::from_lengths(values, lengths)?)?;
-        let kernel = self.device.upload(&Ragged::from_rows([kernel])?)?;
-
-        let convolved = kernel.pair(&x, Pairing::OneToAll)?.conv()?;
-        let spectra = x.rfft()?.abs()?;
-        let compared = x.pair(&x, Pairing::AllToAll)?.sbd()?;
-
-        // All work is under way; each of these waits for its own values.
-        let convolved = convolved.download().await?;
-        let spectra = spectra.download().await?;
+        let signals = Ragged::from_lengths(values, lengths)?;
+        let found = analysis::analyse(&self.device, &signals, kernel).await?;
         let lengths = |batch: &Ragged<f32>| batch.iter().map(|row| row.len() as u32).collect();
         Ok(Analysis {
-            convolved_lengths: lengths(&convolved),
-            spectra_lengths: lengths(&spectra),
-            convolved: convolved.into_parts().1,
-            spectra: spectra.into_parts().1,
-            distances: compared.distance.download().await?.into_parts().1,
-            lags: compared.lag.download().await?.into_parts().1,
+            convolved_lengths: lengths(&found.convolved),
+            spectra_lengths: lengths(&found.spectra),
+            convolved: found.convolved.into_parts().1,
+            spectra: found.spectra.into_parts().1,
+            distances: found.distances.into_parts().1,
+            lags: found.lags.into_parts().1,
+            device_time: found.device_time.map(|time| 1e3 * time.as_secs_f64()),
         })
     }
 

@@ -4,7 +4,8 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Expression, Function, Handle, Module, Statement, TypeInner};
 
 use super::*;
-use crate::gpu::{Gpu, GpuInput, GpuOptions, Wait};
+use crate::gpu::{Gpu, GpuInput, GpuOptions};
+use crate::machine::Wait;
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Prepared, Slot,
     Variant, params, slots,

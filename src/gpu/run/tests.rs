@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use super::*;
 use crate::gpu::poll::Delivery;
-use crate::gpu::{GpuOptions, Wait, open};
+use crate::gpu::{GpuOptions, open};
+use crate::machine::Wait;
 use crate::ops::map;
 use crate::ragged::DType;
 

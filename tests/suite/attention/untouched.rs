@@ -36,7 +36,7 @@ fn refused<R>(device: &Device, kind: &str, call: impl FnOnce() -> Result<R>) {
     // What a call takes and gives back would stay in the pool.
     device.trim();
     let before = state(device);
-    let (result, profile) = device.profile(call).unwrap();
+    let (result, profile) = device.profile_blocking(call).unwrap();
     let error = result.map(drop).unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
     assert_eq!(profile.kernels, [], "{error}");

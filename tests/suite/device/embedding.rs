@@ -177,7 +177,7 @@ fn baseline_limits() {
     );
     agrees_with_the_cpu(&device, &a, &b);
     let x = upload(&device, &a);
-    let (_, profile) = device.profile(|| x.scale(2.0).unwrap()).unwrap();
+    let (_, profile) = device.profile_blocking(|| x.scale(2.0).unwrap()).unwrap();
     assert_eq!(profile.device_time, None, "timestamps were not asked for");
     // Errors of refused calls stay inside the library.
     assert!(x.add(&upload(&device, &numbers(&lengths([1]), 0))).is_err());

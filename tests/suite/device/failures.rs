@@ -181,7 +181,7 @@ const MORE_OPS: &[(&str, Op)] = &[
     }),
     ("eval", |x, y| x.eval(y)?.download_blocking().map(drop)),
     ("profile", |x, _| {
-        let (scaled, _) = x.device().profile(|| x.scale(2.0))?;
+        let (scaled, _) = x.device().profile_blocking(|| x.scale(2.0))?;
         scaled.map(drop)
     }),
 ];

@@ -63,7 +63,7 @@ fn workgroups(limit: u32) {
     let got = run(&device, &a, &b, |x, _| x.sum());
     assert_exact("sum", &got, &run(&Device::cpu(), &a, &b, |x, _| x.sum()));
     let (_, profile) = device
-        .profile(|| upload(&device, &a).scale(2.0).unwrap())
+        .profile_blocking(|| upload(&device, &a).scale(2.0).unwrap())
         .unwrap();
     if profile.device_time.is_some() {
         let scales = profile
@@ -88,7 +88,7 @@ fn long_work_is_split() {
     );
     let (x, y) = (upload(&device, &a), upload(&device, &b));
     let conv = |x: &Tensor<f32>, y: &Tensor<f32>| directly(x, y)?.conv();
-    let (got, profile) = device.profile(|| conv(&x, &y).unwrap()).unwrap();
+    let (got, profile) = device.profile_blocking(|| conv(&x, &y).unwrap()).unwrap();
     if profile.device_time.is_some() && device.info().kind == vsla::device::DeviceKind::Software {
         let convs = profile
             .kernels

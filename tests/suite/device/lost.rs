@@ -102,7 +102,7 @@ fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     lost(x.download_blocking(), "download");
     lost(pollster::block_on(x.download()), "download");
     lost(device.flush(), "flush");
-    lost(device.profile(|| ()), "profile");
+    lost(device.profile_blocking(|| ()), "profile");
     // These need no GPU.
     device.trim();
     assert!(!device.info().name.is_empty());

@@ -416,7 +416,7 @@ fn small_limits() {
         assert_exact("x", &download(&tensor), &x);
         assert!(held(device.memory()) <= limit, "{:?}", device.memory());
         // Profiling needs timestamps.
-        match device.profile(|| tensor.scale(2.0)) {
+        match device.profile_blocking(|| tensor.scale(2.0)) {
             Ok((Ok(scaled), _)) => {
                 let expected = x.cast(|value| 2.0 * value).unwrap();
                 assert_exact("2 x", &download(&scaled), &expected);

@@ -26,7 +26,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .map(|&(name, test)| bench.on_gpu(name, gpu, move |_| test(&own_gpu(|_| ()))))
         .collect();
     trials.push(bench.host("cpu::profile::has_no_times", || {
-        let (seven, profile) = cpu().profile(|| 7).unwrap();
+        let (seven, profile) = cpu().profile_blocking(|| 7).unwrap();
         assert_eq!((seven, profile.device_time), (7, None));
         assert!(profile.kernels.is_empty());
     }));
@@ -52,18 +52,18 @@ fn has_the_peak(device: &Device) {
                 .map(|_| x.scale(2.0).unwrap())
                 .collect::<Vec<_>>()
         };
-        device.profile(|| drop(run())).unwrap().1.peak
+        device.profile_blocking(|| drop(run())).unwrap().1.peak
     };
     assert_eq!(peak(0), live);
     assert_eq!(peak(2), live + 2 * BYTES);
     assert_eq!(peak(1), live + BYTES);
     let ((inner, again), outer) = device
-        .profile(|| (peak(1), x.scale(3.0).unwrap().scale(3.0).unwrap()))
+        .profile_blocking(|| (peak(1), x.scale(3.0).unwrap().scale(3.0).unwrap()))
         .unwrap();
     assert_eq!((inner, outer.peak), (0, live + 2 * BYTES));
     drop(again);
     panic_of(|| {
-        let _ = device.profile(|| panic!("on purpose"));
+        let _ = device.profile_blocking(|| panic!("on purpose"));
     });
     assert_eq!(peak(0), live);
 }
@@ -83,7 +83,7 @@ fn has_an_entry_a_kernel(device: &Device) {
     let y = upload(device, &numbers(&lengths([5, 30, 10]), 2));
     let before = x.scale(2.0).unwrap();
     let (sum, profile) = device
-        .profile(|| {
+        .profile_blocking(|| {
             x.sbd(&y).unwrap();
             before.add(&y).unwrap()
         })
@@ -129,7 +129,7 @@ fn more_dispatches_than_a_set_of_queries(device: &Device) {
     let x = numbers(&lengths([40]), 1);
     let tensor = upload(device, &x);
     let (last, profile) = device
-        .profile(|| {
+        .profile_blocking(|| {
             let mut y = tensor.clone();
             for step in 0..2_100 {
                 y = y.scale(if step % 2 == 0 { 2.0 } else { 0.5 }).unwrap();
@@ -158,9 +158,9 @@ fn more_dispatches_than_a_set_of_queries(device: &Device) {
 fn inside_another(device: &Device) {
     let x = upload(device, &numbers(&lengths([40]), 1));
     let ((_, inner), outer) = device
-        .profile(|| {
+        .profile_blocking(|| {
             x.scale(2.0).unwrap();
-            let inner = device.profile(|| x.scale(3.0).unwrap()).unwrap();
+            let inner = device.profile_blocking(|| x.scale(3.0).unwrap()).unwrap();
             x.scale(4.0).unwrap();
             inner
         })
@@ -172,18 +172,18 @@ fn inside_another(device: &Device) {
 fn of_a_panic(device: &Device) {
     let x = upload(device, &numbers(&lengths([40]), 1));
     panic_of(|| {
-        let _ = device.profile(|| {
+        let _ = device.profile_blocking(|| {
             x.scale(2.0).unwrap();
             panic!("on purpose");
         });
     });
-    let (_, profile) = device.profile(|| x.scale(3.0).unwrap()).unwrap();
+    let (_, profile) = device.profile_blocking(|| x.scale(3.0).unwrap()).unwrap();
     assert_eq!(profile.kernels.len(), usize::from(timed(device)));
     assert_eq!(download(&x.scale(2.0).unwrap()).len(), 1);
 }
 
 fn of_nothing(device: &Device) {
-    let (seven, profile) = device.profile(|| 7).unwrap();
+    let (seven, profile) = device.profile_blocking(|| 7).unwrap();
     assert_eq!(seven, 7);
     assert!(profile.kernels.is_empty());
     assert_eq!(profile.device_time, timed(device).then_some(Duration::ZERO));

@@ -396,7 +396,9 @@ fn profile() {
     let x = upload(&device, &numbers(&layout, 1));
     let plan = program(&device).plan(&[&layout, &layout]).unwrap();
     let before = run(&plan, &x, &x).unwrap();
-    let (out, profile) = device.profile(|| run(&plan, &x, &x).unwrap()).unwrap();
+    let (out, profile) = device
+        .profile_blocking(|| run(&plan, &x, &x).unwrap())
+        .unwrap();
     if features.contains(wgpu::Features::TIMESTAMP_QUERY) {
         let names: Vec<&str> = profile.kernels.iter().map(|kernel| kernel.op).collect();
         assert_eq!(

@@ -143,7 +143,7 @@ fn destroyed_before_it_is_used() {
     }
     let after = Recorded::on(&device);
     device.flush().unwrap();
-    let (_, profile) = device.profile(|| x.scale(2.0).is_err()).unwrap();
+    let (_, profile) = device.profile_blocking(|| x.scale(2.0).is_err()).unwrap();
     assert_eq!(profile.device_time, None);
     drop((x, buffer));
     before.assert_right();

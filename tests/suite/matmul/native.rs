@@ -99,7 +99,7 @@ fn every_kernel(device: &Device) {
             let (x, y) = (upload(device, &of(&left)), upload(device, &of(&right)));
             let pair = x.pair(&y, Pairing::Elementwise).unwrap();
             let product = pair.product().tier(Tier::Native);
-            let (_, profile) = device.profile(|| product.run().unwrap()).unwrap();
+            let (_, profile) = device.profile_blocking(|| product.run().unwrap()).unwrap();
             profile.device_time?;
             names.extend(profile.kernels.into_iter().map(|kernel| kernel.kernel));
         }
