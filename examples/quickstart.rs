@@ -1,4 +1,4 @@
-//! Two batches of vectors of different lengths, without padding: sums, convolutions, and the sum of each of these.
+//! Adds and convolves two batches of vectors of different lengths, without padding, and sums each convolution.
 
 use vsla::{Device, Ragged, Result};
 
@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     let z = x.conv(&y)?;
 
     println!("x + y = {}", x.add(&y)?.download_blocking()?);
-    println!("x * y = {}", z.download_blocking()?);
-    println!("sums of x * y = {}", z.sum()?.download_blocking()?);
+    println!("conv(x, y) = {}", z.download_blocking()?);
+    println!("sums of conv(x, y) = {}", z.sum()?.download_blocking()?);
     Ok(())
 }
