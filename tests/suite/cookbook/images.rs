@@ -2,8 +2,8 @@ use vsla::{Pairing::AllToAll, Result, Tensor, conv::ConvMode};
 
 /// One value per image and filter: the mean over the pooled map of a convolution layer.
 ///
-/// Channels are the first axis of images and filters alike. Every result has one channel, because only one place of a
-/// filter's channels lies within those of an image.
+/// Channels are the first axis of both images and filters. Images and filters have the same number of channels, so the
+/// mode `Valid` leaves one position along this axis: every result has one channel.
 pub fn features(images: &Tensor<f32>, filters: &Tensor<f32>) -> Result<Tensor<f32>> {
     let pairs = images
         .pair(filters, AllToAll)?

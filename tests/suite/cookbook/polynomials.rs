@@ -1,6 +1,6 @@
 use vsla::{Result, Tensor};
 
-/// Roots of the products of polynomials p and q, by Newton's method from each guess; also the products' values there.
+/// Roots of the products p q, found by Newton's method from each guess, and the values of the products at these roots.
 pub fn roots(
     (p, q): (&Tensor<f32>, &Tensor<f32>),
     guesses: &Tensor<f32>,
