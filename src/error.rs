@@ -176,7 +176,7 @@ pub enum Error {
     },
 
     /// A duplicate index in a list whose indices must be distinct.
-    #[error("{op}: {}positions {first} and {second} both have the index {index}", at(.element))]
+    #[error("{op}: {}positions {first} and {second} both have the index {index}; list each index once", at(.element))]
     DuplicateIndex {
         /// The public operation.
         op: &'static str,
@@ -239,7 +239,7 @@ pub enum Error {
     },
 
     /// A pairing that the sizes of the two batches do not allow.
-    #[error("{op}: expected {expected} for this pairing, got {got}")]
+    #[error("{op}: expected {expected} for this pairing, got {got}; use AllToAll or a List")]
     Pairing {
         /// The public operation.
         op: &'static str,
@@ -250,7 +250,9 @@ pub enum Error {
     },
 
     /// The requested method does not support a pair.
-    #[error("{op}: pair {pair}: the method {method} does not support this pair: {reason}")]
+    #[error(
+        "{op}: pair {pair}: the method {method} does not support this pair: {reason}; use auto or direct"
+    )]
     Method {
         /// The public operation.
         op: &'static str,
@@ -320,7 +322,7 @@ pub enum Error {
     },
 
     /// A null in an Arrow array, where a batch has a value or an element.
-    #[error("{op}: element {element} is null{}: from_arrow_or replaces nulls by a value", null_at(.index))]
+    #[error("{op}: element {element} is null{}; use from_arrow_or to replace nulls by a value", null_at(.index))]
     Null {
         /// The public operation.
         op: &'static str,
@@ -374,7 +376,7 @@ pub enum Error {
     /// through one handle or its clones, or copy one to the other's device with
     /// [`to_device`](crate::Tensor::to_device). All handles of the CPU are one device.
     #[error(
-        "{op}: expected both operands on one device, got {left} and {right}: upload both through one Device or its \
+        "{op}: expected both operands on one device, got {left} and {right}; upload both through one Device or its \
          clones, or copy one with to_device"
     )]
     DeviceMismatch {
@@ -387,7 +389,10 @@ pub enum Error {
     },
 
     /// Something exceeds the device's size limit for objects of its kind, regardless of free memory.
-    #[error("{op}: {}{what} takes {bytes} bytes, above the device's limit of {limit}", at(.element))]
+    #[error(
+        "{op}: {}{what} takes {bytes} bytes, above the device's limit of {limit}; split the batch or use the CPU",
+        at(.element)
+    )]
     TooLarge {
         /// The public operation.
         op: &'static str,
@@ -402,7 +407,9 @@ pub enum Error {
     },
 
     /// A result that needs more memory than the call allowed.
-    #[error("{op}: the result takes {bytes} bytes, above the call's limit of {limit}")]
+    #[error(
+        "{op}: the result takes {bytes} bytes, above the call's limit of {limit}; raise the limit or pass fewer elements"
+    )]
     Budget {
         /// The public operation.
         op: &'static str,
@@ -414,7 +421,7 @@ pub enum Error {
 
     /// More work than [`with_work_limit`](crate::Device::with_work_limit) allows for one operation. Nothing ran.
     #[error(
-        "{op}: {}needs {needed} multiply-adds, above the device's work limit of {allowed}: split the work or raise the \
+        "{op}: {}needs {needed} multiply-adds, above the device's work limit of {allowed}; split the work or raise the \
          limit",
         at(.element)
     )]
@@ -429,16 +436,17 @@ pub enum Error {
         allowed: u64,
     },
 
-    /// The device does not support the operation: a capability is missing, or a kernel exceeds the device's limits.
-    #[error("{op}: not supported by this device: {what}")]
+    /// Something that the library does not support, such as f16 heads with an odd number of values; or that this device
+    /// or a browser does not support, because a capability is missing or a kernel exceeds the device's limits.
+    #[error("{op}: not supported: {what}")]
     Unsupported {
         /// The public operation.
         op: &'static str,
-        /// The missing capability.
+        /// What is not supported, and, where that helps, what to do instead.
         what: String,
     },
 
-    /// No device matches the request.
+    /// No device matches the request, or the GPU cannot be opened.
     #[error("device: no device available: {reason}")]
     NoDevice {
         /// Why each candidate was rejected.
@@ -446,7 +454,7 @@ pub enum Error {
     },
 
     /// Memory ran out. Existing batches are unharmed.
-    #[error("{op}: out of memory: needed {bytes} bytes{}", bytes_available(.available))]
+    #[error("{op}: out of memory: needed {bytes} bytes{}; drop tensors or split the batch", bytes_available(.available))]
     OutOfMemory {
         /// The public operation.
         op: &'static str,
@@ -457,7 +465,7 @@ pub enum Error {
     },
 
     /// The device is lost: reset by its driver, unplugged, or destroyed by the application. So are its tensors.
-    #[error("{op}: device lost: {reason}")]
+    #[error("{op}: device lost: {reason}; open a new device")]
     DeviceLost {
         /// The public operation.
         op: &'static str,
@@ -498,7 +506,7 @@ pub enum Error {
     },
 
     /// An input of a plan whose layout or type differs from the one that the plan was made for.
-    #[error("{op}: input {input}: {}expected {expected}, got {got}: make a plan for these layouts", at(.element))]
+    #[error("{op}: input {input}: {}expected {expected}, got {got}; make a plan for these layouts", at(.element))]
     Layout {
         /// The public operation.
         op: &'static str,
@@ -513,7 +521,7 @@ pub enum Error {
     },
 
     /// wgpu rejected commands recorded by this library. That is a bug in this library: please report it.
-    #[error("{op}: the GPU reported an error, which is a bug in vsla: {message}")]
+    #[error("{op}: the GPU reported an error, which is a bug in vsla; please report it: {message}")]
     Gpu {
         /// The public operation.
         op: &'static str,

@@ -42,7 +42,7 @@ pub(super) fn null_at(index: &[usize]) -> impl fmt::Display {
 }
 
 pub(super) fn pair_fits(what: &Option<&'static str>) -> impl fmt::Display {
-    Given(": the pair fits with ", what, "")
+    Given("; to make the pair fit, use ", what, "")
 }
 
 pub(super) fn bytes_available(bytes: &Option<u64>) -> impl fmt::Display {
@@ -52,8 +52,8 @@ pub(super) fn bytes_available(bytes: &Option<u64>) -> impl fmt::Display {
 pub(super) fn other_pairings(pairing: bool, left: usize) -> &'static str {
     match (pairing, left) {
         (false, _) => "",
-        (true, 1) => ": unequal batches need a pairing: OneToAll, AllToAll or a List",
-        (true, _) => ": unequal batches need a pairing: AllToAll or a List",
+        (true, 1) => "; pair unequal batches by OneToAll, AllToAll or a List",
+        (true, _) => "; pair unequal batches by AllToAll or a List",
     }
 }
 

@@ -148,7 +148,7 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
             match at.and_then(|at| found.into_iter().nth(at)) {
                 Some(adapter) => Ok((adapter, why.to_owned())),
                 None => Err(Error::no_device(format!(
-                    "no adapter name contains {name:?}; available: {names:?}"
+                    "no adapter name contains {name:?}; use one of {names:?}"
                 ))),
             }
         }
@@ -161,10 +161,10 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
                 Ok((adapter, why.to_owned()))
             }
             None if cfg!(target_family = "wasm") => Err(Error::no_device(
-                "the browser offers no WebGPU adapter, or this build lacks the feature `web`",
+                "the browser offers no WebGPU adapter, or this build lacks the feature `web`; use Device::cpu()",
             )),
             None => Err(Error::no_device(
-                "no Vulkan, Metal or DX12 adapter was found",
+                "no Vulkan, Metal or DX12 adapter was found; use Device::cpu()",
             )),
         },
     }

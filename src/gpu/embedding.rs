@@ -138,7 +138,7 @@ impl Gpu {
         let (info, own) = (adapter.get_info(), device.adapter_info());
         if info != own {
             return unfit(format!(
-                "the adapter is {} ({}), but the device belongs to {} ({})",
+                "the adapter is {} ({}), but the device belongs to {} ({}); pass the adapter of the device",
                 info.name, info.backend, own.name, own.backend
             ));
         }
@@ -146,7 +146,9 @@ impl Gpu {
             return unfit(what);
         }
         if !is_queue_of(&device, &queue) {
-            return unfit("the queue belongs to another wgpu device".to_owned());
+            return unfit(
+                "the queue belongs to another wgpu device; pass the queue of the device".to_owned(),
+            );
         }
         let why = "the application's own device".to_owned();
         Gpu::new((adapter, queue), Health::new(device), why, options)
@@ -164,7 +166,8 @@ impl Gpu {
             return Err(Error::unsupported(
                 op,
                 format!(
-                    "the buffer of {} bytes belongs to another wgpu device or instance, or is mapped",
+                    "the buffer of {} bytes belongs to another wgpu device or instance, or is mapped; create it on \
+                     this device, and unmap it",
                     buffer.size()
                 ),
             ));

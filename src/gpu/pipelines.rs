@@ -205,7 +205,7 @@ impl Pipelines {
             return Err(Error::unsupported(
                 op,
                 format!(
-                    "kernel {name} needs {buffers} storage buffers, but the device allows {}",
+                    "kernel {name} needs {buffers} storage buffers, but the device allows {}; use another device",
                     limits.storage_buffers
                 ),
             ));
@@ -385,7 +385,7 @@ fn check_needs(op: &'static str, name: &str, source: &str, limits: &Limits) -> R
         return Err(Error::unsupported(
             op,
             format!(
-                "kernel {name} needs {memory} bytes of workgroup memory, but the device allows {}",
+                "kernel {name} needs {memory} bytes of workgroup memory, but the device allows {}; use another device",
                 limits.workgroup_memory
             ),
         ));
@@ -394,7 +394,7 @@ fn check_needs(op: &'static str, name: &str, source: &str, limits: &Limits) -> R
         return Err(Error::unsupported(
             op,
             format!(
-                "kernel {name} needs {invocations} invocations per workgroup, but the device allows {}",
+                "kernel {name} needs {invocations} invocations per workgroup, but the device allows {}; use another device",
                 limits.invocations
             ),
         ));

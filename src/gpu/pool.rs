@@ -185,7 +185,7 @@ impl Pool {
         words: u64,
     ) -> Result<Arc<GpuBuffer>> {
         if words * 4 > self.largest {
-            return Err(Error::too_large(op, "buffer", words * 4, self.largest));
+            return Err(Error::too_large(op, "the buffer", words * 4, self.largest));
         }
         let bytes = class_of(words * 4).min(self.largest);
         let mut state = self.lock();

@@ -26,7 +26,7 @@ impl Wait {
         match cfg!(target_family = "wasm") && self == Wait::Here {
             true => Err(Error::unsupported(
                 op,
-                "a call that blocks until a GPU has finished, in a browser: await the async form",
+                "a call that blocks until a GPU has finished, in a browser; await the async form",
             )),
             false => Ok(()),
         }

@@ -271,7 +271,7 @@ impl Gpu {
 
     /// Checks that the offsets of this many elements fit in one binding.
     pub(crate) fn check_elements(&self, op: &'static str, elements: usize) -> Result<()> {
-        self.check_words(op, None, "layout", elements as u64 + 1)
+        self.check_words(op, None, "the layout", elements as u64 + 1)
     }
 
     fn check_words(
@@ -296,7 +296,7 @@ impl Gpu {
     ) -> Result<Arc<GpuBuffer>> {
         self.copy(place, || {
             let parts = [layout.offsets().as_slice(), layout.extents()];
-            self.check_words(op, None, "layout", layout.bytes() as u64 / 4)?;
+            self.check_words(op, None, "the layout", layout.bytes() as u64 / 4)?;
             self.upload_parts(op, &parts.map(cast_slice))
         })
     }
@@ -309,7 +309,7 @@ impl Gpu {
     ) -> Result<Arc<GpuBuffer>> {
         self.copy(place, || {
             let data = words.data();
-            self.check_words(op, None, "plan", data.len() as u64)?;
+            self.check_words(op, None, "the plan", data.len() as u64)?;
             self.upload_parts(op, &[cast_slice(data)])
         })
     }

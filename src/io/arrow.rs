@@ -121,7 +121,7 @@ impl<T: ArrowValue> Ragged<T> {
     /// // list: [[1, null, 3], null, []]
     /// assert_eq!(
     ///     Ragged::<i32>::from_arrow(list.clone()).unwrap_err().to_string(),
-    ///     "from_arrow: element 0 is null at [1]: from_arrow_or replaces nulls by a value",
+    ///     "from_arrow: element 0 is null at [1]; use from_arrow_or to replace nulls by a value",
     /// );
     /// assert_eq!(Ragged::from_arrow_or(list, -1)?.to_vecs()?, [vec![1, -1, 3], vec![], vec![]]);
     /// # Ok::<(), vsla::Error>(())

@@ -69,7 +69,9 @@ impl Append {
         if self.dtype == DType::F16
             && let Some(odd) = widths.iter().find(|width| !width.is_multiple_of(2))
         {
-            let what = format!("f16 with rows of an odd number of values ({odd})");
+            let what = format!(
+                "f16 rows with an odd number of values ({odd}); pad them to an even number"
+            );
             return Err(Error::unsupported(OP, what));
         }
         Ok(widths)

@@ -265,7 +265,7 @@ impl Launch {
         let mut scratch = self.scratch.iter().map(|words| words * 4);
         match binding.and_then(|limit| Some((scratch.find(|bytes| *bytes > limit)?, limit))) {
             None => Ok(()),
-            Some((bytes, limit)) => Err(Error::too_large(self.op, "workspace", bytes, limit)),
+            Some((bytes, limit)) => Err(Error::too_large(self.op, "the workspace", bytes, limit)),
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn check_size(
     let fitting = limit / dtype.size() as u64;
     let ends = layout.offsets().as_slice();
     let element = ends.partition_point(|&end| u64::from(end) <= fitting);
-    Err(Error::too_large(op, "tensor", bytes, limit)
+    Err(Error::too_large(op, "the tensor", bytes, limit)
         .at(element.checked_sub(1).filter(|&e| e < layout.len())))
 }
 

@@ -227,7 +227,7 @@ impl Program {
             return Err(Error::recording(
                 PLAN,
                 format!(
-                    "the program takes {}, but got {}",
+                    "the program takes {}, but got {}; pass a layout for each input and three for each cache",
                     Count(recording.taken, "input"),
                     Count(inputs.len(), "layout")
                 ),
@@ -344,9 +344,9 @@ impl Recording {
             return Err(Error::recording(
                 op,
                 format!(
-                    "the program takes more inputs than the plan got layouts, one for each input and three for a \
-                     cache: {}",
-                    self.taken
+                    "the program takes more inputs than the {} it got; pass a layout for each input and three for \
+                     each cache",
+                    Count(self.taken, "layout")
                 ),
             ));
         };

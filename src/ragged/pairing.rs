@@ -319,7 +319,7 @@ mod tests {
         let elementwise = Pairs::elementwise("add", &layout(3), &layout(1));
         assert_eq!(
             elementwise.map_err(text).unwrap_err(),
-            "add: expected batches of equal size, got 3 elements and 1: unequal batches need a pairing: AllToAll or a \
+            "add: expected batches of equal size, got 3 elements and 1; pair unequal batches by AllToAll or a \
              List"
         );
         assert_eq!(

@@ -46,7 +46,7 @@ impl Permutation {
     /// # use vsla::batch::Permutation;
     /// assert_eq!(
     ///     Permutation::new([1, 0, 1]).unwrap_err().to_string(),
-    ///     "order: positions 0 and 2 both have the index 1",
+    ///     "order: positions 0 and 2 both have the index 1; list each index once",
     /// );
     /// ```
     pub fn new(elements: impl Into<Vec<u32>>) -> Result<Permutation> {

@@ -281,7 +281,10 @@ impl<'a, T: Float> Attention<'a, T> {
         let mut operands = vec![q.operand(), k.operand(), v.operand()];
         if let Some(lengths) = self.lengths {
             if self.bias.is_some() {
-                return Err(Error::unsupported(OP, "a bias of scores over a cache"));
+                return Err(Error::unsupported(
+                    OP,
+                    "a bias over a cache; attend to tensors of keys and values instead",
+                ));
             }
             operands.push(lengths.operand());
         }

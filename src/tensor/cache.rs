@@ -324,7 +324,9 @@ fn check<T: Float>(keys: &Layout, values: &Layout) -> Result<()> {
     }
     match widths.iter().find(|width| !width.is_multiple_of(2)) {
         Some(odd) if T::DTYPE == DType::F16 => {
-            let what = format!("f16 with rows of an odd number of values ({odd})");
+            let what = format!(
+                "f16 rows with an odd number of values ({odd}); pad them to an even number"
+            );
             Err(Error::unsupported(NEW, what))
         }
         _ => Ok(()),
@@ -356,10 +358,7 @@ pub(crate) fn grown_by(
         if new > left {
             let shape = room.shape(element);
             let rows = |n: u64| rows_of(n as u32, shape.extents());
-            let expected = format!(
-                "{} or fewer rows, for which{whose} there is room",
-                rows(left)
-            );
+            let expected = format!("{} or fewer rows, the room that is left{whose}", rows(left));
             return Err(Error::shape(op, element, expected, rows(new)));
         }
         all.push(count + new as u32);

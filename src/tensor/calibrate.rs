@@ -38,7 +38,7 @@ impl Device {
         if cfg!(target_family = "wasm") {
             return Err(Error::unsupported(
                 "calibrate",
-                "measuring costs in a browser, where a call cannot wait: use the built-in costs",
+                "measuring costs in a browser, where a call cannot wait; use the built-in costs",
             ));
         }
         let engine = self.costs().engine();

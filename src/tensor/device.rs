@@ -455,7 +455,7 @@ impl Device {
     /// let error = x.conv(&x).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "conv: element 0: needs 4000100 multiply-adds, above the device's work limit of 1000000: \
+    ///     "conv: element 0: needs 4000100 multiply-adds, above the device's work limit of 1000000; \
     ///      split the work or raise the limit"
     /// );
     /// assert!(matches!(error, Error::WorkLimit { needed: 4_000_100, allowed: 1_000_000, .. }));

@@ -463,11 +463,13 @@ fn target<T: Scalar>(op: &'static str, tier: Tier, operands: [&Tensor<T>; 2]) ->
             matrices,
             quads: operands.iter().all(|operand| operand.begins_at(8)),
         }),
-        (Tier::Matrix, None) if T::DTYPE != DType::F16 => {
-            lacks(format!("the matrix tier multiplies f16, not {}", T::DTYPE))
-        }
+        (Tier::Matrix, None) if T::DTYPE != DType::F16 => lacks(format!(
+            "the matrix tier multiplies only f16, not {}; use Tier::Auto",
+            T::DTYPE
+        )),
         (Tier::Matrix, None) => lacks(format!(
-            "the matrix tier needs cooperative matrices of 16 x 16 or 8 x 8 f16 values with f32 sums, which {} lacks",
+            "the matrix tier needs cooperative matrices of 16 x 16 or 8 x 8 f16 values with f32 sums, which {} lacks; \
+             use Tier::Auto",
             device.name()
         )),
         // In software, sets of invocations that share a sum only add work.

@@ -32,7 +32,7 @@ impl Traced {
         match self.trace.lock().open {
             true => Error::recording(
                 op,
-                "a plan cannot run on values of a recording: call the function that it records",
+                "a plan cannot run on tensors of a recording; call the function that the plan records",
             ),
             false => escaped(op),
         }
@@ -196,7 +196,7 @@ impl Trace {
             if active.is_some() {
                 return Err(Error::recording(
                     "plan",
-                    "this thread records a program already: plan the other program before or after it",
+                    "this thread is recording a program already; plan the other program before or after it",
                 ));
             }
             *active = Some(trace.clone());
@@ -507,7 +507,7 @@ impl Graph {
             Some(cache) => Ok(Some(cache)),
             None => Err(Error::recording(
                 name,
-                "in a recording, rows are appended to a cache of `Recording::cache`, and of its clones only to one",
+                "a recording appends rows only to a cache of `Recording::cache`, and of its clones only to one; use one handle",
             )),
         }
     }
@@ -572,7 +572,7 @@ impl<T: Scalar> Tensor<T> {
             Storage::Traced(_) => Err(of_another(op)),
             _ => Err(Error::recording(
                 op,
-                "the tensor is a constant, not a value of this recording: pass it as an input",
+                "the tensor is a constant, not a tensor of this recording; pass it as an input",
             )),
         }
     }
@@ -597,7 +597,7 @@ impl<T: Scalar> Tensor<T> {
         match &self.storage {
             Storage::Traced(_) => Err(Error::recording(
                 op,
-                "values of a recording cannot be read: make it an output of the program and read the result of a run",
+                "a tensor of a recording has no values; make it an output of the program, and read the result of a run",
             )),
             _ => Ok(()),
         }
@@ -612,13 +612,13 @@ fn in_a_pool() -> bool {
 fn of_another(op: &'static str) -> Error {
     Error::recording(
         op,
-        "a value belongs to another recording: pass it as an input",
+        "a tensor belongs to another recording; pass it as an input",
     )
 }
 
 fn escaped(op: &'static str) -> Error {
     Error::recording(
         op,
-        "a value of a recording was used after it ended: make it an output of the program",
+        "a tensor of a recording was used after the recording ended; make it an output of the program",
     )
 }

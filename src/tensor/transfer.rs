@@ -126,12 +126,14 @@ impl Device {
         const OP: &str = "import";
         let unsupported = |what: String| Err(Error::unsupported(OP, what));
         let Backend::Gpu(gpu) = self.backend() else {
-            return unsupported("a wgpu buffer on the CPU device".to_owned());
+            return unsupported(
+                "a wgpu buffer on the CPU device; upload its values instead".to_owned(),
+            );
         };
         let needed = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         if !buffer.usage().contains(needed) {
             return unsupported(format!(
-                "a buffer with usages {:?}, but {needed:?} are required",
+                "a buffer with the usages {:?}; create it with {needed:?}",
                 buffer.usage()
             ));
         }
@@ -154,7 +156,7 @@ impl Device {
         if buffer.size() > gpu.limits.binding_bytes {
             return Err(Error::too_large(
                 OP,
-                "buffer",
+                "the buffer",
                 buffer.size(),
                 gpu.limits.binding_bytes,
             ));

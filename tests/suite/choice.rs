@@ -109,7 +109,7 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
             );
             let text = format!(
                 "{op}: pair 1: the method {method} does not support this pair: values of i32 support only the direct \
-                 method"
+                 method; use auto or direct"
             );
             assert_eq!(error.to_string(), text);
         }

@@ -121,7 +121,7 @@ mod gpu {
         let expected = Error::TooLarge {
             op: "upload",
             element: Some(1),
-            what: "tensor".to_owned(),
+            what: "the tensor".to_owned(),
             bytes: 513 * 8,
             limit: 4096,
         };

@@ -233,8 +233,8 @@ fn refused(device: &Device) {
         (vectors.matmul(&a), "matmul: expected a rank of 2, got 1"),
         (
             a.matmul(&of(&[[3, 1]])),
-            "matmul: expected batches of equal size, got 2 elements and 1: unequal batches need a pairing: AllToAll or \
-             a List",
+            "matmul: expected batches of equal size, got 2 elements and 1; pair unequal batches by AllToAll or a \
+             List",
         ),
         (
             a.pair(&of(&[[3, 1]]), Pairing::AllToAll).unwrap().matmul(),

@@ -241,7 +241,7 @@ fn orders() {
         (wrong.kind(), wrong.to_string().as_str()),
         (
             "duplicate_index",
-            "order: positions 0 and 2 both have the index 2"
+            "order: positions 0 and 2 both have the index 2; list each index once"
         )
     );
     assert!(Permutation::new([]).unwrap().is_empty());

@@ -229,7 +229,7 @@ fn refusals(device: &Device) {
     refused(matrix.eval(&matrix), "eval: expected a rank of 1, got 2");
     refused(
         series.eval(&three),
-        "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+        "eval: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",
     );
     if device.is_gpu() {

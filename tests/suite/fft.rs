@@ -245,7 +245,7 @@ fn too_long(device: &Device, op: Op) {
     let expected = Error::TooLarge {
         op: op.name(),
         element: Some(2),
-        what: "transform".to_owned(),
+        what: "the transform".to_owned(),
         bytes: 8 * (limit as u64 + 1),
         limit: 8 * limit as u64,
     };

@@ -367,7 +367,7 @@ mod gpu {
         let expected = Error::TooLarge {
             op: "upload",
             element: Some(1),
-            what: "tensor".to_owned(),
+            what: "the tensor".to_owned(),
             bytes: 1025 * 4,
             limit: 4096,
         };

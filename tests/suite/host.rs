@@ -208,7 +208,7 @@ fn budget() {
     let error = devices[1].full(&mebibyte, 0.0f32).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "full: out of memory: needed 1048576 bytes, 0 available"
+        "full: out of memory: needed 1048576 bytes, 0 available; drop tensors or split the batch"
     );
     drop(all);
     assert!(

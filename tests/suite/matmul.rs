@@ -449,7 +449,7 @@ fn errors(device: &Device) {
     let error = a.matmul(&b).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "matmul: pair 1: expected equal inner extents, got 5 and 4: the pair fits with product().transpose_left()"
+        "matmul: pair 1: expected equal inner extents, got 5 and 4; to make the pair fit, use product().transpose_left()"
     );
     assert_eq!((error.kind(), error.element()), ("inner_extents", Some(1)));
     let error = a.matmul(&matrix(&[[3, 2]])).unwrap_err();

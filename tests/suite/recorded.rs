@@ -316,7 +316,7 @@ fn refusals(device: &Device) {
     let error = plan
         .run(&[&upload(device, &[&[1.0, 2.0], &[4.0]])])
         .unwrap_err();
-    let expected = "run: input 0: element 0: expected (3), got (2): make a plan for these layouts";
+    let expected = "run: input 0: element 0: expected (3), got (2); make a plan for these layouts";
     assert_eq!(error.to_string(), expected);
     let error = plan.run(&[&upload(device, &[&[1.0]])]).unwrap_err();
     assert!(
@@ -333,7 +333,7 @@ fn refusals(device: &Device) {
     let error = plan.run(&[&x.to::<i32>().unwrap()]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "run: input 0: expected f32, got i32: make a plan for these layouts"
+        "run: input 0: expected f32, got i32; make a plan for these layouts"
     );
     assert!(matches!(plan.run(&[]), Err(Error::Argument { .. })));
     assert_eq!(

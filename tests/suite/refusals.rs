@@ -109,7 +109,7 @@ fn texts(device: &Device) {
         let place = got
             .find(" on one device, got ")
             .map(|at| at + " on one device, got ".len());
-        let got = match (place, got.rfind(": upload both")) {
+        let got = match (place, got.rfind("; upload both")) {
             (Some(from), Some(to)) => format!("{}A and B{}", &got[..from], &got[to..]),
             _ => got,
         };
@@ -123,51 +123,51 @@ fn texts(device: &Device) {
 const TEXTS: &[(Call, &str)] = calls! {
     // Batches of unequal size, for operations with and without pairings.
     |x: &Operands| x.two.add(&x.three) =>
-        "add: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
+        "add: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a List",
     |x: &Operands| x.one.sub(&x.three) =>
-        "sub: expected batches of equal size, got 1 element and 3: unequal batches need a pairing: OneToAll, AllToAll \
-         or a List",
+        "sub: expected batches of equal size, got 1 element and 3; pair unequal batches by OneToAll, AllToAll or \
+         a List",
     |x: &Operands| x.three.hadamard(&x.one) =>
-        "hadamard: expected batches of equal size, got 3 elements and 1: unequal batches need a pairing: AllToAll or a \
+        "hadamard: expected batches of equal size, got 3 elements and 1; pair unequal batches by AllToAll or a \
          List",
     |x: &Operands| x.two.concat(&x.three, 0) =>
-        "concat: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+        "concat: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",
     |x: &Operands| x.two.concat_all(&[&x.two, &x.three], 0) =>
         "concat_all: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| x.two.block_diag(&x.three) =>
-        "block_diag: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or \
-         a List",
+        "block_diag: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
+         List",
     |x: &Operands| x.two.conv(&x.three) =>
-        "conv: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+        "conv: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",
     |x: &Operands| x.two.correlate(&x.three) =>
-        "correlate: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or \
-         a List",
+        "correlate: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
+         List",
     |x: &Operands| x.two.correlate_max(&x.three) =>
-        "correlate_max: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll \
-         or a List",
-    |x: &Operands| x.two.sbd(&x.three) =>
-        "sbd: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.dot(&x.three) =>
-        "dot: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a List",
-    |x: &Operands| x.two.equivalent_blocking(&x.three) =>
-        "equivalent: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or \
+        "correlate_max: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or \
          a List",
+    |x: &Operands| x.two.sbd(&x.three) =>
+        "sbd: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a List",
+    |x: &Operands| x.two.dot(&x.three) =>
+        "dot: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a List",
+    |x: &Operands| x.two.equivalent_blocking(&x.three) =>
+        "equivalent: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
+         List",
     |x: &Operands| x.two.eval(&x.three) =>
-        "eval: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+        "eval: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",
     |x: &Operands| x.two.kron(&x.three) =>
-        "kron: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+        "kron: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",
     |x: &Operands| x.two.outer(&x.three) =>
-        "outer: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+        "outer: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",
     |x: &Operands| x.two.pair(&x.three, Pairing::Elementwise).map(drop) =>
-        "pair: expected batches of equal size, got 2 elements and 3: unequal batches need a pairing: AllToAll or a \
+        "pair: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",
     |x: &Operands| x.two.pair(&x.three, Pairing::OneToAll).map(drop) =>
-        "pair: expected a left batch of 1 element for this pairing, got 2",
+        "pair: expected a left batch of 1 element for this pairing, got 2; use AllToAll or a List",
     |x: &Operands| x.two.pair(&x.three, Pairing::List(&pair_list([(0, 0), (2, 0)]))).map(drop) =>
         "pair: pair 1: the left index 2 is outside a batch of 2 elements",
     |x: &Operands| x.matrices.matmul(&x.boxes) => "matmul: expected a rank of 2, got 3",
@@ -177,8 +177,8 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.broadcast(&vectors(&[4])) => "broadcast: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.gather(&lists(&[&[0]])) => "gather: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.gather_paired(&lists(&[&[0]]), Pairing::Elementwise) =>
-        "gather_paired: expected batches of equal size, got 2 elements and 1: unequal batches need a pairing: AllToAll \
-         or a List",
+        "gather_paired: expected batches of equal size, got 2 elements and 1; pair unequal batches by AllToAll or \
+         a List",
     |x: &Operands| x.two.mul_add(&x.three, &x.two) => "mul_add: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| x.two.less(&x.two)?.if_else(&x.two, &x.three) =>
         "if_else: expected batches of equal size, got 2 elements and 3",
@@ -191,7 +191,7 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.scatter_set(&lists(&[&[0]]), &vectors(&[4, 4])) =>
         "scatter_set: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.scatter_add_paired(&lists(&[&[0]]), &vectors(&[4, 4]), Pairing::OneToAll) =>
-        "scatter_add_paired: expected a left batch of 1 element for this pairing, got 2",
+        "scatter_add_paired: expected a left batch of 1 element for this pairing, got 2; use AllToAll or a List",
     |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.conv(&x.three) =>
         "ConvPlan::conv: expected batches of equal size, got 3 elements and 2",
     |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.three) =>
@@ -245,25 +245,25 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.matrices.degree_blocking() => "degree: expected a rank of 1, got 2",
     // Inner extents, and the transpose that would make them fit.
     |x: &Operands| x.matrices.matmul(&x.wide) =>
-        "matmul: pair 1: expected equal inner extents, got 4 and 8: the pair fits with product().transpose_right()",
+        "matmul: pair 1: expected equal inner extents, got 4 and 8; to make the pair fit, use product().transpose_right()",
     |x: &Operands| x.wide.matmul(&x.matrices) =>
-        "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
+        "matmul: pair 0: expected equal inner extents, got 4 and 2; to make the pair fit, use product().transpose_right()",
     |x: &Operands| x.matrices.matmul(&x.matrices) =>
-        "matmul: pair 0: expected equal inner extents, got 4 and 2: the pair fits with product().transpose_right()",
+        "matmul: pair 0: expected equal inner extents, got 4 and 2; to make the pair fit, use product().transpose_right()",
     |x: &Operands| square(x).transpose_left().run() =>
-        "matmul: pair 1: expected equal inner extents, got 8 and 4: the pair fits with the left factor as it is, \
+        "matmul: pair 1: expected equal inner extents, got 8 and 4; to make the pair fit, use the left factor as it is, \
          without transpose_left()",
     |x: &Operands| x.sparse.matmul(&x.wide.elements(0..1)?) =>
         "matmul: pair 0: expected equal inner extents, got 24 and 4",
     |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[16, 2]]), 1.0)?) =>
-        "matmul: pair 0: expected equal inner extents, got 24 and 16: the pair fits with transpose() of the \
+        "matmul: pair 0: expected equal inner extents, got 24 and 16; to make the pair fit, use transpose() of the \
          block-sparse matrix",
     |x: &Operands| x.sparse.matmul(&x.wide.device().full(&shapes(&[[2, 24]]), 1.0)?) =>
-        "matmul: pair 0: expected equal inner extents, got 24 and 2: the pair fits with transpose(&[1, 0]) of the \
-         dense one",
+        "matmul: pair 0: expected equal inner extents, got 24 and 2; to make the pair fit, use transpose(&[1, 0]) of the \
+         dense matrix",
     |x: &Operands| x.wide.matmul(&x.sparse) => "matmul: pair 0: expected equal inner extents, got 4 and 16",
     |x: &Operands| x.grid.conv_matmul(&x.grid) =>
-        "conv_matmul: pair 0: expected equal inner extents, got 3 and 2: the pair fits with transpose() of the right \
+        "conv_matmul: pair 0: expected equal inner extents, got 3 and 2; to make the pair fit, use transpose() of the right \
          matrix",
     |x: &Operands| x.wide.product(&x.wide).sampled(&x.topology) =>
         "sampled: element 0: expected the shape (16, 4), got (4, 4)",
@@ -286,46 +286,46 @@ const TEXTS: &[(Call, &str)] = calls! {
         "correlate: expected a stride for each axis, 3 in all, got 1",
     |x: &Operands| x.two.window(0, 1, 1 << 20) => "window: expected a size of at least 1, got 0",
     |x: &Operands| x.two.pyramid(&[0], Remainder::Pad, 1 << 20) => "pyramid: expected a size of at least 1, got 0",
-    |x: &Operands| x.two.stack(4) => "stack: the result takes 32 bytes, above the call's limit of 4",
+    |x: &Operands| x.two.stack(4) => "stack: the result takes 32 bytes, above the call's limit of 4; raise the limit or pass fewer elements",
     |x: &Operands| x.spectra.irfft(&vectors(&[4, 9])) => "irfft: element 1: expected 5 values, got 2",
     |x: &Operands| x.two.scatter_add(&lists(&[&[0], &[2]]), &vectors(&[4, 2])) =>
         "scatter_add: element 0: expected the shape (1), got (4)",
     |x: &Operands| x.two.scatter_set(&lists(&[&[0, 1, 2, 3], &[1, 1]]), &vectors(&[4, 2])) =>
-        "scatter_set: element 1: positions 0 and 1 both have the index 1",
+        "scatter_set: element 1: positions 0 and 1 both have the index 1; list each index once",
     |x: &Operands| x.two.reshape(&vectors(&[4, 3])) => "reshape: element 1: expected 2 values, got 3",
     |x: &Operands| x.two.broadcast(&vectors(&[4, 3])) =>
-        "broadcast: element 1: expected the shape (2), with any extents in place of 1, got (3)",
+        "broadcast: element 1: expected the shape (2), with any extent in place of an extent of 1, got (3)",
     |x: &Operands| x.two.download_into_blocking(&mut [0.0; 3]) => "download: expected 6 values, got 3",
 };
 
 /// The other operands are on the CPU.
 const OF_TWO_DEVICES: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.add(&x.other) =>
-        "add: expected both operands on one device, got A and B: upload both through one Device or its clones, or copy \
+        "add: expected both operands on one device, got A and B; upload both through one Device or its clones, or copy \
          one with to_device",
     |x: &Operands| x.two.conv(&x.other) =>
-        "conv: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+        "conv: expected both operands on one device, got A and B; upload both through one Device or its clones, or \
          copy one with to_device",
     |x: &Operands| x.two.concat_all(&[&x.other], 0) =>
-        "concat_all: expected both operands on one device, got A and B: upload both through one Device or its clones, \
+        "concat_all: expected both operands on one device, got A and B; upload both through one Device or its clones, \
          or copy one with to_device",
     |x: &Operands| x.two.join(&[&x.other]) =>
-        "join: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+        "join: expected both operands on one device, got A and B; upload both through one Device or its clones, or \
          copy one with to_device",
     |x: &Operands| x.two.pair(&x.other, Pairing::AllToAll).map(drop) =>
-        "pair: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+        "pair: expected both operands on one device, got A and B; upload both through one Device or its clones, or \
          copy one with to_device",
     |x: &Operands| x.two.pair(&x.two, Pairing::Elementwise)?.conv_plan()?.causal(&x.other) =>
-        "ConvPlan::causal: expected both operands on one device, got A and B: upload both through one Device or its \
+        "ConvPlan::causal: expected both operands on one device, got A and B; upload both through one Device or its \
          clones, or copy one with to_device",
     |x: &Operands| x.sparse.matmul(&x.other) =>
-        "matmul: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+        "matmul: expected both operands on one device, got A and B; upload both through one Device or its clones, or \
          copy one with to_device",
     |x: &Operands| square(x).bias(&x.other).run() =>
-        "bias: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+        "bias: expected both operands on one device, got A and B; upload both through one Device or its clones, or \
          copy one with to_device",
     |x: &Operands| square(x).residual(&x.other).run() =>
-        "residual: expected both operands on one device, got A and B: upload both through one Device or its clones, or \
+        "residual: expected both operands on one device, got A and B; upload both through one Device or its clones, or \
          copy one with to_device",
 };
 
@@ -387,7 +387,7 @@ fn two_gpus(device: &Device) {
         let (op_and_more, devices) = text.split_once("got ").unwrap();
         assert!(op_and_more.starts_with(&format!("{op}: ")), "{text}");
         let (left, right) = devices.split_once(" and ").unwrap();
-        let help = ": upload both through one Device or its clones, or copy one with to_device";
+        let help = "; upload both through one Device or its clones, or copy one with to_device";
         let right = right.strip_suffix(help);
         assert!(right.is_some_and(|right| right != left), "{text}");
     }

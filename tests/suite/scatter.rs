@@ -391,7 +391,7 @@ fn set_refusals(device: &Device) {
     );
     assert_eq!(
         wrong.to_string(),
-        "scatter_set: element 0: positions 0 and 2 both have the index 2"
+        "scatter_set: element 0: positions 0 and 2 both have the index 2; list each index once"
     );
     assert_eq!(
         (wrong.kind(), wrong.element()),

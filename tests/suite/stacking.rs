@@ -332,7 +332,7 @@ fn refused(device: &Device) {
     }
     expect(
         x.stack(23),
-        "stack: the result takes 24 bytes, above the call's limit of 23",
+        "stack: the result takes 24 bytes, above the call's limit of 23; raise the limit or pass fewer elements",
     );
     assert!(x.stack(24).is_ok());
     // A second call, which finds the plan, is refused as well.

@@ -259,8 +259,8 @@ fn what_has_no_gradient_is_named() {
         ),
         (
             json!({"op": "conv", "args": [[[1]], [[1], [2]]]}),
-            "conv: expected batches of equal size, got 1 element and 2: unequal batches need a pairing: OneToAll, \
-             AllToAll or a List",
+            "conv: expected batches of equal size, got 1 element and 2; pair unequal batches by OneToAll, AllToAll \
+             or a List",
         ),
         (
             json!({"op": "add", "args": [[[1]], [[2]]], "options": {"dtype": "u32"}}),

@@ -201,8 +201,8 @@ fn an_unknown_option_is_named_with_those_there_are() {
         ),
         (
             r#"{"op": "conv", "args": [[[1]], [[1], [2]]]}"#,
-            "conv: expected batches of equal size, got 1 element and 2: unequal batches need a pairing: OneToAll, \
-             AllToAll or a List",
+            "conv: expected batches of equal size, got 1 element and 2; pair unequal batches by OneToAll, AllToAll \
+             or a List",
         ),
         (
             r#"{"op": "causal", "args": [[[[1]]], [[[1]]]]}"#,

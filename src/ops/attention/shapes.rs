@@ -93,7 +93,9 @@ impl Shapes {
         if of.dtype == DType::F16
             && let Some(odd) = [d, dv].into_iter().find(|width| !width.is_multiple_of(2))
         {
-            let what = format!("f16 with an odd number of values in a head ({odd})");
+            let what = format!(
+                "f16 heads with an odd number of values ({odd}); pad them to an even number"
+            );
             return Err(Error::unsupported(OP, what));
         }
         let mut o = Offset::new(OP, q.len())?;

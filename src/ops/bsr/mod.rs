@@ -182,7 +182,7 @@ fn extents(form: Form, topology: &Topology, pair: usize, dense: Shape) -> Result
         let [left, right] = ordered(!form.dense_left, [k, inner]).map(|side| side as usize);
         let fits = match (inner == m, n == k) {
             (true, _) => Some("transpose() of the block-sparse matrix"),
-            (_, true) => Some("transpose(&[1, 0]) of the dense one"),
+            (_, true) => Some("transpose(&[1, 0]) of the dense matrix"),
             _ => None,
         };
         return Err(Error::InnerExtents {

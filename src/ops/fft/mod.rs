@@ -84,7 +84,7 @@ fn check_lengths(transform: Transform, n: &Layout) -> Result<()> {
         None => Ok(()),
         Some((element, longest)) => Err(Error::too_large(
             transform.op(),
-            "transform",
+            "the transform",
             (n.length(element) * DType::C32.size()) as u64,
             (longest * DType::C32.size()) as u64,
         )

@@ -104,7 +104,7 @@ pub(crate) fn check_extents(
         None => Ok(()),
         Some(element) => Err(Error::too_large(
             op,
-            "transform",
+            "the transform",
             (x.length(element) * DType::C32.size()) as u64,
             (DType::C32.size() as u64) << super::long::LOG_LONGEST,
         )

@@ -281,7 +281,7 @@ impl Products {
                 if room.is_some() && !spectral::reaches(length) {
                     return Err(Error::too_large(
                         op,
-                        "transform",
+                        "the transform",
                         4 * length,
                         4 * spectral::LONGEST,
                     )

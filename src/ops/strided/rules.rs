@@ -395,7 +395,7 @@ fn broadcast(dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
             return Err(Error::shape(
                 op,
                 element,
-                format!("{from}, with any extents in place of 1"),
+                format!("{from}, with any extent in place of an extent of 1"),
                 to,
             ));
         }

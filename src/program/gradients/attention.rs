@@ -13,8 +13,8 @@ pub(super) fn rule(
     results: &[Option<Cotangent>],
 ) -> Result<Cotangents> {
     if of.cached && results.iter().any(Option::is_some) {
-        let instead = "attention_over reads a cache; attend to tensors of keys and values instead";
-        return Err(applied.refused_because(instead));
+        let why = " over a cache; attend to tensors of keys and values instead";
+        return Err(applied.refused_because(why));
     }
     let of_lse = match &results[1] {
         Some(Cotangent::F32(of_lse)) => Some(of_lse),
@@ -42,8 +42,8 @@ where
     let per_head = of.per_head();
     let wants_sinks = has_per_head && applied.wants(per_head);
     if wants_sinks && of.alibi {
-        let instead = "with respect to slopes or, beside slopes, to sinks; add a bias instead";
-        return Err(applied.refused_because(instead));
+        let why = " with respect to slopes, or to sinks if there are slopes; use a bias instead";
+        return Err(applied.refused_because(why));
     }
     let attended = Attended {
         of,

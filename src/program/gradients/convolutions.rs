@@ -35,9 +35,8 @@ pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
         }
         Op::CachedSpectra(mode) => {
             let Some(kernels) = applied.operand_of_maker::<f32>(1)? else {
-                return Err(
-                    applied.refused_because("make the ConvPlan in the recording, from its kernels")
-                );
+                return Err(applied
+                    .refused_because("; make the ConvPlan in the recording, from its kernels"));
             };
             let rule = Rule {
                 correlate: false,

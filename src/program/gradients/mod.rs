@@ -201,15 +201,12 @@ impl Applied<'_> {
 
     /// The error for an operation without a gradient.
     pub(super) fn refused(&self) -> Error {
-        self.refused_because("differentiate with respect to its result instead")
+        self.refused_because("; differentiate with respect to its result instead")
     }
 
-    /// The error for an operation without a gradient, with what to do instead.
-    pub(super) fn refused_because(&self, instead: &str) -> Error {
-        Error::recording(
-            GRADIENTS,
-            format!("{} has no gradient: {instead}", self.name()),
-        )
+    /// The error for an operation without a gradient. `why` follows "has no gradient": in which case, and what to do.
+    pub(super) fn refused_because(&self, why: &str) -> Error {
+        Error::recording(GRADIENTS, format!("{} has no gradient{why}", self.name()))
     }
 }
 
@@ -355,7 +352,7 @@ impl Recording {
             if !matches!(T::DTYPE, DType::F32 | DType::F16 | DType::C32) {
                 return Err(Error::recording(
                     GRADIENTS,
-                    format!("values of {} have no gradients", T::DTYPE),
+                    format!("values of {} have no gradients; use floats", T::DTYPE),
                 ));
             }
             targets.push(tensor.traced(GRADIENTS, &trace)?);
@@ -379,8 +376,8 @@ impl Recording {
                     None => Err(Error::recording(
                         GRADIENTS,
                         format!(
-                            "no path leads from value {i} to what is differentiated: paths end at integers, masks and \
-                             functions that are constant between jumps"
+                            "what is differentiated does not depend on operand {i}, or only through integers, masks or \
+                             piecewise constant functions; leave this operand out"
                         ),
                     )),
                 },

@@ -452,7 +452,7 @@ pub fn refusals(device: &Device) {
     let error = cache.append(&full, &full).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "append: element 1: expected the shape (1, 6) or fewer rows, for which there is room, got (2, 6)"
+        "append: element 1: expected the shape (1, 6) or fewer rows, the room that is left, got (2, 6)"
     );
     let wide = of(&[&[1, 6], &[1, 5]]);
     let fits = of(&[&[1, 6], &[1, 6]]);
@@ -566,7 +566,7 @@ pub fn refusals(device: &Device) {
     refused(
         slopes.plan(&all),
         "recording",
-        "attention has no gradient: attention_over",
+        "attention has no gradient over a cache",
     );
     let odd = [fits.layout(), &keys, &values, fits.layout()];
     refused(

@@ -118,16 +118,16 @@ pub fn on_device(device: &Device) {
     let error = s.matmul(&x).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "matmul: pair 1: expected equal inner extents, got 24 and 16: \
-         the pair fits with transpose() of the block-sparse matrix"
+        "matmul: pair 1: expected equal inner extents, got 24 and 16; \
+         to make the pair fit, use transpose() of the block-sparse matrix"
     );
     let error = s.transpose().matmul(&x).unwrap_err();
     assert_eq!(error.element(), Some(0));
     let error = dense(&[[2, 16], [2, 24]]).matmul(&s).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "matmul: pair 1: expected equal inner extents, got 24 and 16: \
-         the pair fits with transpose() of the block-sparse matrix"
+        "matmul: pair 1: expected equal inner extents, got 24 and 16; \
+         to make the pair fit, use transpose() of the block-sparse matrix"
     );
     let error = sets(3).matmul(&dense(&[[24, 2], [24, 2]])).unwrap_err();
     assert_eq!((error.kind(), error.op()), ("batch_size", "matmul"));

@@ -276,8 +276,8 @@ fn refusals(device: &Device) {
             other => panic!("{other:?}"),
         }
     };
-    let none = "gradients: no path leads from value 0 to what is differentiated: paths end at integers, masks and \
-        functions that are constant between jumps";
+    let none = "gradients: what is differentiated does not depend on operand 0, or only through integers, masks or \
+        piecewise constant functions; leave this operand out";
     for (name, run) in CONSTANT {
         assert_eq!(refused(*run), none, "{name}");
     }
@@ -293,7 +293,10 @@ fn refusals(device: &Device) {
         r.output(&g)
     });
     let error = program.plan(&[x.layout()]).unwrap_err().to_string();
-    assert_eq!(error, "gradients: values of i32 have no gradients");
+    assert_eq!(
+        error,
+        "gradients: values of i32 have no gradients; use floats"
+    );
     // Spectra that were made before the recording do not refer to their kernels.
     let plan = x
         .pair(&x, vsla::Pairing::Elementwise)

@@ -283,7 +283,7 @@ fn every_error_has_its_text() {
             },
             "batch_size",
             None,
-            "conv: expected batches of equal size, got 3 elements and 5: unequal batches need a pairing: AllToAll or a \
+            "conv: expected batches of equal size, got 3 elements and 5; pair unequal batches by AllToAll or a \
              List",
         ),
         (
@@ -295,8 +295,8 @@ fn every_error_has_its_text() {
             },
             "batch_size",
             None,
-            "conv: expected batches of equal size, got 1 element and 5: unequal batches need a pairing: OneToAll, \
-             AllToAll or a List",
+            "conv: expected batches of equal size, got 1 element and 5; pair unequal batches by OneToAll, AllToAll \
+             or a List",
         ),
         (
             Error::BatchSize {
@@ -329,7 +329,7 @@ fn every_error_has_its_text() {
             },
             "pairing",
             None,
-            "conv: expected a left batch of 1 element for this pairing, got 2",
+            "conv: expected a left batch of 1 element for this pairing, got 2; use AllToAll or a List",
         ),
         (
             Error::DeviceMismatch {
@@ -339,7 +339,7 @@ fn every_error_has_its_text() {
             },
             "device_mismatch",
             None,
-            "conv: expected both operands on one device, got cpu and llvmpipe: upload both through one Device or its \
+            "conv: expected both operands on one device, got cpu and llvmpipe; upload both through one Device or its \
              clones, or copy one with to_device",
         ),
         (
@@ -352,7 +352,7 @@ fn every_error_has_its_text() {
             },
             "too_large",
             Some(2),
-            "conv: element 2: the result takes 20 bytes, above the device's limit of 10",
+            "conv: element 2: the result takes 20 bytes, above the device's limit of 10; split the batch or use the CPU",
         ),
         (
             Error::Unsupported {
@@ -361,7 +361,7 @@ fn every_error_has_its_text() {
             },
             "unsupported",
             None,
-            "conv: not supported by this device: 512 invocations a workgroup",
+            "conv: not supported: 512 invocations a workgroup",
         ),
         (
             Error::File {
@@ -411,7 +411,7 @@ fn every_error_has_its_text() {
             },
             "out_of_memory",
             None,
-            "conv: out of memory: needed 20 bytes, 10 available",
+            "conv: out of memory: needed 20 bytes, 10 available; drop tensors or split the batch",
         ),
         (
             Error::OutOfMemory {
@@ -421,7 +421,7 @@ fn every_error_has_its_text() {
             },
             "out_of_memory",
             None,
-            "conv: out of memory: needed 20 bytes",
+            "conv: out of memory: needed 20 bytes; drop tensors or split the batch",
         ),
         (
             Error::DeviceLost {
@@ -430,7 +430,7 @@ fn every_error_has_its_text() {
             },
             "device_lost",
             None,
-            "conv: device lost: reset",
+            "conv: device lost: reset; open a new device",
         ),
         (
             Error::Gpu {
@@ -439,7 +439,7 @@ fn every_error_has_its_text() {
             },
             "gpu",
             None,
-            "conv: the GPU reported an error, which is a bug in vsla: binding 3",
+            "conv: the GPU reported an error, which is a bug in vsla; please report it: binding 3",
         ),
     ];
     for (error, kind, element, text) in errors {

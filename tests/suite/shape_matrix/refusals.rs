@@ -15,12 +15,12 @@ pub(super) fn refusals(device: &Device) {
     let text = |outcome: Result<ShapeMatrix<u32>>| outcome.unwrap_err().to_string();
     assert_eq!(
         text(a.conv_matmul(&b)),
-        "conv_matmul: pair 1: expected equal inner extents, got 2 and 3: the pair fits with transpose() of the right \
+        "conv_matmul: pair 1: expected equal inner extents, got 2 and 3; to make the pair fit, use transpose() of the right \
          matrix"
     );
     assert_eq!(
         text(a.kron_matmul(&b)),
-        "kron_matmul: pair 1: expected equal inner extents, got 2 and 3: the pair fits with transpose() of the right \
+        "kron_matmul: pair 1: expected equal inner extents, got 2 and 3; to make the pair fit, use transpose() of the right \
          matrix"
     );
     assert_eq!(

@@ -65,7 +65,7 @@ pub fn excessive_work_is_refused_at_once(device: &Device) {
     let error = many.pair(&many, Pairing::AllToAll).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "pair: needs 10004569 multiply-adds, above the device's work limit of 1000000: split the work or raise the \
+        "pair: needs 10004569 multiply-adds, above the device's work limit of 1000000; split the work or raise the \
          limit"
     );
     let lists = Indices::new(Ragged::from_rows(vec![[0u32; 0]; 3163]).unwrap()).unwrap();

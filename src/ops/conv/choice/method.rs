@@ -58,7 +58,7 @@ impl FromStr for ConvMethod {
         method.ok_or_else(|| {
             Error::unsupported(
                 "method",
-                format!("{text:?}: expected auto, direct, fft or overlap_save"),
+                format!("the method {text:?}; use auto, direct, fft or overlap_save"),
             )
         })
     }

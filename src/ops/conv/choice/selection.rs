@@ -395,14 +395,16 @@ mod tests {
         };
         assert_eq!(
             refused(DType::I32, ConvMethod::Fft, &CostTable::cpu()),
-            "conv: pair 1: the method fft does not support this pair: values of i32 support only the direct method"
+            "conv: pair 1: the method fft does not support this pair: values of i32 support only the direct method; use auto \
+             or direct"
         );
         let short: CostTable = "cpu workers=1 launch=0 item=1 multiply_add=1 result=1 fft="
             .parse()
             .unwrap();
         assert_eq!(
             refused(DType::F32, ConvMethod::OverlapSave, &short),
-            "conv: pair 1: the method overlap_save does not support this pair: this device supports no transforms"
+            "conv: pair 1: the method overlap_save does not support this pair: this device supports no transforms; use \
+             auto or direct"
         );
         let reason = CostTable::cpu()
             .choose(1 << 31, 2, ConvMethod::Fft)

@@ -16,7 +16,7 @@ pub(super) fn rule(applied: &Applied<'_>, kron: Kron, g: &Tensor<f32>) -> Result
         // The index along each axis consists of one of a and one of b: those of a come first.
         Kind::Kron if rank > 1 => {
             if 2 * rank > MAX_RANK {
-                let most = format!("use elements of at most {} axes", MAX_RANK / 2);
+                let most = format!("; use elements of at most {} axes", MAX_RANK / 2);
                 return Err(applied.refused_because(&most));
             }
             let apart = layout(pairs.len(), 2 * rank, |pair, axis| {
