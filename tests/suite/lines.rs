@@ -277,7 +277,7 @@ fn groups(device: &Device) {
     let error = x.group_norm(4, EPSILON).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "group_norm: element 1: expected the shape of a multiple of 4 channels, got (2, 5, 1)"
+        "group_norm: element 1: expected the shape (c, ..) with c a multiple of 4, got (2, 5, 1)"
     );
     for error in [
         x.group_norm(0, 1.0).unwrap_err(),

@@ -453,7 +453,7 @@ pub(crate) fn groups(op: &'static str, x: &Layout, groups: usize) -> Result<Layo
             return Err(Error::shape(
                 op,
                 element,
-                format!("of a multiple of {groups} channels"),
+                format!("(c, ..) with c a multiple of {groups}"),
                 shape,
             ));
         }
