@@ -50,7 +50,7 @@ enum Part {
     Polynomials,
     /// Two talkers recorded by two microphones, and the filters that separate them
     System,
-    /// A rain gauge, summed by hour and by day: windows of windows
+    /// The data of a rain gauge, summed by hour and by day: windows of windows
     Stream,
 }
 

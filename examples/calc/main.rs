@@ -33,8 +33,8 @@ mod tests;
 
 const EXAMPLES: &str = r#"Each line of stdin is an object:
   op       the operation; {"op": "help"} lists them with their options
-  args     its batches. A batch is an array of elements, an element of rank r is an array nested r deep.
-           "nan", "inf" and "-inf" are numbers; of type c32 (complex) a number is [re, im]
+  args     its batches. A batch is an array of elements; an element of rank r is an array nested r deep.
+           "nan", "inf" and "-inf" are numbers; a number of type c32 (complex) is [re, im]
   options  an object, for instance {"dtype": "i32", "pairing": "all_to_all"}
   device   "auto", "cpu" or "gpu"; overrides the flag
   of       for {"op": "gradient"}: the operation to differentiate, as an object with op, args and options
@@ -59,16 +59,16 @@ From the source tree, run calc as: cargo run --release --example calc --"#;
 #[derive(Parser)]
 #[command(name = "calc", version, after_help = EXAMPLES)]
 struct Args {
-    /// Device for requests that name none
+    /// Device for requests that do not name one
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
-    /// The longest line to read, in MiB; a longer line is skipped and answered with an error
+    /// Maximum length of a line, in MiB; a longer line is skipped and answered with an error
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     max_line: u32,
-    /// The most numbers and arrays in an answer
+    /// Maximum number of numbers and arrays in an answer
     #[arg(long, value_name = "N", default_value_t = 1 << 26)]
     max_values: u64,
-    /// The most multiply-adds in one operation [default: what takes at most a minute: 10^11 on the CPU,
+    /// Maximum number of multiply-adds in one operation [default: at most a minute of work: 10^11 on the CPU,
     /// 10^13 on a GPU, 10^10 on a software GPU]
     #[arg(long, value_name = "N")]
     max_work: Option<u64>,
@@ -128,7 +128,7 @@ fn serve(
         }
         let answer = if line.last() != Some(&b'\n') && line.len() as u64 > max_line {
             input.skip_until(b'\n')?;
-            let message = format!("the line is longer than {max_line} bytes: see --max-line");
+            let message = format!("the line is longer than {max_line} bytes: raise --max-line");
             Err(Failure::new("bad_json", message))
         } else {
             calculator.answer(&line)

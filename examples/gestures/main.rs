@@ -48,8 +48,8 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 
 /// Classify time series of different lengths by their nearest neighbour under the shape-based distance
 ///
-/// Without --train and --test it uses the included recordings: 50 training and 50 test series of 29 to 361
-/// samples, a gesture made by ten people with a hand-held accelerometer; the class is the person.
+/// Without --train and --test it uses the included recordings: 50 training and 50 test series of 29 to 361 samples, of
+/// a gesture that ten people made with a hand-held accelerometer. The class is the person.
 #[derive(Parser)]
 #[command(name = "gestures", version, after_help = EXAMPLES)]
 struct Args {
@@ -138,7 +138,7 @@ fn data(args: &Args) -> Result<(Dataset, Dataset), Box<dyn Error>> {
     for data in [&train, &test] {
         if data.channels > 1 {
             let (name, channels) = (&data.name, data.channels);
-            return Err(format!("{name}: {channels} channels: only one is supported").into());
+            return Err(format!("{name}: expected one channel, got {channels}").into());
         }
     }
     Ok((train, test))
@@ -193,7 +193,7 @@ mod tests {
         );
         let args = Args::parse_from(["gestures", "--train", vowels, "--test", vowels]);
         let error = data(&args).unwrap_err().to_string();
-        assert_eq!(error, "JapaneseVowels: 12 channels: only one is supported");
+        assert_eq!(error, "JapaneseVowels: expected one channel, got 12");
     }
 
     #[test]

@@ -102,8 +102,8 @@ impl Report<'_> {
         )?;
         writeln!(
             out,
-            "memory       {} live on the device (series, offsets, plans, results); {} if each file were padded to its \
-             longest series ({:.1} times)",
+            "memory       {} held on the device (series, offsets, plans, results); {} if each file were padded to its \
+             longest series ({:.1} times as much)",
             bytes(d.device_bytes),
             bytes(d.padded_bytes),
             d.padded_bytes as f64 / d.device_bytes.max(1) as f64
@@ -124,11 +124,11 @@ impl Report<'_> {
         match pairs {
             0 => "not checked against f64".to_owned(),
             _ if self.checked.within_bounds() => format!(
-                "at most {worst:.1e} from f64 ({} checked)",
+                "error at most {worst:.1e} against f64 ({} checked)",
                 thousands(pairs)
             ),
             _ => format!(
-                "UP TO {worst:.1e} FROM f64 ({} checked): above the library's error bound",
+                "ERROR UP TO {worst:.1e} AGAINST f64 ({} checked): above the library's error bound",
                 thousands(pairs)
             ),
         }

@@ -17,9 +17,9 @@ pub enum Set {
     Sensors,
     /// 32, 30, 35, 28, 33
     NearlyUniform,
-    /// 1 to 4096, the probability of d falling as d to the power of -1.2
+    /// 1 to 4096, where a length d has a probability proportional to d^-1.2
     Zipf,
-    /// 4 to 4096, every octave as probable as any other
+    /// 4 to 4096, every octave with the same probability
     LogUniform,
 }
 

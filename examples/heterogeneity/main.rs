@@ -1,7 +1,7 @@
 //! How much the lengths of a batch differ, the predicted cost of each method, and its measured cost, including padding.
 //!
 //! The profile follows from the lengths alone. Then each element is convolved with itself: by the methods that the
-//! library chooses, by a single method for all, and padded to the longest.
+//! library chooses, by a single method for all elements, and padded to the longest element.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -38,8 +38,8 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 
 /// Profile the lengths of a batch, and measure what padding it would cost
 ///
-/// Lengths come from the command line, from a file (whole numbers between commas and white space, # begins a comment),
-/// or from a named set.
+/// Lengths come from the command line, from a file (whole numbers separated by commas or white space; # begins a
+/// comment), or from a named set.
 #[derive(Parser)]
 #[command(name = "heterogeneity", version, after_help = EXAMPLES)]
 struct Args {
@@ -52,7 +52,7 @@ struct Args {
     /// A named set of lengths
     #[arg(long, value_enum, default_value = "mixed")]
     set: Set,
-    /// How often the lengths are repeated; a random set draws five lengths per repetition
+    /// How many times to repeat the lengths; a random set draws five lengths per repetition
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     copies: u32,
     /// The seed of random lengths and values

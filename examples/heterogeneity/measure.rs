@@ -104,10 +104,10 @@ fn passed_over(way: Way, layout: &Layout) -> Option<String> {
     let work: u64 = layout.lengths().map(|d| (d * d) as u64).sum();
     if way.padded && layout.padded_total() > MOST_VALUES {
         let values = layout.padded_total();
-        return Some(format!("{values} values if padded: not measured"));
+        return Some(format!("not measured: padding would take {values} values"));
     }
     (way.method == ConvMethod::Direct && work > MOST_WORK)
-        .then(|| format!("{work} multiply-adds for the direct method: not measured"))
+        .then(|| format!("not measured: the direct method takes {work} multiply-adds"))
 }
 
 fn convolve(x: &Tensor<f32>, way: Way) -> vsla::Result<Tensor<f32>> {

@@ -72,7 +72,7 @@ impl Report<'_> {
         writeln!(
             out,
             "  {:12} {:>10} {:>10} {:>10}",
-            "way", "measured", "predicted", "x chosen"
+            "method", "measured", "predicted", "x chosen"
         )?;
         for Measured { way, time } in self.measured {
             let predicted = self.predicted(way.name);

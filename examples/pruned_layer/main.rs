@@ -38,31 +38,31 @@ Examples:
   cargo run --release --example pruned_layer -- --file weights.vsla --densities 0.1,0.2 --save pruned.vsla
   cargo run --release --example pruned_layer -- --device cpu --json > result.json
 
-The layer is y = relu(x W' + bias). Its weights W are cut into blocks, and a density keeps that share of them: the
-blocks of largest norm. Bias and rows are random, and so are the weights without --file: uniform, with a separate scale
-for each 32 x 32 of them.
+The layer is y = relu(x W' + bias). Its weights W are cut into blocks, and a density is the share of the blocks that is
+kept: those with the largest norms. Bias and rows are random. Without --file the weights are random, too: uniform, with
+a separate scale for each 32 x 32 of them.
 
 For every density and for the dense layer, the program prints (and plots with --plot):
   time          of one call: device time if the device reports it, else the time until the result is available
-  GFLOP/s       by the operations on stored weights only, not on zeros outside the stored blocks
+  GFLOP/s       counting only operations on stored weights, not on zeros outside the stored blocks
   memory        of the weights on the device, including their plan
-  output error  |y - y'| / |y|, of the outputs y of the whole weights and y' of the kept blocks
+  output error  |y - y'| / |y|, with the output y of all weights and the output y' of the kept blocks
 The break-even is the density up to which blocks are faster than the dense layer, interpolated between the measured
 densities.
 
 Exit status: 0 on success, 1 if a file, the device or a check fails, 2 if the arguments are wrong.";
 
-/// Prune a layer's weights to blocks, and measure up to which density this pays off on this device
+/// Prune a layer's weights to blocks, and measure the density up to which this makes the layer faster on this device
 #[derive(Parser)]
 #[command(name = "pruned_layer", version, after_help = EXAMPLES)]
 struct Args {
-    /// Outputs and inputs of the layer: rows and columns of its weights
+    /// Numbers of outputs and inputs of the layer: rows and columns of its weights
     #[arg(long, value_name = "N or MxN", default_value = "2048", value_parser = sides, conflicts_with = "file")]
     size: [usize; 2],
-    /// The weights: a .vsla file of one matrix of f32, or of f64, which is rounded
+    /// The weights: a .vsla file of one matrix of f32 or f64; f64 is rounded to f32
     #[arg(long, value_name = "FILE.vsla")]
     file: Option<PathBuf>,
-    /// Rows of input per call of the layer
+    /// Number of input rows per call of the layer
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
     /// Rows and columns of a block, each 8, 16, 32, 48, 64, 96 or 128
@@ -89,10 +89,10 @@ struct Args {
     /// Device to compute on; auto uses a GPU if there is one, else the CPU
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
-    /// Write the weights of the lowest density as block-sparse
+    /// Write the weights of the lowest density as a block-sparse matrix
     #[arg(long, value_name = "OUT.vsla")]
     save: Option<PathBuf>,
-    /// Plot time, memory and output error over the densities
+    /// Plot time, memory and output error against the density
     #[arg(long, value_name = "OUT.svg")]
     plot: Option<PathBuf>,
     /// Print only one JSON object

@@ -1,4 +1,4 @@
-//! Puts sounds into rooms: WAV files of any length, convolved with impulse responses of any length.
+//! Adds the reverberation of rooms to sounds: WAV files of any length, convolved with impulse responses of any length.
 //!
 //! All channels of all sounds form one ragged batch, those of all responses another, and a list gives the pairs: one
 //! call convolves each pair at its own length.
@@ -32,8 +32,9 @@ Examples:
   cargo run --release --example reverb -- voice.wav guitar.wav --response church.wav plate.wav --out wet
   cargo run --release --example reverb -- voice.wav --response church.wav --gain -12
 
-Each result is as long as sound and response together, and is written as SOUND-RESPONSE.wav in the sound's format. It is
-scaled to a peak of -1 dB, or by --gain; samples that then do not fit an integer format are clipped and reported.
+Each result is as long as the sound and the response together, and is written as SOUND-RESPONSE.wav in the format of the
+sound. It is scaled to a peak of -1 dB, or by --gain. Samples that are then too large for an integer format are clipped
+and reported.
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 
@@ -44,7 +45,7 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 #[derive(Parser)]
 #[command(name = "reverb", version, after_help = EXAMPLES)]
 struct Args {
-    /// Sounds to convolve; without any, synthesized ones
+    /// Sounds to convolve; if there are none, the example synthesizes some
     #[arg(value_name = "SOUND.wav", requires = "response")]
     sounds: Vec<PathBuf>,
     /// Impulse responses
@@ -56,7 +57,7 @@ struct Args {
     /// Scale results by this gain in decibels instead of to a peak of -1 dB
     #[arg(long, value_name = "DB", allow_negative_numbers = true)]
     gain: Option<f32>,
-    /// Write 32-bit floats, whatever the sounds' format
+    /// Write 32-bit floats, whatever the format of the sounds
     #[arg(long)]
     float: bool,
     /// Device to compute on; auto uses a GPU if there is one, else the CPU

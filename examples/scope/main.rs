@@ -1,6 +1,6 @@
-//! A scope that shows the spectrum of a sound as it goes by: an application with a wgpu device of its own, which the
-//! library uses, too. A fragment shader draws the spectrogram from the buffer that the library computes it in, so that
-//! nothing comes back to the host.
+//! A scope that shows the scrolling spectrogram of a sound: an application whose own wgpu device the library uses, too.
+//! A fragment shader draws the spectrogram from the buffer in which the library computed it, so nothing is read back to
+//! the host.
 //!
 //! This build writes pictures. The package in the folder `window` builds the same program with a window.
 
@@ -49,20 +49,20 @@ above it is the time of a frame: from new samples to a finished picture. A sine 
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 
-/// Show the spectrum of a sound as it goes by
+/// Show the scrolling spectrogram of a sound
 ///
-/// Draws a spectrogram whose windows are as long as about 60 periods of each frequency: a ragged batch. It is computed
-/// and drawn on one wgpu device. Without a file, it listens to a synthetic band.
+/// The window for each frequency is about 60 periods long, so the windows of all frequencies form a ragged batch. The
+/// spectrogram is computed and drawn on one wgpu device. Without a file, the sound is a synthetic band.
 #[derive(Parser)]
 #[command(name = "scope", version, after_help = EXAMPLES)]
 struct Args {
-    /// A sound, which is repeated; its channels are mixed
+    /// A sound file, which is played in a loop; its channels are mixed
     #[arg(value_name = "SOUND.wav")]
     sound: Option<PathBuf>,
     /// Write the last frame as a picture instead of opening a window
     #[arg(long, value_name = "FILE", required = !cfg!(feature = "window"))]
     png: Option<PathBuf>,
-    /// Frames to render before the picture, of a 60th of a second each
+    /// Number of frames to render before the picture; a frame is a 60th of a second
     #[arg(long, value_name = "N", default_value_t = 360, requires = "png")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     frames: u32,
@@ -79,7 +79,7 @@ struct Args {
 enum Failure {
     #[error(transparent)]
     Wav(#[from] wav::BadWav),
-    #[error("{}: {rate} samples a second: expected 8,000 to 192,000", path.display())]
+    #[error("{}: expected 8,000 to 192,000 samples per second, got {rate}", path.display())]
     Rate { path: PathBuf, rate: u32 },
     /// A picture that cannot be written. The text names the file.
     #[error("{0}")]

@@ -217,7 +217,7 @@ fn bad_input_is_refused_before_any_work() {
     wav::write(Path::new(&sound), &slow).unwrap();
     let error = text(&[&sound, "--png", &picture]);
     assert!(
-        error.ends_with("sound.wav: 4000 samples a second: expected 8,000 to 192,000"),
+        error.ends_with("sound.wav: expected 8,000 to 192,000 samples per second, got 4000"),
         "{error}"
     );
 

@@ -1,9 +1,9 @@
 //! Embeds the lines of text files with a published sentence encoder, without padding, and finds the nearest lines.
 //!
-//! Lines have different lengths. From their tokens to one vector for each line, everything is ragged: linear layers see
-//! the tokens of all lines as the rows of one matrix, attention and the mean see each line. The encoder is one program,
-//! which is recorded for each batch of lines. Models are read as published: all-MiniLM-L6-v2, and others of BERT's
-//! layout whose vectors are means of tokens.
+//! Lines have different lengths, and no step pads them: linear layers treat the tokens of all lines as the rows of one
+//! matrix, and attention and the mean treat each line separately. The encoder is one program, recorded for each batch
+//! of lines. The example reads the published files of all-MiniLM-L6-v2, and of other models with BERT's layout
+//! whose vectors are means of tokens.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -51,13 +51,12 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 
 /// Embed the lines of text files, and find those nearest to a text
 ///
-/// Uses all-MiniLM-L6-v2, from --model or from the usual cache folders, and reads it as published. Without files it
-/// embeds the included text, a part of Alice's Adventures in Wonderland; if there is no model either, with random
-/// weights.
+/// Uses the published files of all-MiniLM-L6-v2, from --model or from the usual cache folders. Without files it embeds
+/// the included text, a part of Alice's Adventures in Wonderland; if there is no model either, it uses random weights.
 #[derive(Parser)]
 #[command(name = "sentences", version, after_help = EXAMPLES)]
 struct Args {
-    /// Text files, a sentence on each line
+    /// Text files with one sentence per line
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print the lines nearest to this text; may be given several times
@@ -78,7 +77,7 @@ struct Args {
     /// Device to compute on; auto uses a GPU if there is one, else the CPU
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
-    /// Write the vectors, a row for each line: .vsla, .safetensors or .npy
+    /// Write the vectors, one row per line, to a .vsla, .safetensors or .npy file
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
     /// Print only one JSON object

@@ -85,7 +85,7 @@ impl Report<'_> {
         if self.random {
             writeln!(
                 out,
-                "             Its weights are random: cosines say nothing about meaning."
+                "             The weights are random, so the cosines say nothing about meaning."
             )?;
         }
         writeln!(
@@ -98,7 +98,7 @@ impl Report<'_> {
         )?;
         writeln!(
             out,
-            "time         {} for {} {}, of which {} planning; {} tokens a second",
+            "time         {} for {} {}, of which {} for planning; {} tokens per second",
             duration(embedded.time),
             thousands(embedded.batches),
             if embedded.batches == 1 {
@@ -111,14 +111,14 @@ impl Report<'_> {
         )?;
         writeln!(
             out,
-            "memory       {} for weights, {} for the values of a batch; {} if it were padded to its longest line",
+            "memory       {} for weights, {} for the values of a batch; {} if the batch were padded to its longest line",
             bytes(self.weight_bytes),
             bytes(embedded.arena_bytes),
             bytes(embedded.padded_bytes)
         )?;
         writeln!(
             out,
-            "             {} on the device, where {} are needed at one time",
+            "             {} held on the device, of which {} are needed at one time",
             bytes(embedded.device_bytes),
             bytes(self.live_bytes())
         )?;

@@ -1,8 +1,8 @@
 //! Trains a small transformer to write text, character by character, on pieces of different lengths without padding.
 //!
 //! Two layers of causal attention with rotary position embeddings. One training step (forward, backward, optimizer) is
-//! one recorded program, and so is one step of writing, which keeps keys and values in caches. The text is a part of
-//! Alice's Adventures in Wonderland, a sentence a piece.
+//! one recorded program, and so is one step of generating text, which keeps keys and values in caches. The text is a
+//! part of Alice's Adventures in Wonderland, and each piece is a sentence.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -52,26 +52,27 @@ Examples:
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 
-/// Train a small transformer on a part of Alice's Adventures in Wonderland, and let it write
+/// Train a small transformer on a part of Alice's Adventures in Wonderland, and generate text with it
 ///
-/// Prints the mean loss of sentences that it was not trained on, beside those of models that count characters and
-/// pairs of them, and what it writes. The same seed gives the same weights and text, bit for bit, on the same device.
+/// Prints the mean loss on sentences that were not used for training, the losses of models that count characters and
+/// pairs of characters, and the generated text. The same seed gives the same weights and text, bit for bit, on the
+/// same device.
 #[derive(Parser)]
 #[command(name = "transformer", version, after_help = EXAMPLES)]
 struct Args {
     /// How many steps to train, each on 12 sentences
     #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     steps: u32,
-    /// The seed of the first weights, of the order of the sentences and of the text
+    /// The seed of the initial weights, of the order of the sentences and of the generated text
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Device to compute on; auto uses a GPU if there is one, else the CPU
     #[arg(long, value_enum, default_value = "auto")]
     device: Choice,
-    /// Begin the text like this; may be given several times
+    /// Begin the generated text with this; may be given several times
     #[arg(long, value_name = "TEXT")]
     prompt: Vec<String>,
-    /// How many characters to write after each prompt
+    /// How many characters to generate after each prompt
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     length: u32,
     /// Plot the losses

@@ -72,7 +72,7 @@ impl Report<'_> {
         };
         writeln!(
             out,
-            "text         {} training and {} validation pieces of {} to {} characters, {} of them different",
+            "text         {} training and {} validation pieces of {} to {} characters, with {} different characters",
             thousands(pieces.train.len()),
             thousands(pieces.validation.len()),
             thousands(lengths().min().unwrap_or_default()),
@@ -83,7 +83,7 @@ impl Report<'_> {
         writeln!(out, "parameters   {}", thousands(self.parameters))?;
         writeln!(
             out,
-            "training     {} steps in {}, of which {} planning; {} characters a second",
+            "training     {} steps in {}, of which {} for planning; {} characters per second",
             thousands(self.steps),
             duration(trained.time),
             duration(trained.planning),
@@ -97,17 +97,17 @@ impl Report<'_> {
         )?;
         writeln!(
             out,
-            "loss         {:.3} nats a character in training, {:.3} of the validation pieces",
+            "loss         {:.3} nats per character in training, {:.3} on the validation pieces",
             last.train, last.validation
         )?;
         writeln!(
             out,
-            "counting     {:.3} of these by the frequencies of characters, {:.3} by those of pairs",
+            "counting     {:.3} nats from the frequencies of characters, {:.3} from those of pairs",
             self.baselines.unigram, self.baselines.bigram
         )?;
         writeln!(
             out,
-            "writing      {} characters a second with caches of keys and values, {} without",
+            "writing      {} characters per second with caches of keys and values, {} without",
             thousands(self.written.a_second() as usize),
             thousands(self.anew.a_second() as usize)
         )?;

@@ -2,8 +2,8 @@
 //!
 //! A network of two convolutions over time, pooling over each recording's own samples, and a dense layer is trained by
 //! Adam. One step (forward, backward, optimizer) is one recorded program. The bundled recordings are vowels spoken by
-//! nine people, as 12 coefficients for each of 7 to 29 frames; any classification problem of the UCR and UEA archives
-//! works, of one channel or several, and of lengths that are equal or not.
+//! nine people, as 12 coefficients for each of 7 to 29 frames. Any classification problem of the UCR and UEA archives
+//! works, with one or more channels, and with equal or different lengths.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -57,8 +57,8 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 
 /// Train a network on recordings of different lengths, and classify others with it
 ///
-/// Without --train and --test it uses the included recordings: 270 for training and 370 for the test, of vowels spoken
-/// by nine people; the class is the speaker. The same seed gives the same weights, bit for bit, on the same device.
+/// Without --train and --test it uses the included recordings of vowels spoken by nine people: 270 for training and 370
+/// for testing. The class is the speaker. The same seed gives the same weights, bit for bit, on the same device.
 #[derive(Parser)]
 #[command(name = "vowels", version, after_help = EXAMPLES)]
 struct Args {
@@ -68,10 +68,10 @@ struct Args {
     /// The recordings to classify
     #[arg(long, value_name = "FILE", requires = "train")]
     test: Option<PathBuf>,
-    /// How often to go through all training recordings
+    /// How many times to go through all training recordings
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     epochs: u32,
-    /// The seed of the first weights and of the order of the recordings
+    /// The seed of the initial weights and of the order of the recordings
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Device to compute on; auto uses a GPU if there is one, else the CPU
@@ -103,7 +103,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         output::check_writable(path)?;
     }
     if args.plot.is_some() && args.plot == args.save {
-        return Err("--plot and --save name one file".into());
+        return Err("--plot and --save name the same file: use two names".into());
     }
     let (train, test) = data(args)?;
     let device = args.device.open()?;
@@ -190,8 +190,9 @@ fn data(args: &Args) -> Result<(Dataset, Dataset), Box<dyn Error>> {
     };
     if train.channels != test.channels {
         let (train, test) = (train.channels, test.channels);
-        let text =
-            format!("channels of the training recordings: {train}, of those of the test: {test}");
+        let text = format!(
+            "expected as many channels in the test recordings as in the training recordings, {train}, got {test}"
+        );
         return Err(text.into());
     }
     Ok((train, test))

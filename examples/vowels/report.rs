@@ -68,7 +68,7 @@ impl Report<'_> {
         if let Some(trained) = self.trained {
             writeln!(
                 out,
-                "training     epochs: {}, {} steps in {}, of which {} planning; {} per step without planning",
+                "training     epochs: {}, {} steps in {}, of which {} for planning; {} per step without planning",
                 thousands(trained.losses.len()),
                 thousands(trained.steps),
                 duration(trained.time),

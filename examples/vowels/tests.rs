@@ -183,7 +183,7 @@ fn recordings_of_one_channel_work_too() {
         .to_string();
     assert_eq!(
         error,
-        "channels of the training recordings: 1, of those of the test: 12"
+        "expected as many channels in the test recordings as in the training recordings, 1, got 12"
     );
 }
 
@@ -229,7 +229,10 @@ fn wrong_arguments_are_refused() {
         );
     }
     let error = of(&["--plot", "one", "--save", "one"]).unwrap_err();
-    assert_eq!(error.to_string(), "--plot and --save name one file");
+    assert_eq!(
+        error.to_string(),
+        "--plot and --save name the same file: use two names"
+    );
 }
 
 /// A row of values times a matrix, plus biases, in f64.

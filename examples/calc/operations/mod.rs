@@ -420,7 +420,7 @@ pub fn within(limit: u64, sizes: &mut dyn Iterator<Item = u64>) -> Result<()> {
     let mut left = limit;
     for size in sizes {
         left = left.checked_sub(size).ok_or_else(|| {
-            let message = format!("the answer has more than {limit} values: see --max-values");
+            let message = format!("the answer has more than {limit} values: raise --max-values");
             Failure::new("limit", message)
         })?;
     }
