@@ -35,12 +35,11 @@
 //! * [`program`] records operations once, plans them for the layouts of a batch, and runs them again and again, with
 //!   gradients. [`pages::programs`] is a guide to it.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
-//! * [`pages`] is a book about all of this, which begins with [`pages::getting_started`]. [`pages::shapes`] tabulates
-//!   the operands and results of every operation, and [`pages::operations`] its behaviour under trailing zeros
-//!   (equivalence), its gradient and its tests. [`pages::devices`] covers the choice of a device, and limits.
-//!   [`pages::attention`] says what attention promises. [`pages::coming_from`] maps the ragged batches of PyTorch,
-//!   TensorFlow, Awkward Array and FlashAttention to this library, and CUDA graphs, `torch.compile`, autograd and JAX
-//!   to programs.
+//! * [`pages`] is a book, which begins with [`pages::getting_started`]. [`pages::shapes`] tabulates the operands and
+//!   results of every operation, and [`pages::operations`] its behaviour under trailing zeros (equivalence), its
+//!   gradient and its tests. [`pages::devices`] covers the choice of a device, and limits. [`pages::attention`] says
+//!   what attention promises. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and
+//!   FlashAttention to this library, and CUDA graphs, `torch.compile`, autograd and JAX to programs.
 //! * [`Error`] is the only error type. Invalid input is rejected before any work starts.
 //!
 //! # What a call costs

@@ -133,7 +133,7 @@ impl<T: ArrowValue> Ragged<T> {
         read("from_arrow_or", array.into(), Some(value))
     }
 
-    /// The batch as an Arrow array of this type, one list an element, without nulls.
+    /// The batch as an Arrow array of this type, one list per element, without nulls.
     ///
     /// The type has as many levels of lists (`List`, `LargeList` or `FixedSizeList`) as the elements have axes. Its
     /// names, metadata and nullability are kept, so the type of a column of a schema can be passed.

@@ -1,8 +1,8 @@
 //! Programs: operations recorded once, planned for the layouts of a batch, and run again and again.
 //!
 //! A [`Program`] is a function from tensors to tensors. It is recorded for the layouts of its inputs: every method of
-//! [`Tensor`], [`Paired`](crate::Paired) and the builders works on the inputs of a [`Recording`], checks shapes as
-//! always, and computes nothing. [`Program::plan`] turns the recording into a [`Plan`]: operations that no output needs
+//! [`Tensor`], [`Paired`](crate::Paired) and the builders works on the inputs of a [`Recording`]: it checks shapes as
+//! usual, and computes nothing. [`Program::plan`] turns the recording into a [`Plan`]: operations that no output needs
 //! are dropped, equal ones are merged, and all values in between share one arena. [`Plan::run`] runs it, without
 //! planning and without allocating memory other than for outputs that the caller still holds.
 //!
@@ -40,11 +40,11 @@
 //! [The guide](crate::pages::programs) introduces programs step by step.
 //!
 //! # What runs
-//! A plan gives the bits that the same calls give one by one. It is recorded into the device's queue like any other
-//! work, in order: `run` does not wait. The plan knows its kernels, their parameters, bind groups and memory, so a run
-//! costs the host less than a microsecond an operation on a GPU, whatever the operations are.
+//! A plan gives the same bits as the same calls one by one. A run is recorded into the device's queue, in order, like
+//! any other work: `run` does not wait. The plan holds its kernels, their parameters, bind groups and memory, so on a
+//! GPU a run costs the host less than a microsecond per operation, whatever the operations are.
 //!
-//! Tensors that exist already can be used inside; they become constants, which [`Report`] names. An operation on
+//! The function can use tensors that exist already; they become constants, which [`Report`] names. An operation on
 //! constants alone is not recorded: it runs whenever a plan is made. A method without operands, such as
 //! [`Device::arange`](crate::Device::arange), is recorded on the thread that records (see [Threads](#threads)). Scalar
 //! arguments of methods, including seeds, are fixed in the plan. Pass numbers that change from run to run as inputs,
@@ -62,16 +62,16 @@
 //!
 //! # Batches that never repeat
 //! A plan belongs to the layouts of its inputs. [`Program::plan`] records the function again for each new set of
-//! layouts; what does not depend on them belongs to the program: the arena, which only grows, and on a GPU the bind
-//! groups. So planning costs a few microseconds an operation, and may be done on another thread while the previous plan
-//! runs, and the first run of a plan costs little more than later ones. [`Program::reserve`] grows the arena
-//! beforehand.
+//! layouts. State that does not depend on the layouts belongs to the program: the arena, which only grows, and on a GPU
+//! the bind groups. So planning costs a few microseconds per operation, and can be done on another thread while the
+//! previous plan runs. The first run of a plan costs little more than later ones. [`Program::reserve`] grows the arena
+//! in advance.
 //!
 //! # Gradients
 //! [`Recording::gradients`] records the operations that compute derivatives, so they share the arena and the run with
-//! everything else, and can be differentiated again. Each gradient has its operand's own layout: its memory is that of
-//! the values that exist. [The table of operations](crate::pages::operations) says which have gradients. A value that a
-//! gradient needs stays in the arena until then; [`Recording::recompute`] computes it again instead.
+//! everything else, and can be differentiated again. Each gradient has the layout of its operand, without padding. [The
+//! table of operations](crate::pages::operations) says which operations have gradients. A value that a gradient needs
+//! stays in the arena until the gradient is computed; with [`Recording::recompute`], it is computed again instead.
 //!
 //! The gradient of a sum over the elements of a batch is the sum of the gradients of its parts. Two devices that each
 //! take half of a batch can therefore train one model: add their gradients.
@@ -150,9 +150,9 @@ pub struct Counters {
     pub outputs: u64,
     /// Bind groups made on a GPU. All plans of a program share them; about 1,024 are kept beyond those of the plans.
     pub bind_groups: u64,
-    /// Those of them that bind no input and no output. If the values and lists of a plan fit in the frame, and earlier
-    /// plans ran the same steps, its runs make none but for lists of more than 256 KiB, and for constants computed
-    /// while the plan was made: other lengths need no others.
+    /// The bind groups that bind no input and no output. If the values and lists of a plan fit in the frame, and
+    /// earlier plans ran the same steps, its runs make such bind groups only for lists of more than 256 KiB and for
+    /// constants computed while the plan was made, even if its lengths are new.
     pub frame_bind_groups: u64,
 }
 
@@ -163,7 +163,7 @@ impl fmt::Debug for Program {
 }
 
 impl Program {
-    /// A program of this function. Nothing is recorded yet.
+    /// Makes a program of this function, and records nothing yet.
     ///
     /// The function runs once for each plan, on the thread that calls [`plan`](Self::plan); see
     /// [Threads](self#threads). It gets its operands from [`Recording::input`] and passes its results to
@@ -179,8 +179,8 @@ impl Program {
         Program::with_passes(device, passes, body)
     }
 
-    /// As [`new`](Self::new), with some optimizations turned off, for tests and to measure what they gain. Results have
-    /// the same bits.
+    /// Does the same as [`new`](Self::new), with some optimizations turned off, for tests and to measure what they
+    /// gain. Results have the same bits.
     pub fn with_passes(
         device: &Device,
         passes: Passes,
@@ -206,13 +206,13 @@ impl Program {
     /// Records the function for inputs of these layouts, in order, and plans its runs. Runs plan nothing.
     ///
     /// Cost: that of planning each operation; nothing runs on the device except copies of metadata. Kernels that the
-    /// device has not compiled yet are compiled now, on all cores. So a service can prepare itself before the first
-    /// request: it plans its programs for layouts as they will occur, on a thread of its own if it likes.
+    /// device has not compiled yet are compiled now, on all cores. So a service can prepare before its first request:
+    /// it plans its programs for layouts like those that will occur, if necessary on a separate thread.
     ///
     /// # Errors
-    /// Those of the function, of its operations, and of a GPU's memory. [`Recording`](Error::Recording) when the
-    /// function takes more or fewer inputs than there are layouts, or has no output, and for values of another
-    /// recording. After an error, plans made before still work.
+    /// Those of the function and of its operations, and those of a GPU that is out of memory.
+    /// [`Recording`](Error::Recording) when the function takes more or fewer inputs than there are layouts, or has no
+    /// output, and for tensors of another recording. After an error, earlier plans still work.
     pub fn plan(&self, inputs: &[&Layout]) -> Result<Plan> {
         let operations = &self.shared.operations;
         let before = operations.load(Ordering::Relaxed);
@@ -249,7 +249,7 @@ impl Program {
         self.plan(inputs).map(|_| ())
     }
 
-    /// What the program did so far.
+    /// Counts of what the program has done so far.
     pub fn counters(&self) -> Counters {
         *self
             .shared
@@ -365,9 +365,9 @@ impl Recording {
 
     /// Records `part` so that gradients compute its values again instead of keeping them in memory.
     ///
-    /// Saves the memory of the values in between, and costs the part's work once more. Nested parts belong to the
-    /// outermost one. Second derivatives keep the values that first derivatives recomputed, so for them it saves
-    /// nothing. See [the guide](crate::pages::long_programs) for a network that is cut into parts.
+    /// This saves the memory of the values within the part, and computes the part once more. Nested parts belong to the
+    /// outermost part. Second derivatives keep the values that first derivatives recomputed, so they gain nothing from
+    /// this. See [the guide](crate::pages::long_programs) for a network that is divided into parts.
     ///
     /// # Errors
     /// Those of the part.

@@ -167,8 +167,8 @@ impl Plan {
     /// earlier run. An input that is a view is copied first if kernels need it aligned to a pair or quad of words.
     ///
     /// # Errors
-    /// Before any work: [`Argument`](Error::Argument) for another number of inputs, [`Layout`](Error::Layout) for an
-    /// input of another layout or type, [`DeviceMismatch`](Error::DeviceMismatch),
+    /// Returned before any work: [`Argument`](Error::Argument) for a wrong number of inputs, [`Layout`](Error::Layout)
+    /// for an input of another layout or type, [`DeviceMismatch`](Error::DeviceMismatch),
     /// [`Recording`](Error::Recording) for a value of a recording, [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn run(&self, inputs: &[&dyn Value]) -> Result<Outputs> {
@@ -183,9 +183,9 @@ impl Plan {
     /// which is then copied first. The lengths are new tensors, as outputs are.
     ///
     /// # Errors
-    /// Before any work, and all caches stay as they were: those of [`run`](Self::run), where a cache counts as three
-    /// inputs, and [`Shape`](Error::Shape) with the first element of a cache that has no room for the rows that the
-    /// program appends to it.
+    /// Returned before any work, so all caches stay as they were: those of [`run`](Self::run), where a cache counts as
+    /// three inputs, and [`Shape`](Error::Shape) with the first element of a cache that has no room for the rows that
+    /// the program appends to it.
     pub fn run_with(
         &self,
         inputs: &[&dyn Value],
@@ -260,7 +260,7 @@ impl Plan {
         Ok(HostOutputs { values })
     }
 
-    /// [`call`](Self::call), blocking the thread.
+    /// The blocking form of [`call`](Self::call).
     ///
     /// # Errors
     /// Those of [`call`](Self::call).

@@ -32,11 +32,12 @@ pub struct Report {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Bytes {
-    /// The bytes that the values take in the arena. If an earlier plan of the same operations needed more, its figure.
+    /// The bytes that the values take in the arena, or that an earlier plan of the same operations took, if that is
+    /// more.
     pub arena: u64,
     /// The largest sum of the sizes of values that are needed at one time: no arena is smaller.
     pub largest_live: u64,
-    /// The sum of all values, which they would take without reuse.
+    /// The bytes that all values would take without reuse.
     pub sum: u64,
     /// What `largest_live` would be if each batch were padded to its largest extents.
     pub padded: u64,
@@ -57,7 +58,8 @@ pub struct Step {
     pub op: String,
     /// The kernels that a GPU runs, and the workgroups of each.
     pub kernels: Vec<(String, u32)>,
-    /// Multiply-adds, or values where they are only moved. On a GPU, including multiplications by zeros.
+    /// The number of multiply-adds, or of values if they are only moved. On a GPU, this includes multiplications by
+    /// zeros.
     pub cost: u64,
     /// Its operands: `in 0`, `const 1`, or `slab:offset` in the arena.
     pub reads: Vec<String>,

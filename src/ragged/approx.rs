@@ -6,11 +6,11 @@ use super::Ragged;
 
 /// Available with the feature `approx`.
 ///
-/// Two batches are equal if their layouts are and each value equals its counterpart, by the same comparison of `T`. The
-/// layouts must be the same: `[1.0]` does not equal `[1.0, 0.0]`. Batches without values are equal if their layouts
-/// are. Works for `f32`, `f64`, integers and complex numbers, whose parts are compared one by one; compare batches of
-/// [`f16`](struct@crate::f16) as `f32`, after `batch.cast(f32::from)?`. Reads the values once, up to the first that
-/// differs.
+/// Two batches are equal if their layouts are equal and each value equals its counterpart, by the same comparison of
+/// `T`. The layouts must be the same: `[1.0]` does not equal `[1.0, 0.0]`. Batches without values are equal if their
+/// layouts are. Works for `f32`, `f64`, integers and complex numbers, whose parts are compared one by one; compare
+/// batches of [`f16`](struct@crate::f16) as `f32`, after `batch.cast(f32::from)?`. Reads the values once, up to the
+/// first that differs.
 ///
 /// ```
 /// use approx::{assert_abs_diff_eq, assert_relative_eq, assert_relative_ne, assert_ulps_eq};

@@ -78,7 +78,8 @@ impl<T: Copy> Ragged<T> {
     /// Packed values, split into rows of these lengths. The values are not copied.
     ///
     /// # Errors
-    /// As [`Offsets::from_lengths`]; [`Error::ValueCount`] when the lengths do not add up to the number of values.
+    /// Those of [`Offsets::from_lengths`]; [`Error::ValueCount`] when the lengths do not add up to the number of
+    /// values.
     pub fn from_lengths(values: Vec<T>, lengths: impl IntoIterator<Item = usize>) -> Result<Self> {
         Ragged::from_parts(Layout::from_lengths(lengths)?, values)
     }
@@ -86,7 +87,7 @@ impl<T: Copy> Ragged<T> {
     /// Packed values, split into rows at these offsets. The values are not copied.
     ///
     /// # Errors
-    /// As [`Offsets::new`]; [`Error::ValueCount`] when the last offset is not the number of values.
+    /// Those of [`Offsets::new`]; [`Error::ValueCount`] when the last offset is not the number of values.
     pub fn from_offsets(values: Vec<T>, offsets: impl Into<Vec<u32>>) -> Result<Self> {
         Ragged::from_parts(Layout::from_offsets(Offsets::new(offsets)?), values)
     }
@@ -94,7 +95,7 @@ impl<T: Copy> Ragged<T> {
     /// Packed values, split into elements of these shapes, each in row-major order. The values are not copied.
     ///
     /// # Errors
-    /// As [`Layout::from_shapes`]; [`Error::ValueCount`] when the sizes do not add up to the number of values.
+    /// Those of [`Layout::from_shapes`]; [`Error::ValueCount`] when the sizes do not add up to the number of values.
     ///
     /// ```
     /// use vsla::{Ragged, Shape};
@@ -175,7 +176,7 @@ impl<T: Copy> Ragged<T> {
     /// A batch of default values: zeros, for numbers.
     ///
     /// # Errors
-    /// As [`full`](Self::full).
+    /// Those of [`full`](Self::full).
     pub fn zeros(layout: &Layout) -> Result<Self>
     where
         T: Default,
@@ -188,7 +189,7 @@ impl<T: Copy> Ragged<T> {
     /// `index` counts from the start of the element in row-major order. Calls `value` once per value, in order.
     ///
     /// # Errors
-    /// As [`full`](Self::full), checked before the first call.
+    /// Those of [`full`](Self::full), checked before the first call.
     ///
     /// ```
     /// use vsla::{Layout, Ragged};
@@ -348,7 +349,7 @@ impl Ragged<f32> {
     /// cryptography. Large batches are filled in parallel.
     ///
     /// # Errors
-    /// As [`full`](Self::full).
+    /// Those of [`full`](Self::full).
     ///
     /// ```
     /// use vsla::{Layout, Ragged};
@@ -428,7 +429,7 @@ impl<T: Copy> IndexMut<usize> for Ragged<T> {
 impl<T: Copy> TryFrom<Vec<Vec<T>>> for Ragged<T> {
     type Error = Error;
 
-    /// As [`Ragged::from_rows`].
+    /// Those of [`Ragged::from_rows`].
     fn try_from(rows: Vec<Vec<T>>) -> Result<Self> {
         Ragged::from_rows(rows)
     }

@@ -14,7 +14,7 @@ use crate::error::{Count, Result};
 /// [`scatter_add`](crate::Tensor::scatter_add) and [`scatter_set`](crate::Tensor::scatter_set).
 ///
 /// Takes ownership of a batch of rows. Each `Indices` is planned and uploaded once; separately built equal indices
-/// share the plan, too. Cloning shares.
+/// share the plan, too. Clones share the data.
 ///
 /// ```
 /// use vsla::{Indices, Ragged};

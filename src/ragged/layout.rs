@@ -107,7 +107,7 @@ impl Layout {
     /// Elements of rank 1 with these lengths. Takes one pass.
     ///
     /// # Errors
-    /// As [`Offsets::from_lengths`].
+    /// Those of [`Offsets::from_lengths`].
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Layout> {
         Offsets::from_lengths(lengths).map(Layout::from_offsets)
     }
@@ -122,8 +122,8 @@ impl Layout {
     /// The rank is a parameter because a batch without elements also has one.
     ///
     /// # Errors
-    /// [`Error::Rank`] for a rank outside 1 to [`MAX_RANK`], and for the first element of a different rank; the others
-    /// as [`Offsets::from_lengths`].
+    /// [`Error::Rank`] for a rank outside 1 to [`MAX_RANK`], and for the first element of a different rank; otherwise
+    /// those of [`Offsets::from_lengths`].
     pub fn from_shapes(rank: usize, shapes: impl IntoIterator<Item = Shape>) -> Result<Layout> {
         check_rank(OP, rank)?;
         let shapes = shapes.into_iter();
@@ -152,7 +152,7 @@ impl Layout {
     /// `elements` elements with the same shape.
     ///
     /// # Errors
-    /// As [`Offsets::from_lengths`].
+    /// Those of [`Offsets::from_lengths`].
     pub fn uniform(elements: usize, shape: Shape) -> Result<Layout> {
         let offsets = Offsets::uniform(elements, shape.size())?;
         let extents = match shape.rank() {

@@ -12,7 +12,7 @@ const OP: &str = "offsets";
 ///
 /// The first offset is 0 and offsets never decrease; constructors check this once. Element `i` is
 /// `values[offsets[i]..offsets[i + 1]]`, so an empty element repeats an offset. Sizes are 32-bit because devices use
-/// 32-bit indices: a batch has at most 2³² − 1 values and at most 2³² − 1 elements. Cloning shares.
+/// 32-bit indices: a batch has at most 2³² − 1 values and at most 2³² − 1 elements. Clones share the data.
 ///
 /// ```
 /// use vsla::batch::Offsets;
@@ -97,7 +97,7 @@ impl Offsets {
     /// The offsets of `elements` elements, each of `length` values.
     ///
     /// # Errors
-    /// As [`from_lengths`](Self::from_lengths).
+    /// Those of [`from_lengths`](Self::from_lengths).
     pub fn uniform(elements: usize, length: usize) -> Result<Offsets> {
         element_count(OP, elements)?;
         if elements as u128 * length as u128 > u128::from(u32::MAX) {

@@ -18,8 +18,8 @@ use crate::host;
 /// | `AllToAll` | (0, 0), (0, 1), …, (1, 0), …: pair p is (p / n, p mod n) | nothing |
 /// | `List` | as listed; repeats are allowed | every index inside its batch |
 ///
-/// where n is the number of elements on the right. Operands are not copied. To pair many elements with a single one on
-/// the right, such as rows of a batch with the weights of a layer, use `AllToAll`.
+/// where n is the number of elements on the right. Operands are not copied. To pair many elements with a single element
+/// on the right, such as rows of a batch with the weights of a layer, use `AllToAll`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pairing<'a> {
     /// Element i with element i. Binary tensor methods use this pairing by default.
@@ -35,9 +35,9 @@ pub enum Pairing<'a> {
 /// A list of (left, right) indices, for [`Pairing::List`].
 ///
 /// The list and its hash are computed once, here; a pairing of batches with it compares their sizes with the largest
-/// indices, whatever the number of pairs. Keep the list for as long as it recurs, such as through a training loop: the
-/// plans and device copies that were made for it are then found without reading it. Equal lists that were made
-/// separately share plans, too. Cloning shares.
+/// indices, whatever the number of pairs. Keep the list as long as you use it again, for instance through a training
+/// loop: the plans and device copies that were made for it are then found without reading it. Equal lists that were
+/// made separately share plans, too. Clones share the data.
 ///
 /// ```
 /// use vsla::{Device, Pairing, Ragged, batch::PairList};

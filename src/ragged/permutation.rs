@@ -14,7 +14,7 @@ const OP: &str = "order";
 
 /// A permutation of the elements of a batch and its inverse, for [`reorder`](crate::Tensor::reorder).
 ///
-/// The constructor checks once that every element occurs exactly once. Cloning shares.
+/// The constructor checks once that every element occurs exactly once. Clones share the data.
 ///
 /// ```
 /// use vsla::batch::Permutation;

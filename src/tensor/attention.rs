@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// guide](crate::pages::attention) has examples.
 ///
 /// Query i of a head gives o_i = Σ_j p_ij v_j with p_ij = exp(s_ij) / Σ_l exp(s_il), where s_ij is the score of query i
-/// and key j, and sums are over the keys that no mask excludes. A score is made in this order:
+/// and key j, and sums are over the keys that no mask excludes. A score is computed in this order:
 ///
 /// 1. the product q_i · k_j times [`scale`](Self::scale), 1 / √d by default;
 /// 2. with [`softcap`](Self::softcap) c, s becomes c tanh(s / c);
@@ -24,21 +24,21 @@ use crate::{Error, Result};
 /// For each element, queries are (n, heads, d), keys (m, key heads, d) and values (m, key heads, dv). n and m may
 /// differ from element to element; the other extents may not, except that those of an element without rows are ignored.
 /// The result is (n, heads, dv). Operands of rank 2 hold the heads side by side, (n, heads · d) and so on, as linear
-/// layers produce them; [`heads`](Self::heads) then says how many, and the result is (n, heads · dv). With fewer key
-/// heads than heads, consecutive heads share one ([`key_heads`](Self::key_heads)). d and dv are from 1 to 256; for f16,
-/// both are even.
+/// layers produce them; [`heads`](Self::heads) then sets their number, and the result is (n, heads · dv). If there are
+/// fewer key heads than heads, consecutive heads share a key head ([`key_heads`](Self::key_heads)). d and dv are from 1
+/// to 256; for f16, both are even.
 ///
 /// # What is promised
-/// - Elements never see each other. The bits of an element's results do not depend on the other elements of its batch,
-///   and are the same in every run on a device.
-/// - No queries give no results. A query without keys, because there are none or because masks exclude all of them,
-///   gives 0, and −∞ as log-sum-exp.
-/// - A NaN or an infinity in a query reaches its own row. One in a key or value reaches the queries that attend to it.
-///   A masked key has no effect, whatever it is. A NaN or an infinity in the *value* of a masked key may reach other
-///   queries of its element that attend to a key near it, because its weight is 0, and 0 · NaN is NaN. Keys that masks
-///   exclude for all queries nearby are not read.
+/// - Elements are independent. The bits of an element's results do not depend on the other elements of its batch, and
+///   are the same in every run on a device.
+/// - An element without queries has no results. If a query has no keys, because the element has none or because masks
+///   exclude all of them, its result is 0 and its log-sum-exp is −∞.
+/// - A NaN or an infinity in a query reaches its own row. A NaN or an infinity in a key or value reaches the queries
+///   that attend to it. A masked key has no effect, whatever its values are. A NaN or an infinity in the *value row* of
+///   a masked key may reach other queries of its element that attend to a key near it, because its weight is 0, and 0 ·
+///   NaN is NaN. Keys that masks exclude for all queries nearby are not read.
 /// - f16 is computed in f32, and each result is rounded once; on cooperative matrices, weights are rounded to f16, too.
-/// - Attention does not respect equivalence: a zero at the end of the keys is another key.
+/// - Attention does not respect equivalence: a row of zeros at the end of the keys is an additional key.
 ///
 /// # Errors of results
 /// The error of o is at most 2⁻²³ max|v| ((d + 8) S + m + 32), where S is the largest Σ_l |scale q_l k_l| + |bias| +
@@ -48,11 +48,12 @@ use crate::{Error, Result};
 /// the log-sum-exp is at most half of the first bound without max|v|, plus 2⁻²² of its magnitude.
 ///
 /// # Cost
-/// 2 (d + dv) floating-point operations for each score whose stage of keys (16 or 32) is not masked as a whole. Scores
+/// 2 (d + dv) floating-point operations for each score, except where a whole stage of keys (16 or 32) is masked. Scores
 /// are never stored. A row is a query with one of the heads that share a key head: keys and values are read once for
-/// every 1 to 64 rows, by the number of rows that the element has. Queries are read once, and results written once. One
-/// dispatch for each kind of tile, and one more if elements have at most 16 rows and more than 512 keys, which several
-/// workgroups then share. On a GPU, views that do not begin at a multiple of 16 bytes are copied.
+/// every 1 to 64 rows, depending on the number of rows of the element. Queries are read once, and results are written
+/// once. There is one dispatch for each kind of tile, and one more if elements have at most 16 rows and more than 512
+/// keys, because several workgroups then share the keys. On a GPU, views that do not begin at a multiple of 16 bytes
+/// are copied.
 ///
 /// ```
 /// use vsla::{Device, Ragged, Shape};
@@ -62,7 +63,7 @@ use crate::{Error, Result};
 /// let rows = [Shape::new(&[3, 4])?, Shape::new(&[1, 4])?];
 /// let x = device.upload(&Ragged::from_shapes((0..16).map(|i| (i % 5) as f32).collect(), 2, rows)?)?;
 /// let y = x.attention(&x, &x).heads(2).causal().run()?.download_blocking()?;
-/// // The first token of each sentence sees only itself.
+/// X
 /// assert_eq!(y.row(0)[..4], [0.0, 1.0, 2.0, 3.0]);
 /// assert_eq!(y.row(1), [2.0, 3.0, 4.0, 0.0]);
 /// # Ok::<(), vsla::Error>(())
@@ -145,8 +146,8 @@ impl<'a, T: Float> Attention<'a, T> {
         self
     }
 
-    /// The number of heads of keys and values of rank 2, which must divide that of the queries; by default, as many as
-    /// the queries have. Query head h attends to key head ⌊h · key heads / heads⌋.
+    /// The number of heads of keys and values of rank 2, which must divide the number of query heads; by default, both
+    /// are equal. Query head h attends to key head ⌊h · key heads / heads⌋.
     pub fn key_heads(mut self, heads: usize) -> Self {
         self.key_heads = Some(heads);
         self
@@ -174,15 +175,15 @@ impl<'a, T: Float> Attention<'a, T> {
         self
     }
 
-    /// Puts query i at the position of key i, instead of aligning the last ones, for all masks and for
-    /// [`alibi`](Self::alibi).
+    /// Puts query i at the position of key i, instead of aligning the last query with the last key, for all masks and
+    /// for [`alibi`](Self::alibi).
     pub fn top_left(mut self) -> Self {
         self.top_left = true;
         self
     }
 
-    /// Excludes keys more than `before` places before a query's position, or more than `after` places after it: both
-    /// ends count. Use `usize::MAX` for no limit.
+    /// Excludes keys more than `before` positions before a query's position, or more than `after` positions after it:
+    /// both ends belong to the window. Use `usize::MAX` for no limit.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -199,8 +200,8 @@ impl<'a, T: Float> Attention<'a, T> {
         self
     }
 
-    /// Excludes the keys outside the blocks of a topology, whose rows are queries and whose columns are keys. It is the
-    /// same for all elements and heads; elements may be smaller than it.
+    /// Excludes the keys outside the blocks of a topology, whose rows are queries and whose columns are keys. The
+    /// topology is the same for all elements and heads; elements may be smaller than the topology.
     pub fn blocks(mut self, topology: &'a Topology) -> Self {
         self.blocks = Some(topology);
         self
@@ -220,8 +221,8 @@ impl<'a, T: Float> Attention<'a, T> {
         self
     }
 
-    /// Adds exp(sink) to the denominator of each row, as a key with that score and value 0 would. `sinks` is one
-    /// vector, with a sink for each head.
+    /// Adds exp(sink) to the denominator of each row, as a key with the score `sink` and the value 0 would. `sinks` is
+    /// one vector, with a sink for each head.
     pub fn sinks(mut self, sinks: &'a Tensor<f32>) -> Self {
         self.sinks = Some(sinks);
         self
@@ -234,7 +235,7 @@ impl<'a, T: Float> Attention<'a, T> {
     /// Before any work: [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize) and [`Shape`](Error::Shape) with the
     /// first element that does not fit; [`Argument`](Error::Argument) for heads that do not divide the width or the
     /// number of heads, for heads of 0 or more than 256 values, for a window of one key, for a cap or scale that is not
-    /// finite or a cap that is not positive, and for slopes or sinks that are not one for each head;
+    /// finite or a cap that is not positive, and for a number of slopes or sinks other than the number of heads;
     /// [`Unsupported`](Error::Unsupported) for f16 with an odd number of values in a head;
     /// [`DeviceMismatch`](Error::DeviceMismatch), [`TooLarge`](Error::TooLarge), [`WorkLimit`](Error::WorkLimit),
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
@@ -374,10 +375,10 @@ impl<'a, T: Float> Attention<'a, T> {
 /// [`run_with_lse`](Attention::run_with_lse), in any number, into those of all keys.
 ///
 /// With w_p = exp(lse_p − max lse), o = Σ w_p o_p / Σ w_p and lse = max lse + log Σ w_p, for each query and head. A
-/// part without keys (−∞) has no weight; if no part has any, the results are 0 and −∞. Add sinks to one part only; each
-/// part takes the bias of its own keys. f16 is computed in f32 and rounded once. Error: those of the parts' results and
-/// log-sum-exps, with the same weights, plus (2 parts + 8) 2⁻²⁴ max|o_p|. Cost: a few dispatches, which read every part
-/// once.
+/// part without keys has the log-sum-exp −∞ and no weight; if no part has keys, the results are 0 and −∞. Add sinks to
+/// one part only; each part takes the bias of its own keys. f16 is computed in f32 and rounded once. Error: the errors
+/// of the parts' results and log-sum-exps, with the same weights, plus (2 parts + 8) 2⁻²⁴ max|o_p|. Cost: a few
+/// dispatches, which read every part once.
 ///
 /// ```
 /// use vsla::{Device, Ragged, Shape, attention};

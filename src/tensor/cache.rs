@@ -94,7 +94,7 @@ impl<T: Float> Cache<T> {
     /// # Errors
     /// [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize), and [`Shape`](Error::Shape) with the first element whose
     /// numbers of rows differ or whose rows have another shape than those of element 0;
-    /// [`Unsupported`](Error::Unsupported) for f16 with rows of an odd number of values; those of
+    /// [`Unsupported`](Error::Unsupported) for f16 rows with an odd number of values; those of
     /// [`Device::full`](crate::Device::full).
     pub fn new(device: &Device, keys: &Layout, values: &Layout) -> Result<Cache<T>> {
         check::<T>(keys, values)?;
@@ -168,14 +168,15 @@ impl<T: Float> Cache<T> {
     /// Appends rows to each element: n_i rows of keys and of values to element i, where n_i may be 0.
     ///
     /// The rows are written in place, unless another handle refers to the memory, which is then copied first. Bit
-    /// patterns are preserved. In a recording, it stands for changing the cache that the program is run on; of several
-    /// clones of a recorded cache, only one can be appended to.
+    /// patterns are preserved. In a recording, this records the change of the cache on which the program is run; of
+    /// several clones of a recorded cache, only one can be appended to.
     ///
     /// # Errors
-    /// Before any work, and the cache stays as it was: [`Shape`](Error::Shape) with the first element that has no room
-    /// for its rows, or whose rows have another shape than those of the cache; [`Rank`](Error::Rank),
-    /// [`BatchSize`](Error::BatchSize), [`DeviceMismatch`](Error::DeviceMismatch), [`Recording`](Error::Recording) for
-    /// a cache that is not an operand of the recording, or a clone of which was appended to already,
+    /// Errors are returned before any work, and the cache stays as it was: [`Shape`](Error::Shape) with the first
+    /// element that has no room for its rows, or whose rows have another shape than those of the cache;
+    /// [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize), [`DeviceMismatch`](Error::DeviceMismatch),
+    /// [`Recording`](Error::Recording) for a cache that is not an operand of the recording, or if rows were already
+    /// appended to a clone of it,
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn append(&mut self, keys: &Tensor<T>, values: &Tensor<T>) -> Result<()> {
         let append = Append { dtype: T::DTYPE };

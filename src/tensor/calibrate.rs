@@ -20,7 +20,7 @@ impl Device {
     ///
     /// The result is a plain value that you can print, save, and pass to [`with_costs`](Self::with_costs). It depends
     /// on what else the machine is doing. With a calibrated table, Auto may choose other methods than with the built-in
-    /// one, so results may differ within their error bounds.
+    /// table, so results may differ within their error bounds.
     ///
     /// ```no_run
     /// # use vsla::Device;

@@ -85,7 +85,7 @@ impl ConvPlan {
 
     /// The first m results of every pair, where m is the length of the signal.
     ///
-    /// Result q is `Σ_j a_{q−j} b_j` for j ≤ q: a causal filter. Otherwise like [`conv`](Self::conv).
+    /// Result q is `Σ_j a_{q−j} b_j` for j ≤ q: a causal filter. Otherwise it behaves like [`conv`](Self::conv).
     ///
     /// # Errors
     /// Those of [`conv`](Self::conv).

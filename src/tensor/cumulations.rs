@@ -85,7 +85,8 @@ impl<T: Factor> Tensor<T> {
         self.cumulate(Cumulation::Max, axis)
     }
 
-    /// The smallest value so far along an axis: `y_i = min(x_0, …, x_i)`. Otherwise like [`cummax`](Self::cummax).
+    /// The smallest value so far along an axis: `y_i = min(x_0, …, x_i)`. Otherwise it behaves like
+    /// [`cummax`](Self::cummax).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

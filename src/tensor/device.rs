@@ -58,12 +58,12 @@ impl fmt::Debug for Device {
 }
 
 impl Device {
-    /// Opens a real GPU if there is one, and the CPU otherwise; [`info`](Self::info) says which one, and why.
+    /// Opens a hardware GPU if there is one, and the CPU otherwise; [`info`](Self::info) says which device, and why.
     ///
     /// Software rasterisers are skipped, because this library's CPU device is faster. To use one anyway, name it in the
     /// environment (`WGPU_ADAPTER_NAME=llvmpipe`) or open it with [`Device::gpu`]. Blocks the thread.
     ///
-    /// In a browser, where no thread may block, this is the CPU: await [`Device::gpu`] there.
+    /// In a browser, where no thread may block, this opens the CPU; to use a GPU there, await [`Device::gpu`].
     pub fn auto() -> Device {
         #[cfg(feature = "gpu")]
         {
@@ -150,7 +150,7 @@ impl Device {
         Ok(Device::on_gpu(gpu::open(&options).await?))
     }
 
-    /// [`gpu`](Self::gpu), blocking the thread.
+    /// Opens a GPU as [`gpu`](Self::gpu) does, and blocks the thread until it is open.
     ///
     /// # Errors
     /// Those of [`gpu`](Self::gpu); in a browser, always [`NoDevice`](crate::Error::NoDevice).

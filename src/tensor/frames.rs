@@ -14,9 +14,9 @@ impl Device {
     /// The Hann window of `size` values, `w_j = sin²(πj / size)`, as a batch of one vector: the window of
     /// [`stft`](Tensor::stft) that most programs use.
     ///
-    /// It is the periodic one, like PyTorch's `hann_window`: copies shifted by a half, a third, … of its size add up to
-    /// a constant, and so do the squares of copies shifted by a third or less. A size of 0 gives an empty vector. Each
-    /// value is rounded once from f64.
+    /// It is the periodic Hann window, like PyTorch's `hann_window`: copies shifted by a half, a third, … of its size
+    /// add up to a constant, and so do the squares of copies shifted by a third or less. A size of 0 gives an empty
+    /// vector. Each value is rounded once from f64.
     ///
     /// ```
     /// # use vsla::Device;

@@ -46,8 +46,8 @@ impl<T: Factor> Tensor<T> {
     /// The histogram of each element in the bins between these edges, which are the same for all elements.
     ///
     /// `c_i` counts the values x with `edges[i] ≤ x < edges[i + 1]`, and the last bin also those that equal the last
-    /// edge. There is one bin fewer than edges. NumPy calls it `histogram`, with `bins=edges`. Otherwise like
-    /// [`histogram`](Self::histogram), except that the bin of each value is found by a binary search.
+    /// edge. There is one bin fewer than edges. NumPy calls it `histogram`, with `bins=edges`. Otherwise it behaves
+    /// like [`histogram`](Self::histogram), except that the bin of each value is found by a binary search.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

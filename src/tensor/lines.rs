@@ -57,8 +57,8 @@ impl<T: Float> Tensor<T> {
 
     /// The standard deviation of each element: the square root of its [`var`](Self::var).
     ///
-    /// On a GPU, a standard deviation below about 2⁻⁶³ may therefore become 0. Otherwise like `var`, with a further
-    /// rounding.
+    /// On a GPU, a standard deviation below about 2⁻⁶³ may therefore become 0. Otherwise it behaves like `var`, with a
+    /// further rounding.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -274,7 +274,7 @@ impl<T: Float> Tensor<T> {
     ///
     /// The shapes do not change.
     ///
-    /// Any rank. An element of equal values gives NaN if its variance is computed as 0. Otherwise like
+    /// Any rank. An element of equal values gives NaN if its variance is computed as 0. Otherwise it behaves like
     /// [`layer_norm`](Self::layer_norm) with an `epsilon` of 0.
     ///
     /// ```

@@ -171,7 +171,7 @@ impl<T: Number> Tensor<T> {
         of_two("add", self.into(), other.into())
     }
 
-    /// Subtracts two batches, `a − b`, element by element; otherwise like [`add`](Self::add).
+    /// Subtracts two batches, `a − b`, element by element; otherwise it behaves like [`add`](Self::add).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -197,7 +197,7 @@ impl<T: Number> Tensor<T> {
     /// paired with a stored trailing zero, however, gives NaN. Both batches must have the same rank, and an extent of 1
     /// is not special. If one element is empty, the result is zeros in the shape of the other. Integers wrap. Each f32
     /// product is rounded once; a GPU may flush subnormal values to 0, so that an infinity times a subnormal gives NaN.
-    /// For complex products, see [there](#complex-numbers). Cost: operands read once, result written once.
+    /// Complex products are described [here](#complex-numbers). Cost: operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -32,7 +32,7 @@ impl<T: Factor> Tensor<T> {
         self.layout_of(self.reduce(Reduction::Box)?.download().await?)
     }
 
-    /// [`minimal_shape`](Self::minimal_shape), blocking the thread.
+    /// The blocking form of [`minimal_shape`](Self::minimal_shape).
     ///
     /// # Errors
     /// Those of [`minimal_shape`](Self::minimal_shape).
@@ -63,7 +63,7 @@ impl<T: Factor> Tensor<T> {
         self.shrunk(self.minimal_shape().await)
     }
 
-    /// [`shrink`](Self::shrink), blocking the thread.
+    /// The blocking form of [`shrink`](Self::shrink).
     ///
     /// # Errors
     /// Those of [`minimal_shape`](Self::minimal_shape).
@@ -99,7 +99,7 @@ impl<T: Factor> Tensor<T> {
         degrees(self.minimal_shape().await)
     }
 
-    /// [`degree`](Self::degree), blocking the thread.
+    /// The blocking form of [`degree`](Self::degree).
     ///
     /// # Errors
     /// Those of [`degree`](Self::degree).

@@ -10,7 +10,7 @@ impl<T: Factor> Tensor<T> {
     /// Evaluates each polynomial, `Σ_i c_i t^i`, at its own points, in any shape and number; the result has the shape
     /// of the points.
     ///
-    /// An element of this batch, of rank 1, holds the coefficients of a polynomial, the constant one first:
+    /// An element of this batch, of rank 1, holds the coefficients of a polynomial, the constant coefficient first:
     /// [`conv`](Self::conv) is the product of polynomials, and [`add`](Self::add) their sum. Evaluation uses Horner's
     /// scheme, from the last coefficient on. Real types and f16. The empty polynomial is 0 everywhere, and an empty
     /// element of points gives an empty result. Integers wrap. NaN and infinite points give what the scheme gives:

@@ -68,7 +68,7 @@ impl<T: Float> Tensor<T> {
     /// use [`mean`](Tensor::mean), which shares the sum among invocations.
     ///
     /// Types f32, and f16, which is computed in f32 and rounded once. The error is at most (a + b + 5) 2⁻²⁴ times the
-    /// mean absolute value of the window, for f16, add half a unit in the last place of the result. Sums beyond the
+    /// mean absolute value of the window; for f16, add half a unit in the last place of the result. Sums beyond the
     /// range of f32 are infinite. A window with a NaN gives NaN; NaN and infinity affect only the windows that contain
     /// them. An element without values has no results.
     ///

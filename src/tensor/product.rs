@@ -219,9 +219,9 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
     ///
     /// # Errors
     /// Those of [`Tensor::matmul`] or [`BsrTensor::matmul`]; [`Argument`](Error::Argument) for an option that a
-    /// block-sparse factor does not allow. Errors in the bias are reported under the name `bias`:
+    /// block-sparse factor does not allow. Errors of the bias are reported under the name `bias`:
     /// [`Argument`](Error::Argument) for a wrong number of vectors, [`Rank`](Error::Rank), [`Length`](Error::Length)
-    /// with the vector, [`DeviceMismatch`](Error::DeviceMismatch). Errors in the residual are reported under the name
+    /// with the vector, [`DeviceMismatch`](Error::DeviceMismatch). Errors of the residual are reported under the name
     /// `residual`: [`ElementCount`](Error::ElementCount), [`Shape`](Error::Shape) with the pair,
     /// [`DeviceMismatch`](Error::DeviceMismatch).
     pub fn run(&self) -> Result<Tensor<R>> {

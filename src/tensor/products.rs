@@ -80,7 +80,7 @@ impl<T: Factor> Tensor<T> {
     /// smaller extent.
     ///
     /// Respects equivalence: trailing zero rows and columns change only the shape and, in the native tier's long sums,
-    /// the rounding. Otherwise like [`matmul`](Self::matmul).
+    /// the rounding. Otherwise it behaves like [`matmul`](Self::matmul).
     ///
     /// ```
     /// use vsla::{Device, Ragged, Shape};

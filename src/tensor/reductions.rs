@@ -276,8 +276,8 @@ impl<T: Factor> Tensor<T> {
 
     /// The smallest value of each line along an axis.
     ///
-    /// An empty line gives ∞, or the greatest value of an integer type. A line with a NaN gives NaN. Otherwise like
-    /// [`max_axis`](Self::max_axis).
+    /// An empty line gives ∞, or the greatest value of an integer type. A line with a NaN gives NaN. Otherwise it
+    /// behaves like [`max_axis`](Self::max_axis).
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -315,7 +315,7 @@ impl<T: Factor> Tensor<T> {
 
     /// The position of the smallest value of each line along an axis: its index on that axis.
     ///
-    /// Otherwise like [`argmax_axis`](Self::argmax_axis).
+    /// Otherwise it behaves like [`argmax_axis`](Self::argmax_axis).
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -385,7 +385,7 @@ impl<T: Real> Tensor<T> {
         self.zip("equivalent", other)?.equivalent().await
     }
 
-    /// [`equivalent`](Self::equivalent), blocking the thread.
+    /// The blocking form of [`equivalent`](Self::equivalent).
     ///
     /// # Errors
     /// Those of [`dot`](Self::dot).
@@ -548,7 +548,7 @@ impl<T: Real> Paired<'_, T> {
         truths(words.download().await?.values())
     }
 
-    /// [`equivalent`](Self::equivalent), blocking the thread.
+    /// The blocking form of [`equivalent`](Self::equivalent).
     ///
     /// # Errors
     /// Those of [`Tensor::dot`].

@@ -183,7 +183,7 @@ impl<T: Real> ShapeMatrix<T> {
         self.nested(&self.entries.download().await?)
     }
 
-    /// [`to_nested`](Self::to_nested), blocking the thread.
+    /// The blocking form of [`to_nested`](Self::to_nested).
     ///
     /// # Errors
     /// Those of [`Tensor::download`].

@@ -75,7 +75,7 @@ impl<T: Factor> Tensor<T> {
     /// For each line along an axis, the indices of its values in the order of
     /// [`sort_descending`](Self::sort_descending).
     ///
-    /// Stable: equal values keep their order. Otherwise like [`argsort`](Self::argsort).
+    /// Stable: equal values keep their order. Otherwise it behaves like [`argsort`](Self::argsort).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

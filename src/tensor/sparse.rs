@@ -125,7 +125,7 @@ impl<T: Scalar> BsrTensor<T> {
         Bsr::from_sets(&self.topology, self.len(), values)
     }
 
-    /// [`download`](Self::download), blocking the thread.
+    /// The blocking form of [`download`](Self::download).
     ///
     /// # Errors
     /// Those of [`download`](Self::download).

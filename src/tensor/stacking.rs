@@ -20,13 +20,13 @@ impl<T: Scalar> Tensor<T> {
     /// Stacks all elements into one of shape (k, ambient…), whose slice i is element i, zero-padded to the box that
     /// holds every element.
     ///
-    /// A ragged batch holds the same values without the zeros, and nothing in this library needs them: a dense stack is
-    /// for code that does. It takes the memory of `layout().padded_total()` values, of which the fraction
-    /// [`padding_waste`](Layout::padding_waste) is padding; a stack of more than `most_bytes` is refused. An empty
-    /// element becomes a slice of zeros, and a batch without elements becomes one element of shape (0, …, 0). Any
-    /// element type; bit patterns are preserved. Respects equivalence up to the stored box: trailing zeros of elements
-    /// become trailing zeros of slices. Cost: values read once, the stack written once; nothing if all shapes are
-    /// equal, when the result is a view.
+    /// A ragged batch holds the same values without the zeros, and no operation of this library needs the zeros: a
+    /// dense stack is for other code that needs them. It takes the memory of `layout().padded_total()` values, of which
+    /// the fraction [`padding_waste`](Layout::padding_waste) is padding; a stack of more than `most_bytes` is refused.
+    /// An empty element becomes a slice of zeros, and a batch without elements becomes one element of shape (0, …, 0).
+    /// Any element type; bit patterns are preserved. Respects equivalence up to the stored box: trailing zeros of
+    /// elements become trailing zeros of slices. Cost: values read once, the stack written once; nothing if all shapes
+    /// are equal, because the result is then a view.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -48,7 +48,7 @@ impl<T: Scalar> Tensor<T> {
     /// Stacks groups of elements: the first `counts[0]` elements become the first stack, the next `counts[1]` the
     /// second, and so on.
     ///
-    /// Each stack has the box of its own elements. Otherwise like [`stack`](Self::stack).
+    /// Each stack has the box of its own elements. Otherwise it behaves like [`stack`](Self::stack).
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};

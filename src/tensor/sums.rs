@@ -35,7 +35,7 @@ impl<T: Number> Tensor<T> {
     /// The sums of groups of elements: element g of the result is the sum of all elements i with `groups[i] == g`, of
     /// the smallest shape that contains them.
     ///
-    /// There are `count` groups; one without elements gives an empty element. Otherwise like
+    /// There are `count` groups; a group without elements gives an empty element. Otherwise it behaves like
     /// [`sum_batch`](Self::sum_batch), with the number of elements of the largest group as n.
     ///
     /// ```

@@ -12,7 +12,7 @@ impl Device {
     /// (one more than there are elements, beginning with 0), and the extents (`rank` of each element; for rank 1 its
     /// length).
     ///
-    /// With [`export`](Tensor::export), an application's own WGSL reads it as a storage buffer, beside the values of a
+    /// With [`export`](Tensor::export), an application's own WGSL reads it as a storage buffer, next to the values of a
     /// tensor of that layout. The batch is a copy: writing to it changes nothing for the library. Keep it for as
     /// long as the layout is used, instead of uploading it for each dispatch.
     ///
@@ -76,7 +76,7 @@ impl Device {
     ///
     /// Work on the tensor is recorded, and reads the buffer when it runs. Before the application writes to the buffer
     /// again, by any means, it must call [`flush`](Self::flush): work recorded before the flush reads the old values,
-    /// and work recorded afterwards the new ones.
+    /// and work recorded afterwards reads the new values.
     ///
     /// ```
     /// # use vsla::{Device, Layout, device::{GpuOptions, wgpu}};
@@ -211,11 +211,11 @@ impl<T: Scalar> Tensor<T> {
         Ragged::from_parts(self.layout.clone(), values)
     }
 
-    /// [`download`](Self::download), blocking the thread.
+    /// The blocking form of [`download`](Self::download).
     ///
     /// # Errors
     /// Those of [`download`](Self::download); on a GPU in a browser, where no thread may block,
-    /// [`Unsupported`](Error::Unsupported). So it is for the other methods whose names end in `_blocking`.
+    /// [`Unsupported`](Error::Unsupported). This holds for all other methods whose names end in `_blocking`, too.
     pub fn download_blocking(&self) -> Result<Ragged<T>> {
         let mut values = self.host_values()?;
         self.download_into_blocking(&mut values)?;
@@ -254,7 +254,7 @@ impl<T: Scalar> Tensor<T> {
         device.upload_parts(&self.layout, &values).map_err(moved)
     }
 
-    /// [`to_device`](Self::to_device), blocking the thread.
+    /// The blocking form of [`to_device`](Self::to_device).
     ///
     /// # Errors
     /// Those of [`to_device`](Self::to_device).
@@ -317,7 +317,7 @@ impl<T: Scalar> Tensor<T> {
         }
     }
 
-    /// [`download_into`](Self::download_into), blocking the thread.
+    /// The blocking form of [`download_into`](Self::download_into).
     ///
     /// # Errors
     /// Those of [`download_into`](Self::download_into).

@@ -93,7 +93,7 @@ impl Tensor<Complex32> {
 
     /// The inverse of [`fft2`](Self::fft2): `x_ij = 1/(rc) Σ_k Σ_l X_kl e^(2πi (ik/r + jl/c))`.
     ///
-    /// Otherwise like `fft2`.
+    /// Otherwise it behaves like `fft2`.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};
@@ -116,7 +116,7 @@ impl Tensor<Complex32> {
     ///
     /// `layout` is the layout of the result, as for [`irfft`](Self::irfft): after `x.rfft2()` it is `x.layout()`. The
     /// columns are transformed first, and then the rows by `irfft`, which ignores the parts that the spectrum of a real
-    /// element cannot have. Otherwise like [`fft2`](Self::fft2), with half the work.
+    /// element cannot have. Otherwise it behaves like [`fft2`](Self::fft2), with half the work.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};
@@ -179,7 +179,7 @@ impl Tensor<Complex32> {
 
     /// The inverse of [`fft`](Self::fft): `x_j = 1/n Σ_k X_k e^(2πi jk/n)`.
     ///
-    /// Otherwise like `fft`.
+    /// Otherwise it behaves like `fft`.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Ragged};
@@ -251,9 +251,9 @@ impl Tensor<f32> {
 
     /// The first ⌊c/2⌋ + 1 columns of the two-dimensional discrete Fourier transform of each real r × c element.
     ///
-    /// The other columns are conjugates, `X_kl = conj(X_(r−k)(c−l))` with indices mod r and c.
-    /// `X_kl = Σ_i Σ_j x_ij e^(−2πi (ik/r + jl/c))` for l ≤ c/2, unscaled. Rank 2; an element of r × 0 values has a
-    /// spectrum of r × 0. Otherwise like [`fft2`](Tensor::fft2), with half the work.
+    /// The other columns are conjugates, `X_kl = conj(X_(r−k)(c−l))` with indices mod r and c. `X_kl = Σ_i Σ_j x_ij
+    /// e^(−2πi (ik/r + jl/c))` for l ≤ c/2, unscaled. Rank 2; an element of r × 0 values has a spectrum of r × 0.
+    /// Otherwise it behaves like [`fft2`](Tensor::fft2), with half the work.
     ///
     /// ```
     /// # use vsla::{Complex32, Device, Layout, Ragged, Shape};

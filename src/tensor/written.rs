@@ -30,7 +30,7 @@ pub struct Map2<T: Real> {
 }
 
 impl Device {
-    /// Makes a map of the application's own: an expression of `x` in
+    /// Makes a map from a function of the application: an expression of `x` in
     /// [WGSL](https://www.w3.org/TR/WGSL/#builtin-functions), and the same function in Rust.
     ///
     /// GPUs compute the expression, and the CPU calls the function; nothing compares the two. The expression may use
