@@ -39,7 +39,7 @@ mod rows;
 /// (new layouts in every call), layout (host time for layouts), plan (host time to plan new lengths), created
 /// (sequences, random values, dropout and labels), pooling (windows of images), fft and rfft, matmul, bsr (block-sparse
 /// products), attention, program (recorded programs: runs, plans, gradients and memory), cpu (the CPU device against
-/// plain loops), and interop (what it costs to bring data in and out, beside the rows in benches/readme.txt).
+/// plain loops), and interop (what it costs to bring data in and out, for the rows in benches/readme.txt).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]
 struct Args {
@@ -54,17 +54,17 @@ struct Args {
     /// Measure nothing; print the results in a file written by --json as a Markdown table
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     table: Option<PathBuf>,
-    /// With --table: print only the rows that this file of benches/pytorch.py also has, and its times beside them
+    /// With --table: print only the rows that this output file of benches/pytorch.py also has, with its times next to them
     #[arg(long, value_name = "FILE", requires = "table")]
     beside: Option<PathBuf>,
-    /// With --beside: print only the rows that this file lists, one a line: a row's name and a caption
+    /// With --beside: print only the rows that this file lists, one per line, each with a name and a caption
     #[arg(long, value_name = "FILE", requires = "beside")]
     rows: Option<PathBuf>,
-    /// With --rows: also draw these rows, and the lengths of the first one
+    /// With --rows: also draw these rows, and the lengths of the first row
     #[arg(long, value_name = "OUT.svg", requires = "rows")]
     picture: Option<PathBuf>,
-    /// Also write the results as one page of HTML, with plots: of this run, or with --table of that one, and with
-    /// --beside also the other's times
+    /// Also write the results as one page of HTML, with plots: the results of this run, or with --table those of the
+    /// stored run, and with --beside also the times of PyTorch
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
     /// Devices to measure
@@ -73,7 +73,7 @@ struct Args {
     /// Compile shaders with bounds checks (`GpuOptions::checked`), to measure what the checks cost
     #[arg(long)]
     checked: bool,
-    /// Use small sizes and few runs, to test that every row works; times mean nothing then
+    /// Use small sizes and few runs, to test that every row works; the times mean nothing then
     #[arg(long)]
     quick: bool,
     /// Passed by cargo; ignored

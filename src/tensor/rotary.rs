@@ -30,11 +30,11 @@ impl<T: Float> Tensor<T> {
     ///
     /// f32, and f16 computed in f32 and rounded once. Error: 3 · 2⁻²⁴ (|a| + |b|), because cosines and sines are
     /// computed in f64 when the operation is planned, for positions below 2²⁷; with [`starts`](Rotary::starts), which
-    /// are known on the device only, 12 · 2⁻²⁴ (|a| + |b|). An element without rows stays as it is,
-    /// whatever its other extents. A NaN reaches both values of its pair. Does not respect equivalence, because
-    /// positions are those of rows. Cost: one dispatch, which reads and writes the values once from memory, and reads a
-    /// cosine and a sine for each row and pair of a head; with `starts`, one for each byte of the position but leading
-    /// zeros. The plan holds them: 4 · rows of the longest element · d bytes, or 4,096 · d.
+    /// only the device knows, 12 · 2⁻²⁴ (|a| + |b|). An element without rows stays as it is, whatever its other
+    /// extents. A NaN reaches both values of its pair. Does not respect equivalence, because the angles depend on the
+    /// positions of rows. Cost: one dispatch, which reads and writes the values once from memory, and reads a cosine
+    /// and a sine for each row and pair of a head; with `starts`, it reads a cosine and a sine for each byte of the
+    /// position except leading zeros. The plan holds them: 4 · rows of the longest element · d bytes, or 4,096 · d.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -84,9 +84,9 @@ impl<'a, T: Float> Rotary<'a, T> {
         self
     }
 
-    /// Adds a position for each element, which is known on the device only: one vector with a value for each element,
-    /// such as [`Cache::lengths`](super::Cache::lengths) before rows are appended. Row r of element i is then at
-    /// position `start + starts[i] + r`, where `starts[i] + r` is below 2³²; so one plan serves all steps of decoding.
+    /// Adds a position for each element, which only the device knows: one vector with a value for each element, such as
+    /// [`Cache::lengths`](super::Cache::lengths) before rows are appended. Row r of element i is then at position
+    /// `start + starts[i] + r`, where `starts[i] + r` is below 2³²; so one plan serves all steps of decoding.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -104,7 +104,7 @@ impl<'a, T: Float> Rotary<'a, T> {
         self
     }
 
-    /// Pairs neighbouring values, 2i and 2i + 1, instead of those half a head apart.
+    /// Pairs neighbouring values, 2i and 2i + 1, instead of values that are half a head apart.
     pub fn neighbours(mut self) -> Self {
         self.neighbours = true;
         self
@@ -114,7 +114,7 @@ impl<'a, T: Float> Rotary<'a, T> {
     ///
     /// # Errors
     /// [`Rank`](Error::Rank); [`Argument`](Error::Argument) for heads that do not divide the rows, for a head of an odd
-    /// number of values, for a base that is not positive and finite, and for `starts` that are not one vector of a
+    /// number of values, for a base that is not positive and finite, and for `starts` that are not one vector with a
     /// value for each element; [`DeviceMismatch`](Error::DeviceMismatch); [`Shape`](Error::Shape) with the first
     /// element whose rows differ from those before it; [`TooLarge`](Error::TooLarge),
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).

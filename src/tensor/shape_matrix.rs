@@ -10,7 +10,7 @@ use crate::{Error, Result, host};
 /// A batch of shape-matrices on a device: matrices whose entries are vectors, each with its own length.
 ///
 /// Entries are packed end to end, row by row and matrix by matrix, as the elements of one [`Tensor`] of rank 1. An
-/// entry stands for its values followed by zeros; an empty entry is zero. Examples are matrices of polynomials, and
+/// entry counts as its values followed by zeros; an empty entry is zero. Examples are matrices of polynomials, and
 /// matrices of filters: the transfer function of a system with several inputs and outputs.
 ///
 /// With the convolution of entries as product ([`conv_matmul`](Self::conv_matmul)), such matrices form a ring with the
@@ -212,7 +212,8 @@ impl<T: Real> ShapeMatrix<T> {
 
     /// Transposes the matrices, `c_ki = a_ik`: moves the entries without changing them.
     ///
-    /// Because convolution commutes, (ab)ᵀ = bᵀaᵀ holds under it. Cost: that of [`Tensor::reorder`] of the entries.
+    /// Because convolution is commutative, (ab)ᵀ = bᵀaᵀ holds for [`conv_matmul`](Self::conv_matmul). Cost: that of
+    /// [`Tensor::reorder`] of the entries.
     ///
     /// ```
     /// # use vsla::{Device, ShapeMatrix};
