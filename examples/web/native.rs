@@ -2,6 +2,7 @@
 //!
 //! `cargo run --example web_native`; the library's book shows how to open the page.
 
+#[allow(dead_code, reason = "only the page shows the time")]
 #[path = "src/analysis.rs"]
 mod analysis;
 #[allow(dead_code, reason = "only the page reads files")]

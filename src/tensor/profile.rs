@@ -98,10 +98,6 @@ impl Device {
     }
 
     async fn read_times(&self, measured: Measured, wait: Wait) -> Result<Profile> {
-        let mut profile = Profile {
-            peak: measured.peak,
-            ..Profile::default()
-        };
         #[cfg(feature = "gpu")]
         if let (Backend::Gpu(gpu), Some(timestamps)) = (self.backend(), measured.timestamps) {
             let times = gpu.profile_times(timestamps, wait).await?;
@@ -113,10 +109,17 @@ impl Device {
                     start,
                     time: stop.saturating_sub(start),
                 });
-            profile.kernels = kernels.collect();
-            profile.device_time = Some(profile.kernels.iter().map(|k| k.time).sum());
+            let kernels: Vec<KernelTime> = kernels.collect();
+            return Ok(Profile {
+                device_time: Some(kernels.iter().map(|k| k.time).sum()),
+                kernels,
+                peak: measured.peak,
+            });
         }
-        Ok(profile)
+        Ok(Profile {
+            peak: measured.peak,
+            ..Profile::default()
+        })
     }
 }
 

@@ -247,8 +247,7 @@ fn broadcasts(device: &Device) {
     let error = x
         .broadcast(&Layout::from_lengths([4, 4]).unwrap())
         .unwrap_err();
-    let message =
-        "broadcast: element 1: expected the shape (2), with any extent in place of an extent of 1, got (4)";
+    let message = "broadcast: element 1: expected the shape (2), with any extent in place of an extent of 1, got (4)";
     assert_eq!(error.to_string(), message);
     let fewer = Layout::from_lengths([1]).unwrap();
     assert_eq!(x.broadcast(&fewer).unwrap_err().kind(), "batch_size");
