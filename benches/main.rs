@@ -54,7 +54,7 @@ struct Args {
     /// Measure nothing; print the results in a file written by --json as a Markdown table
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     table: Option<PathBuf>,
-    /// With --table: print only the rows that this output file of benches/pytorch.py also has, with its times next to them
+    /// With --table: print only the rows that this file of benches/pytorch.py also has, with its times next to them
     #[arg(long, value_name = "FILE", requires = "table")]
     beside: Option<PathBuf>,
     /// With --beside: print only the rows that this file lists, one per line, each with a name and a caption

@@ -290,8 +290,8 @@ fn refusals(device: &Device) {
     });
     let plan = program.plan(&[x.layout()]).unwrap();
     let old = escaped.lock().unwrap().take().unwrap();
-    assert!(recording(old.neg().unwrap_err()).contains("after it ended"));
-    assert!(recording(plan.run(&[&old]).unwrap_err()).contains("after it ended"));
+    assert!(recording(old.neg().unwrap_err()).contains("after the recording ended"));
+    assert!(recording(plan.run(&[&old]).unwrap_err()).contains("after the recording ended"));
     let inner = plan.clone();
     let runs = Program::new(device, move |r| {
         let x: Tensor<f32> = r.input()?;
@@ -305,7 +305,7 @@ fn refusals(device: &Device) {
         r.output(&g)
     });
     let error = of_a_constant.plan(&[x.layout()]).unwrap_err();
-    assert!(recording(error).contains("a constant, not a value of this recording: pass it"));
+    assert!(recording(error).contains("a constant, not a tensor of this recording; pass it"));
     let foreign = Program::new(device, move |r| {
         let y: Tensor<f32> = r.input()?;
         r.output(&y.add(&old)?)

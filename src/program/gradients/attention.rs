@@ -13,7 +13,7 @@ pub(super) fn rule(
     results: &[Option<Cotangent>],
 ) -> Result<Cotangents> {
     if of.cached && results.iter().any(Option::is_some) {
-        let why = " over a cache; attend to tensors of keys and values instead";
+        let why = " over a cache (attention_over); attend to tensors of keys and values instead";
         return Err(applied.refused_because(why));
     }
     let of_lse = match &results[1] {

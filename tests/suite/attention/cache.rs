@@ -577,7 +577,7 @@ pub fn refusals(device: &Device) {
     refused(
         program(|_, _| Ok(())).plan(&all[..3]),
         "recording",
-        "three for a cache",
+        "three for each cache",
     );
 
     let plan = program(|cache, x| cache.append(x, x)).plan(&all).unwrap();

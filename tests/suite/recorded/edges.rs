@@ -176,7 +176,7 @@ fn panics(device: &Device) {
         // This thread computes again, and a value that escaped keeps no memory.
         assert_eq!(values(&device.full(&one(), 3.0f32).unwrap()), [3.0]);
         let old = escaped.lock().unwrap().take().unwrap();
-        assert!(recording(old.neg().unwrap_err()).contains("after it ended"));
+        assert!(recording(old.neg().unwrap_err()).contains("after the recording ended"));
         drop(program);
         assert_eq!(device.memory().live, live);
         drop(old);
