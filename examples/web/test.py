@@ -141,7 +141,8 @@ def check_native(shown, native, where):
     assert shown["kernels"].keys() == native["kernels"].keys(), f"{where}: other kernels"
     for name, expected in native["kernels"].items():
         found = shown["kernels"][name]
-        assert found["lags"] == expected["lags"], f"{where}, {name}: other lags"
+        # A GPU may choose another of two lags that are equally good; `check_shown` compares their correlations.
+        assert where == "gpu" or found["lags"] == expected["lags"], f"{where}, {name}: other lags"
         for i, row in enumerate(expected["convolved"]):
             bound = 1e-5 if name == "echo" else 0
             near(found["convolved"][i], row, bound, f"{where}, {name}, signal {i} convolved")
