@@ -95,10 +95,11 @@ impl<T: ArrowValue> Ragged<T> {
     /// its array after `record_batch.remove_column(i)`.
     ///
     /// # Errors
-    /// [`Error::Argument`] for an array that is not of lists of this type of values; [`Error::Rank`] for more than 8
-    /// levels of lists; [`Error::Null`] names the first null, of a list or a value, that belongs to an element;
-    /// [`Error::Shape`] names the first element with lists of different lengths; [`Error::SizeOverflow`] when a size
-    /// exceeds 2³² − 1; [`Error::OutOfMemory`].
+    /// [`Error::Argument`] for an array that is not of lists of this type of values, and for one that breaks the rules
+    /// of Arrow, as only `unsafe` code and other languages can make; [`Error::Rank`] for more than 8 levels of lists;
+    /// [`Error::Null`] names the first null, of a list or a value, that belongs to an element; [`Error::Shape`] names
+    /// the first element with lists of different lengths; [`Error::SizeOverflow`] when a size exceeds 2³² − 1;
+    /// [`Error::OutOfMemory`].
     pub fn from_arrow(array: impl Into<ArrayData>) -> Result<Self> {
         read("from_arrow", array.into(), None)
     }
@@ -200,9 +201,23 @@ enum Lengths {
     Fixed(usize),
 }
 
+impl Lengths {
+    /// Whether there are offsets, or entries of fixed lists, up to this list. The offsets themselves are compared with
+    /// the number of entries as they are read.
+    fn reach(&self, lists: usize, entries: usize) -> bool {
+        match self {
+            Lengths::Offsets(bytes) => bytes.len() / size_of::<i32>() > lists,
+            Lengths::LargeOffsets(bytes) => bytes.len() / size_of::<i64>() > lists,
+            Lengths::Fixed(size) => lists.saturating_mul(*size) <= entries,
+        }
+    }
+}
+
 /// A level of lists.
 struct Level {
     lengths: Lengths,
+    /// The entries of the next level.
+    entries: usize,
     /// Where its first list is in the buffers; in those of the nulls, at the start.
     offset: usize,
     /// Absent if there are none.
@@ -216,10 +231,9 @@ impl Level {
             .is_some_and(|nulls| nulls.is_null(entry))
     }
 
-    /// The entries of the next level that belong to a list.
+    /// The entries of the next level that belong to a list. A negative offset is beyond all entries.
     fn entries(&self, list: usize) -> Range<usize> {
         let list = self.offset + list;
-        // The validation of Arrow guarantees that offsets are not negative.
         match &self.lengths {
             Lengths::Offsets(bytes) => {
                 let at = |i| i32::from_ne_bytes(number(bytes, i)) as usize;
@@ -261,35 +275,63 @@ impl Lists {
         array: ArrayData,
         lenient: bool,
     ) -> Result<(Lists, Buffer, usize)> {
-        let count = types::<T>(op, array.data_type())?.len();
+        let data_type = array.data_type().clone();
+        let types = types::<T>(op, &data_type)?;
+        // Safe code cannot make an array whose parts do not fit together, but other languages can.
+        let broken = |data_type: &DataType| {
+            let expected = "an array that follows the rules of Arrow";
+            Error::argument(
+                op,
+                expected,
+                format!("parts of {data_type} that do not fit"),
+            )
+        };
+        let fits =
+            |nulls: &Option<NullBuffer>, len| nulls.as_ref().is_none_or(|nulls| nulls.len() == len);
         let some = |nulls: Option<NullBuffer>| nulls.filter(|nulls| nulls.null_count() > 0);
         let mut levels = Vec::new();
         let mut array = array;
-        for _ in 0..count {
-            let (data_type, _, nulls, offset, mut buffers, mut children) = array.into_parts();
-            let lengths = match data_type {
-                DataType::FixedSizeList(_, size) => Lengths::Fixed(size as usize),
-                DataType::LargeList(_) => Lengths::LargeOffsets(buffers.swap_remove(0)),
-                _ => Lengths::Offsets(buffers.swap_remove(0)),
+        for &expected in &types {
+            let (own, len, nulls, offset, mut buffers, mut children) = array.into_parts();
+            let buffer = buffers.pop();
+            let lengths = match (expected, buffer) {
+                (DataType::FixedSizeList(_, size), _) => Some(Lengths::Fixed(*size as usize)),
+                (DataType::LargeList(_), buffer) => buffer.map(Lengths::LargeOffsets),
+                (_, buffer) => buffer.map(Lengths::Offsets),
             };
-            let nulls = some(nulls);
+            let (Some(lengths), Some(child)) = (lengths, children.pop()) else {
+                return Err(broken(expected));
+            };
+            // An array without lists need not have an offset.
+            let reach = len == 0 || lengths.reach(offset.saturating_add(len), child.len());
+            if own != *expected || !reach || !fits(&nulls, len) {
+                return Err(broken(expected));
+            }
             levels.push(Level {
                 lengths,
+                entries: child.len(),
                 offset,
-                nulls,
+                nulls: some(nulls),
             });
-            array = children.swap_remove(0);
+            array = child;
         }
-        let (_, _, nulls, offset, mut buffers, _) = array.into_parts();
+        let (own, len, nulls, offset, mut buffers, _) = array.into_parts();
+        let bytes = offset
+            .saturating_add(len)
+            .saturating_mul(size_of::<T::Number>());
+        let numbers = buffers.pop().filter(|numbers| numbers.len() >= bytes);
+        let Some(numbers) = numbers.filter(|_| own == T::NUMBERS && fits(&nulls, len)) else {
+            return Err(broken(&own));
+        };
         let lists = Lists {
             op,
             levels,
             nulls: some(nulls),
             lenient,
-            rank: count + 1 - T::PARTS,
+            rank: types.len() + 1 - T::PARTS,
             parts: T::PARTS,
         };
-        Ok((lists, buffers.swap_remove(0), offset))
+        Ok((lists, numbers, offset))
     }
 
     fn has_nulls(&self) -> bool {
@@ -335,6 +377,9 @@ impl Lists {
             let mut inner = 0..0;
             for list in entries.clone() {
                 let mut own = level.entries(list);
+                if own.start > own.end || own.end > level.entries {
+                    return Err(self.outside(element, own, level.entries));
+                }
                 if self.lenient && self.is_null(axis, list) {
                     own.end = own.start;
                 }
@@ -365,6 +410,14 @@ impl Lists {
             return Err(self.null(element, &extents[..self.rank], value));
         }
         Ok((entries, extents))
+    }
+
+    /// Safe code cannot make such an array, either.
+    fn outside(&self, element: usize, list: Range<usize>, entries: usize) -> Error {
+        let expected = format!("lists of element {element} within {entries} entries");
+        // Negative offsets as such.
+        let (start, end) = (list.start as isize, list.end as isize);
+        Error::argument(self.op, expected, format!("one from {start} to {end}"))
     }
 
     fn null(&self, element: usize, extents: &[usize], position: usize) -> Error {

@@ -3,7 +3,7 @@
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use bytemuck::Pod;
 use fastrand::Rng;
 use half::f16;
@@ -26,6 +26,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.host("arrow::no_lists", no_lists),
         bench.host("arrow::nulls_in_order", nulls_in_order),
         bench.host("arrow::refused", refused),
+        bench.host("arrow::enormous", enormous),
+        bench.host("arrow::broken", broken),
+        bench.host("arrow::broken_anyhow", broken_anyhow),
     ]
 }
 
@@ -680,6 +683,24 @@ fn refused() {
             "from_arrow: expected lists (List, LargeList or FixedSizeList) of Float32, got Utf8",
         ),
         (
+            read(&DataType::new_list(DataType::Boolean, true)),
+            "from_arrow: expected lists (List, LargeList or FixedSizeList) of Float32, got List(Boolean)",
+        ),
+        (
+            read(&DataType::ListView(std::sync::Arc::new(
+                Field::new_list_field(float(), true),
+            ))),
+            "from_arrow: expected lists (List, LargeList or FixedSizeList) of Float32, got ListView(Float32)",
+        ),
+        (
+            read(&list(DataType::Dictionary(
+                Box::new(DataType::Int8),
+                Box::new(float()),
+            ))),
+            "from_arrow: expected lists (List, LargeList or FixedSizeList) of Float32, got \
+             List(Dictionary(Int8, Float32))",
+        ),
+        (
             read(&DataType::new_list(DataType::Float64, false)),
             "from_arrow: expected lists (List, LargeList or FixedSizeList) of Float32, got List(non-null Float64)",
         ),
@@ -734,4 +755,204 @@ fn refused() {
     for (error, text) in cases {
         assert_eq!(error.to_string(), text);
     }
+}
+
+/// Lists of nothing, which take no memory, in numbers that no batch can have.
+fn enormous() {
+    let nothing = |len: usize| {
+        let values = ArrayData::new_empty(&DataType::UInt8);
+        let lists = ArrayData::builder(fixed(0, DataType::UInt8)).len(len);
+        lists.add_child_data(values).build().unwrap()
+    };
+    let error = |array: ArrayData| {
+        let error = Ragged::<u8>::from_arrow(array).unwrap_err();
+        (error.kind(), error.element(), error.to_string())
+    };
+    let text =
+        "from_arrow: a batch of 8589934592 elements exceeds the 32-bit index limit of 4294967295"
+            .to_owned();
+    assert_eq!(error(nothing(1 << 33)), ("size_overflow", None, text));
+
+    let lists = ArrayData::builder(large_list(fixed(0, DataType::UInt8))).len(3);
+    let lists = lists.add_buffer(Buffer::from_vec(vec![5i64, 7, 1 << 32, (1 << 33) + 8]));
+    let lists = lists.add_child_data(nothing(1 << 34)).build().unwrap();
+    let (kind, element, _) = error(lists.clone());
+    assert_eq!((kind, element), ("size_overflow", Some(2)));
+    let few = Ragged::<u8>::from_arrow(lists.slice(0, 2)).unwrap();
+    assert_eq!(
+        [few.shape(0), few.shape(1)],
+        [shape(&[2, 0]), shape(&[(1 << 32) - 7, 0])]
+    );
+}
+
+/// An array that only `unsafe` code can make.
+#[allow(unsafe_code, reason = "safe code cannot break the rules")]
+fn unchecked(
+    data_type: DataType,
+    len: usize,
+    buffers: Vec<Buffer>,
+    entries: ArrayData,
+) -> ArrayData {
+    let array = ArrayData::builder(data_type).len(len).buffers(buffers);
+    // SAFETY: not sound. But no unsafe code reads the array: the library takes it apart, and its crates for tests only
+    // drop it.
+    unsafe { array.add_child_data(entries).build_unchecked() }
+}
+
+/// Offsets that decrease, are negative, or are beyond the values, and parts that are missing or too short.
+fn broken() {
+    let numbers = || {
+        let values = ArrayData::builder(DataType::Int32).len(4);
+        let values = values.add_buffer(Buffer::from_vec(vec![1i32, 2, 3, 4]));
+        values.build().unwrap()
+    };
+    let error = |array| match Ragged::<i32>::from_arrow(array) {
+        Err(error) => error.to_string(),
+        Ok(batch) => panic!("{batch}"),
+    };
+    let of = |offsets: [i32; 4]| {
+        let large = offsets.map(i64::from).to_vec();
+        let errors = [
+            (list(DataType::Int32), Buffer::from_vec(offsets.to_vec())),
+            (large_list(DataType::Int32), Buffer::from_vec(large)),
+        ]
+        .map(|(data_type, offsets)| error(unchecked(data_type, 3, vec![offsets], numbers())));
+        assert_eq!(errors[0], errors[1]);
+        let prefix = "from_arrow: expected lists of element ";
+        errors[0].strip_prefix(prefix).unwrap().to_owned()
+    };
+    assert_eq!(of([0, 3, 2, 4]), "1 within 4 entries, got one from 3 to 2");
+    assert_eq!(of([0, 3, 3, 5]), "2 within 4 entries, got one from 3 to 5");
+    assert_eq!(
+        of([-1, 3, 3, 4]),
+        "0 within 4 entries, got one from -1 to 3"
+    );
+    assert_eq!(
+        of([0, 1, -2, 4]),
+        "1 within 4 entries, got one from 1 to -2"
+    );
+    assert_eq!(of([9, 9, 9, 9]), "0 within 4 entries, got one from 9 to 9");
+
+    // Sound inside, and in one null list, whose offsets are compared, too.
+    let inner = unchecked(
+        list(DataType::Int32),
+        2,
+        vec![Buffer::from_vec(vec![0i32, 9, 4])],
+        numbers(),
+    );
+    let valid = inner
+        .clone()
+        .into_builder()
+        .nulls(Some(NullBuffer::from(vec![false, true])));
+    #[allow(unsafe_code, reason = "as above")]
+    // SAFETY: as above.
+    let null = unsafe { valid.build_unchecked() };
+    let text = "from_arrow_or: expected lists of element 0 within 4 entries, got one from 0 to 9";
+    assert_eq!(
+        Ragged::from_arrow_or(null, 0).unwrap_err().to_string(),
+        text
+    );
+    let outer = unchecked(
+        list(list(DataType::Int32)),
+        1,
+        vec![Buffer::from_vec(vec![0i32, 2])],
+        inner,
+    );
+    assert_eq!(error(outer), text.replace("_or", ""));
+
+    let list = || list(DataType::Int32);
+    let offsets = |offsets: &[i32]| vec![Buffer::from_vec(offsets.to_vec())];
+    let cases = [
+        unchecked(list(), 3, vec![], numbers()),
+        unchecked(list(), 3, offsets(&[0, 1, 2]), numbers()),
+        unchecked(list(), usize::MAX, offsets(&[0, 1, 2]), numbers()),
+        unchecked(
+            large_list(DataType::Int32),
+            3,
+            offsets(&[0, 1, 2, 3]),
+            numbers(),
+        ),
+        unchecked(fixed(3, DataType::Int32), 2, vec![], numbers()),
+        unchecked(
+            fixed(i32::MAX, DataType::Int32),
+            usize::MAX / 2,
+            vec![],
+            numbers(),
+        ),
+        unchecked(
+            list(),
+            1,
+            offsets(&[0, 1]),
+            ArrayData::new_empty(&DataType::Int64),
+        ),
+        unchecked(list(), 0, offsets(&[0]), ArrayData::new_empty(&list())),
+    ];
+    for array in cases {
+        let error = error(array);
+        let expected =
+            "from_arrow: expected an array that follows the rules of Arrow, got parts of ";
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+/// Random parts, of which few fit together, give a batch or an error, and never a panic. Whatever Arrow accepts is not
+/// refused as broken.
+fn broken_anyhow() {
+    let mut rng = rng("arrow::broken_anyhow");
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..20_000 {
+        let count = rng.usize(0..8);
+        let values = Buffer::from_vec(vec![7u8; rng.usize(0..8)]);
+        let numbers = ArrayData::builder(DataType::UInt8).add_buffer(values);
+        let mut array = random(numbers, count, &mut rng);
+        let rank = rng.usize(1..=3);
+        for _ in 0..rank {
+            let entry = array.data_type().clone();
+            let len = rng.usize(0..5);
+            // Mostly ascending, from numbers that mostly fit.
+            let limit = array.len() as i64 + i64::from(rng.u8(0..8) == 0);
+            let mut offsets: Vec<_> = (0..len + 1).map(|_| rng.i64(0..=limit)).collect();
+            if rng.u8(0..4) > 0 {
+                offsets.sort_unstable();
+            }
+            if rng.u8(0..16) == 0 {
+                offsets[0] -= 3;
+            }
+            let builder = match rng.u8(0..3) {
+                0 => {
+                    let offsets = offsets.iter().map(|&offset| offset as i32).collect();
+                    ArrayData::builder(list(entry)).add_buffer(Buffer::from_vec(offsets))
+                }
+                1 => ArrayData::builder(large_list(entry)).add_buffer(Buffer::from_vec(offsets)),
+                _ => ArrayData::builder(fixed(rng.i32(0..3), entry)),
+            };
+            array = random(builder.add_child_data(array), len, &mut rng);
+        }
+        let valid = array.validate_full().is_ok();
+        let strict = Ragged::<u8>::from_arrow(array.clone());
+        let lenient = Ragged::<u8>::from_arrow_or(array, 1);
+        for outcome in [strict, lenient] {
+            match outcome {
+                Ok(_) => read += 1,
+                Err(error) => {
+                    assert!(error.kind() != "argument" || !valid, "{error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(read > 2000 && refused > 2000, "{read} {refused}");
+}
+
+/// Finishes an array of about so many entries, mostly as it should be.
+#[allow(unsafe_code, reason = "safe code cannot break the rules")]
+fn random(array: arrow_data::ArrayDataBuilder, len: usize, rng: &mut Rng) -> ArrayData {
+    let len = len + usize::from(rng.u8(0..16) == 0);
+    let offset = usize::from(rng.u8(0..16) == 0);
+    let nulls = (rng.u8(0..4) == 0).then(|| {
+        let len = len + usize::from(rng.u8(0..16) == 0);
+        NullBuffer::from((0..len).map(|_| rng.u8(0..8) > 0).collect::<Vec<_>>())
+    });
+    // SAFETY: as in `unchecked`.
+    unsafe { array.len(len).offset(offset).nulls(nulls).build_unchecked() }
 }
