@@ -59,7 +59,8 @@
 //! * `gpu` (default): the GPU device. Without it, the crate is a CPU library that does not depend on wgpu.
 //! * `web`: the GPU device in browsers, on the target `wasm32-unknown-unknown`. [`pages::application`] has a section
 //!   about it.
-//! * `ndarray`, `safetensors`, `serde`: [interchange](io#interchange) with these crates.
+//! * `arrow`, `ndarray`, `safetensors`, `serde`: [interchange](io#interchange) with these crates.
+//! * `approx`: its comparisons, such as `assert_relative_eq!`, for [`Ragged`].
 
 #![warn(missing_docs)]
 #![cfg_attr(

@@ -69,6 +69,10 @@
 //! # Interchange
 //! Each of these is a feature that is off by default.
 //!
+//! * `arrow`: batches from lists of Arrow ([`Ragged`]'s `from_arrow`, and `from_arrow_or` for lists with nulls), and to
+//!   them (`into_arrow`), without copying the values where Arrow allows it. The book has a
+//!   [table](crate::pages::ragged#arrow-and-parquet) of what becomes of what, and the package `examples/parquet` reads
+//!   and writes Parquet files.
 //! * `safetensors`: files for other programs, in the module `safetensors`.
 //! * `ndarray`: elements as array views ([`Ragged`]'s `array`, `array_mut`), and batches from arrays, from padded
 //!   arrays and to padded arrays (`from_arrays`, `from_padded_array`, `to_padded_array`).
