@@ -7,6 +7,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "arrow")]
+use vsla::io::ArrowValue;
 use vsla::io::Stored;
 use vsla::scalar::{DType, Scalar};
 use vsla::{Complex32, Device, Layout, Ragged, Shape, f16};
@@ -31,6 +33,10 @@ struct Way {
 enum By {
     Vectors,
     Packed,
+    #[cfg(feature = "arrow")]
+    Arrow,
+    #[cfg(feature = "arrow")]
+    ArrowShared,
     #[cfg(feature = "ndarray")]
     Ndarray,
     #[cfg(feature = "safetensors")]
@@ -49,6 +55,18 @@ const WAYS: &[Way] = &[
         name: "interop/packed",
         about: "from one vector of values and the shapes, and to them: from_parts and into_parts",
         by: By::Packed,
+    },
+    #[cfg(feature = "arrow")]
+    Way {
+        name: "interop/arrow",
+        about: "from an array of lists that nothing else refers to, and to one: from_arrow and into_arrow",
+        by: By::Arrow,
+    },
+    #[cfg(feature = "arrow")]
+    Way {
+        name: "interop/arrow-shared",
+        about: "from an array of lists that its application keeps, so that values are copied, and to one",
+        by: By::ArrowShared,
     },
     #[cfg(feature = "ndarray")]
     Way {
@@ -241,6 +259,10 @@ fn prepared_of<T: Value>(
         (By::Vectors, false) => vectors_in(host)?,
         (By::Vectors, true) => vectors_out(host)?,
         (By::Packed, result) => packed(host, result)?,
+        #[cfg(feature = "arrow")]
+        (By::Arrow, _) | (By::ArrowShared, true) => lists::moved(host, batch.result)?,
+        #[cfg(feature = "arrow")]
+        (By::ArrowShared, false) => lists::copied(host)?,
         #[cfg(feature = "ndarray")]
         (By::Ndarray, false) => arrays::inward(host)?,
         #[cfg(feature = "ndarray")]
@@ -252,8 +274,15 @@ fn prepared_of<T: Value>(
     })
 }
 
+/// Without the feature `arrow`, all types.
+#[cfg(not(feature = "arrow"))]
+trait ArrowValue {}
+
+#[cfg(not(feature = "arrow"))]
+impl<T> ArrowValue for T {}
+
 /// Values of every type.
-trait Value: Scalar + Stored + PartialEq {
+trait Value: Scalar + Stored + ArrowValue + PartialEq {
     fn of(value: f32) -> Self;
 }
 
@@ -359,6 +388,64 @@ fn packed<T: Value>(host: Ragged<T>, result: bool) -> Outcome<Result<Conversion,
         held = Some(values);
         Ok(if result { outward } else { inward })
     })))
+}
+
+#[cfg(feature = "arrow")]
+mod lists {
+    use arrow_data::ArrayData;
+    use arrow_schema::DataType;
+    use vsla::scalar::DType;
+    use vsla::{Layout, Ragged};
+
+    use super::{Conversion, Outcome, Value, compared, timed};
+
+    /// Lists in lists, as many as the elements have axes: of a fixed size where all elements have the same extent.
+    fn lists<T: Value>(layout: &Layout) -> DataType {
+        let number = match T::DTYPE {
+            DType::F16 => DataType::Float16,
+            DType::I32 => DataType::Int32,
+            DType::U32 => DataType::UInt32,
+            DType::C32 => DataType::new_fixed_size_list(DataType::Float32, 2, false),
+            _ => DataType::Float32,
+        };
+        let fixed = |axis: usize| {
+            let mut extents = layout.shapes().map(|shape| shape.extents()[axis]);
+            let first = extents.next()?;
+            let same = axis > 0 && extents.all(|extent| extent == first);
+            i32::try_from(first).ok().filter(|_| same)
+        };
+        (0..layout.rank())
+            .rev()
+            .fold(number, |entry, axis| match fixed(axis) {
+                Some(size) => DataType::new_fixed_size_list(entry, size, false),
+                None => DataType::new_large_list(entry, false),
+            })
+    }
+
+    /// Values move between batch and array, and are never copied.
+    pub fn moved<T: Value>(host: Ragged<T>, result: bool) -> Outcome<Result<Conversion, String>> {
+        let data_type = lists::<T>(host.layout());
+        let array = host.clone().into_arrow(&data_type)?;
+        let again = Ragged::from_arrow(array)?;
+        if again != host {
+            return Ok(Err("not the values that went in".to_owned()));
+        }
+        let mut held = Some(again);
+        Ok(Ok(Box::new(move || {
+            let batch = held.take().ok_or("a conversion has failed")?;
+            let (array, outward): (ArrayData, _) = timed(|| batch.into_arrow(&data_type))?;
+            let (batch, inward) = timed(|| Ragged::from_arrow(array))?;
+            held = Some(batch);
+            Ok(if result { outward } else { inward })
+        })))
+    }
+
+    /// From an array that remains.
+    pub fn copied<T: Value>(host: Ragged<T>) -> Outcome<Result<Conversion, String>> {
+        let data_type = lists::<T>(host.layout());
+        let array = host.clone().into_arrow(&data_type)?;
+        compared(&host, move || Ragged::from_arrow(array.clone()))
+    }
 }
 
 #[cfg(feature = "ndarray")]
