@@ -175,6 +175,12 @@ pub mod device {
     pub use wgpu;
 }
 
+/// Images: elements of rank 2 with integer values, each of its own size, and how their cells form components.
+pub mod image {
+    pub use crate::ops::label::Neighbours;
+    pub use crate::tensor::Components;
+}
+
 /// Matrix products with options: transposes, epilogues, tiers.
 ///
 /// There are several ways to transpose. [`Tensor::transpose`] permutes the axes of every element and copies the values;

@@ -21,6 +21,7 @@ pub(crate) mod frames;
 pub(crate) mod gather;
 pub(crate) mod histogram;
 pub(crate) mod kron;
+pub(crate) mod label;
 pub(crate) mod lines;
 pub(crate) mod map;
 pub(crate) mod maps;
@@ -89,6 +90,11 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &frames::KERNEL,
     &multipass::KERNEL,
     &kron::KERNEL,
+    &label::KERNEL,
+    &label::TILES,
+    &label::BORDERS,
+    &label::RANKS,
+    &label::FINISH,
     &matmul::KERNEL,
     &bsr::MATMUL,
     &bsr::SAMPLED,

@@ -3,9 +3,9 @@
 use super::traits::Traits;
 use super::{
     ambient, append, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy,
-    embedding, eval, fft, frames, gather, histogram, kron, lines, map, maps, matmul, one_hot,
-    pooling, random, reduce, rotary, scatter, select, sequence, shape_matmul, sort, strided, take,
-    written,
+    embedding, eval, fft, frames, gather, histogram, kron, label, lines, map, maps, matmul,
+    one_hot, pooling, random, reduce, rotary, scatter, select, sequence, shape_matmul, sort,
+    strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -39,6 +39,7 @@ pub(crate) enum Op {
     Reduce(reduce::Reduce),
     ReducePairs(reduce::ReducePairs),
     Histogram(histogram::Histogram),
+    Label(label::Label),
     Conv(conv::Conv),
     Spectra(conv::cached_spectra::Spectra),
     CachedSpectra(conv::cached_spectra::Mode),
@@ -138,6 +139,7 @@ impl Op {
             Op::Reduce(reduce) => reduce.launch(inputs[0], device.binding)?.into(),
             Op::ReducePairs(reduce) => reduce.launch(request.both(), request.pairs())?.into(),
             Op::Histogram(histogram) => histogram.launch(inputs[0], device)?.into(),
+            Op::Label(label) => label.launch(inputs[0], device)?.into(),
             Op::Conv(conv) => conv.launch(request.both(), request.pairs(), device)?.into(),
             Op::Spectra(_) => {
                 conv::cached_spectra::spectra(inputs[1], inputs[0], device.costs)?.into()

@@ -50,6 +50,7 @@ mod host;
 mod house;
 mod io;
 mod kron;
+mod label;
 mod labels;
 mod laws;
 mod lines;
@@ -138,6 +139,7 @@ const MODULES: &[Module] = &[
     ("house", house::tests),
     ("io", io::tests),
     ("kron", kron::tests),
+    ("label", label::tests),
     ("labels", labels::tests),
     ("laws", laws::tests),
     ("lines", lines::tests),

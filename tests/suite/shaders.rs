@@ -53,6 +53,7 @@ const SHARED_FILES: &[(&str, &str)] = &[
     ("broadcast_three", "broadcast"),
     ("chain_two", "chain"),
     ("fill", "map"),
+    ("label_tiles", "label"),
     ("select", "gather"),
     ("reduce_tiles", "reduce"),
     ("reduce_pair", "reduce"),

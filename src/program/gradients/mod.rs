@@ -273,6 +273,7 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::Sequence(_)
         | Op::Random(_)
         | Op::Histogram(_)
+        | Op::Label(_)
         | Op::OneHot(_)
         | Op::Written(_) => Err(applied.refused()),
     }

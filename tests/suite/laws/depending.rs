@@ -1,5 +1,6 @@
 //! Operations whose results depend on the shapes of elements, each with an example.
 
+use vsla::image::Components;
 use vsla::{Layout, Pairing, Ragged, Shape, Tensor, conv::ConvMode};
 
 use super::operands::*;
@@ -143,6 +144,13 @@ depending! {
         |d, a, b| floats(d, a, b, |x, _| x.rms_norm(0, 0.0));
     "strided_slice", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 1.]],
         |d, a, b| integers(d, a, b, |x, _| x.strided_slice(&[(None, None, -1)]));
+    "label", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[1., 2.]],
+        |d, a, b| integers(d, a, b, |x, _| {
+            let row = Layout::uniform(1, Shape::new(&[1, x.layout().length(0)])?)?;
+            let components = Components::of_equal_values().background(9);
+            let (labels, _) = x.reshape(&row)?.label(components)?;
+            labels.reshape(x.layout())?.to::<i32>()
+        });
     "one_hot", [&[1], &[1, 0]], [&[], &[]] => [&[0., 1.], &[1., 1.]],
         |d, a, b| integers(d, a, b, |x, _| x.to::<u32>()?.one_hot::<f32>(2)?.sum_axis(0));
     "embedding", [&[1], &[1, 0]], [&[], &[]] => [&[7.], &[7., 5.]],

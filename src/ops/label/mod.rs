@@ -1,0 +1,240 @@
+//! Connected components of images: a label for each cell, and the number of components of each element.
+//!
+//! On a GPU, an image of few cells is labelled by one workgroup: values read once, labels written once, in one
+//! dispatch. A larger one is cut into tiles, in five dispatches. Each tile is labelled by itself, so that every cell
+//! knows the first cell of its component in the tile, its *parent*. Cells on both sides of a border are united: the
+//! later of two first cells gets the earlier one as its parent. First cells that still are their own parents are
+//! those of components; they are bits of a map, and are counted in row-major order. Last, every cell follows its
+//! parents to the first cell of its component, whose number is the label.
+//!
+//! Cost: 8 bytes for each cell of a small image. For a larger one 16, and half a byte for the map, which is written
+//! once and read three times; the borders of tiles are read once more. The parents take 4 bytes for each cell of the
+//! batch, the map and its ranks a quarter of a byte.
+//!
+//! Parents only ever decrease, by atomic minima, so that the result does not depend on the order of workgroups, and no
+//! invocation waits for another.
+
+mod plan;
+mod twin;
+
+use self::plan::Work;
+use super::Traits;
+use crate::Result;
+use crate::plan::{
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
+    check_size, cost_of, params, slots,
+};
+use crate::ragged::{DType, Layout, Offsets};
+
+/// The name of the operation in errors.
+pub(crate) const OP: &str = "label";
+
+/// Which cells touch a cell.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Neighbours {
+    /// The cells to the left and right, above and below.
+    #[default]
+    Four,
+    /// These, and the four diagonal ones.
+    Eight,
+}
+
+/// The labels and the numbers of components of integers, which are compared by their bits. The scalar is the
+/// background.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Label {
+    pub neighbours: Neighbours,
+    /// Whether all values but the background are alike.
+    pub foreground: bool,
+}
+
+slots! {
+    struct Slots { labels: Write, counts: Write, items: Read, x: Read, x_meta: Read }
+}
+
+slots! {
+    struct TileSlots { parents: Write, roots: Write, items: Read, x: Read, x_meta: Read }
+}
+
+slots! {
+    struct RankSlots { ranks: Write, sums: Write, roots: Read }
+}
+
+slots! {
+    struct FinishSlots {
+        labels: Write, counts: Write, parents: Write, roots: Read, ranks: Read, items: Read, x_meta: Read,
+     }
+}
+
+params! {
+    struct Params { elements, x_base, background, eight, foreground }
+}
+
+params! {
+    struct RankParams { words }
+}
+
+params! {
+    struct FinishParams { elements }
+}
+
+/// Images of few cells.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "label",
+    source: include_str!("../../../shaders/label.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[plan::TILE],
+    variants: &[Variant::of(DType::U32, &["WHOLE"])],
+};
+
+/// The tiles of larger images, each by itself.
+pub(crate) static TILES: Kernel = Kernel {
+    stem: "label_tiles",
+    source: include_str!("../../../shaders/label.wgsl"),
+    interface: Interface::of::<TileSlots, Params>(),
+    constants: &[plan::TILE],
+    variants: &[Variant::of(DType::U32, &["TILES"])],
+};
+
+/// Unites what meets at the borders of tiles.
+pub(crate) static BORDERS: Kernel = Kernel {
+    stem: "label_borders",
+    source: include_str!("../../../shaders/label_borders.wgsl"),
+    interface: Interface::of::<TileSlots, Params>(),
+    constants: &[plan::TILE],
+    variants: &[Variant::of(DType::U32, &[])],
+};
+
+/// The number of bits of the map before each of its words.
+pub(crate) static RANKS: Kernel = Kernel {
+    stem: "label_ranks",
+    source: include_str!("../../../shaders/label_ranks.wgsl"),
+    interface: Interface::of::<RankSlots, RankParams>(),
+    constants: &[plan::BLOCKS],
+    variants: &[
+        Variant::of(DType::U32, &["SUMS"]),
+        Variant::of(DType::U32, &[]),
+    ],
+};
+
+/// The labels of larger images.
+pub(crate) static FINISH: Kernel = Kernel {
+    stem: "label_finish",
+    source: include_str!("../../../shaders/label_finish.wgsl"),
+    interface: Interface::of::<FinishSlots, FinishParams>(),
+    constants: &[plan::TILE],
+    variants: &[Variant::of(DType::U32, &[])],
+};
+
+impl Label {
+    pub(crate) fn launch(self, x: &Layout, device: Traits<'_>) -> Result<Launch> {
+        x.check_rank(OP, 2)?;
+        check_size(OP, x, DType::U32, device.binding)?;
+        let counts = Layout::from_offsets(Offsets::uniform(x.len(), 1)?);
+        let work = Work::new(OP, x)?;
+        let (dispatches, scratch) = self.dispatches(x, work);
+        let u32s = |layout| Output::new(DType::U32, layout);
+        Ok(Launch {
+            op: OP,
+            outputs: vec![u32s(OutputLayout::Input(0)), u32s(counts.into())],
+            scratch,
+            work: cost_of(&dispatches),
+            dispatches,
+            pairs: None,
+            twin: CpuKernel::new(move |args| twin::run(self, args)),
+        })
+    }
+
+    fn dispatches(self, x: &Layout, work: Work) -> (Vec<Dispatch>, Vec<u64>) {
+        let mut all = Vec::new();
+        let elements = Param::U32(x.len() as u32);
+        let params = Params {
+            elements,
+            x_base: Param::InputBase(0),
+            background: Param::Scalar(0),
+            eight: Param::U32((self.neighbours == Neighbours::Eight).into()),
+            foreground: Param::U32(self.foreground.into()),
+        };
+        let (labels, counts) = (Slot::Output(0), Slot::Output(1));
+        if work.whole_groups > 0 {
+            let slots = Slots {
+                labels: labels.clone(),
+                counts: counts.clone(),
+                items: Slot::PlanBuffer(work.whole),
+                x: Slot::Input(0),
+                x_meta: Slot::InputMeta(0),
+            };
+            let kernel = (&KERNEL, KERNEL.variant(DType::U32, &["WHOLE"]));
+            let cost = u64::from(work.whole_groups) * plan::CELLS as u64;
+            all.push(Dispatch::new(
+                kernel,
+                slots,
+                params,
+                work.whole_groups,
+                cost,
+            ));
+        }
+        if work.tile_groups == 0 {
+            return (all, Vec::new());
+        }
+        let items = Slot::PlanBuffer(work.tiles);
+        let cost = u64::from(work.tile_groups) * plan::CELLS as u64;
+        let [parents, roots, ranks, sums] = [0, 1, 2, 3].map(Slot::Scratch);
+        let of_tiles = || TileSlots {
+            parents: parents.clone(),
+            roots: roots.clone(),
+            items: items.clone(),
+            x: Slot::Input(0),
+            x_meta: Slot::InputMeta(0),
+        };
+        let tiles = (&TILES, TILES.variant(DType::U32, &["TILES"]));
+        let borders = (&BORDERS, BORDERS.variant(DType::U32, &[]));
+        all.push(Dispatch::new(
+            tiles,
+            of_tiles(),
+            params,
+            work.tile_groups,
+            cost,
+        ));
+        all.push(Dispatch::new(
+            borders,
+            of_tiles(),
+            params,
+            work.tile_groups,
+            cost / 4,
+        ));
+        let blocks = work.words.div_ceil(plan::BLOCK as u32);
+        for flags in [&["SUMS"][..], &[]] {
+            all.push(Dispatch::new(
+                (&RANKS, RANKS.variant(DType::U32, flags)),
+                RankSlots {
+                    ranks: ranks.clone(),
+                    sums: sums.clone(),
+                    roots: roots.clone(),
+                },
+                RankParams {
+                    words: Param::U32(work.words),
+                },
+                blocks,
+                work.words.into(),
+            ));
+        }
+        all.push(Dispatch::new(
+            (&FINISH, FINISH.variant(DType::U32, &[])),
+            FinishSlots {
+                labels,
+                counts,
+                parents,
+                roots,
+                ranks,
+                items,
+                x_meta: Slot::InputMeta(0),
+            },
+            FinishParams { elements },
+            work.tile_groups,
+            cost,
+        ));
+        let (cells, words) = (x.total() as u64, u64::from(work.words));
+        (all, vec![cells, words, words + 1, blocks.into()])
+    }
+}
