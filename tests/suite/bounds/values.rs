@@ -1,12 +1,13 @@
 //! Programs of operations that move values, element-wise functions and reductions.
 
 use vsla::batch::Permutation;
+use vsla::image::{Components, Neighbours};
 use vsla::program::{Outputs, Program};
 use vsla::{
     Complex32, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor,
     batch::Remainder,
     f16,
-    scalar::{Factor, Float, Real},
+    scalar::{Factor, Float, Integer, Real},
 };
 
 use super::{Draw, Value, recorded};
@@ -35,6 +36,11 @@ pub const KERNELS: &[&str] = &[
     "gather",
     "histogram",
     "join",
+    "label",
+    "label_borders",
+    "label_finish",
+    "label_ranks",
+    "label_tiles",
     "lines",
     "lines_finish",
     "lines_parts",
@@ -75,10 +81,12 @@ pub fn program(d: &mut Draw<'_>) {
         2 | 3 => moved::<f16>(d),
         4 => {
             computed::<i32>(d);
+            labelled::<i32>(d);
             scattered::<i32>(d);
         }
         5 => {
             computed::<u32>(d);
+            labelled::<u32>(d);
             scattered::<u32>(d);
         }
         6 => {
@@ -333,6 +341,23 @@ fn counted<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
     // They increase for every type: `T::of` repeats after 7.
     let edges = [1, 2, 5, 6].map(T::of);
     d.ran("histogram_edges", x.histogram_edges(&edges));
+}
+
+/// Images of one workgroup, and of several tiles.
+fn labelled<T: Value + Integer>(d: &mut Draw<'_>) {
+    let n = d.of(&[1, 3]);
+    let shapes: Vec<_> = (0..n)
+        .map(|_| {
+            let most = d.of(&[[9, 9], [70, 90], [1, 5000], [300, 2]]);
+            Shape::new(&most.map(|extent| d.rng.usize(1..=extent))).unwrap()
+        })
+        .collect();
+    let x = d.tensor::<T>(&Layout::from_shapes(2, shapes).unwrap());
+    for neighbours in [Neighbours::Four, Neighbours::Eight] {
+        let components = Components::of_equal_values().background(T::of(1));
+        d.ran("label", x.label(components.neighbours(neighbours)));
+    }
+    d.ran("label", x.label(Components::of_foreground()));
 }
 
 /// Windows of one axis and of two.

@@ -1,5 +1,6 @@
 //! Functions of values, functions along axes, and operations that move values.
 
+use vsla::image::{Components, Neighbours};
 use vsla::{Complex32, Device, Indices, Layout, Ragged, Shape, Tensor, f16};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
@@ -48,6 +49,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "histograms",
         count: EXTENTS.len(),
         run: histograms,
+    },
+    Subject {
+        name: "labels",
+        count: EXTENTS.len(),
+        run: labels,
     },
     Subject {
         name: "pooling",
@@ -262,6 +268,15 @@ fn histograms(device: &Device, picked: &[usize]) -> Rows {
                 .unwrap(),
         ),
     ])
+}
+
+/// Components of images of one workgroup, and of several tiles.
+fn labels(device: &Device, picked: &[usize]) -> Rows {
+    let x = integers(device, picked, 4).rem(2).unwrap();
+    let components = Components::of_equal_values().background(1);
+    let (four, numbers) = x.label(components).unwrap();
+    let (eight, _) = x.label(components.neighbours(Neighbours::Eight)).unwrap();
+    beside([bytes(&four), bytes(&numbers), bytes(&eight)])
 }
 
 /// Windows that overlap, that do not, and that are longer than some elements.

@@ -2,6 +2,7 @@
 
 use libtest_mimic::Trial;
 use vsla::batch::Permutation;
+use vsla::image::Components;
 use vsla::program::Program;
 use vsla::{Error, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor};
 
@@ -124,6 +125,13 @@ const MORE_OPS: &[(&str, Op)] = &[
         let table = y.elements(0..1)?.reshape(&rows)?;
         let rows = table.embedding(&x.to::<u32>()?)?;
         rows.download_blocking().map(drop)
+    }),
+    ("label", |x, _| {
+        let rows = x.layout().lengths().map(|n| Shape::new(&[1, n]).unwrap());
+        let rows = Layout::from_shapes(2, rows)?;
+        let images = x.to::<i32>()?.reshape(&rows)?;
+        let (labels, _) = images.label(Components::of_foreground())?;
+        labels.download_blocking().map(drop)
     }),
     ("histogram", |x, _| {
         let counts = x.histogram(5000, 0.0..=1.0)?;

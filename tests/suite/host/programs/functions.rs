@@ -1,5 +1,6 @@
 //! Functions of one operand, of two and of three, and of lines; labels, created batches and written functions.
 
+use vsla::image::Components;
 use vsla::{Device, Layout, Pairing, Result, Shape, batch::PairList, f16};
 
 use super::values::*;
@@ -124,6 +125,9 @@ pub fn order(device: &Device, n: usize) -> Result<u64> {
     sum.add(x.quantile_axis(0.3, 0)?)?;
     sum.add(x.histogram_edges(&[-10.0, 0.0, 30.0])?)?;
     sum.add(x.diff(0)?)?;
+    let (labels, numbers) = x.to::<i32>()?.label(Components::of_foreground())?;
+    sum.add(labels)?;
+    sum.add(numbers)?;
     let (values, places) = x.top_k_at_most(2, 0)?;
     sum.add(values)?;
     sum.add(places)?;
