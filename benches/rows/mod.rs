@@ -22,6 +22,7 @@ mod fft;
 mod frames;
 mod functions;
 mod histogram;
+mod images;
 mod indexing;
 mod interop;
 mod kron;
@@ -68,6 +69,7 @@ fn operations(bench: &mut Bench) -> Outcome<()> {
     frames::rows(bench)?;
     functions::rows(bench)?;
     histogram::rows(bench)?;
+    images::rows(bench)?;
     kron::rows(bench)?;
     indexing::rows(bench)?;
     layout::rows(bench)?;

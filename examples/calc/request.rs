@@ -222,6 +222,15 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "[stride, ..]: keep every s-th result along each axis; default: 1, or the window for pooling",
     ),
     ("depth", "a whole number: the length of a row"),
+    (
+        "background",
+        "a whole number, 0 by default: cells that belong to no component",
+    ),
+    (
+        "foreground",
+        "true: all values but the background are alike",
+    ),
+    ("diagonal", "true: the diagonal cells are neighbours, too"),
     ("ids", "[[id, ..], ..]: the rows of a table, from 0"),
     (
         "targets",

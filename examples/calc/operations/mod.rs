@@ -124,6 +124,7 @@ mod complex;
 mod created;
 mod functions;
 mod gradient;
+mod images;
 mod labels;
 mod maps;
 mod matrices;
@@ -141,6 +142,7 @@ const TOPICS: &[&[Operation]] = &[
     complex::ROWS,
     created::ROWS,
     functions::ROWS,
+    images::ROWS,
     labels::ROWS,
     maps::ROWS,
     places::ROWS,
@@ -310,6 +312,7 @@ impl Task {
             "conj" | "angle" | "real" | "imag" | "abs_squared" | "view_as_real" => DType::C32,
             "to_f32" => DType::F16,
             _ if name.starts_with("bitwise_") || name.ends_with("_shift") => DType::I32,
+            "label" => DType::I32,
             _ => DType::F32,
         };
         // The JSON of an empty batch does not show its rank.
@@ -322,6 +325,7 @@ impl Task {
                 "attention",
                 "rotary",
                 "embedding",
+                "label",
             ]
             .contains(&name))
         .then_some(2);

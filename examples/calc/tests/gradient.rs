@@ -308,6 +308,7 @@ fn every_operation_has_gradients_or_none() {
         "greater_equal",
         "hann_window",
         "histogram",
+        "label",
         "layout",
         "left_shift",
         "less",

@@ -21,6 +21,7 @@ mod created;
 mod files;
 mod functions;
 mod gradient;
+mod images;
 mod labels;
 mod limits;
 mod lines;
@@ -46,6 +47,7 @@ const GOLDEN: &[&[Golden]] = &[
     created::GOLDEN,
     functions::GOLDEN,
     gradient::GOLDEN,
+    images::GOLDEN,
     labels::GOLDEN,
     maps::GOLDEN,
     places::GOLDEN,
@@ -66,6 +68,7 @@ const REFUSED: &[&[Refused]] = &[
     created::REFUSED,
     functions::REFUSED,
     gradient::REFUSED,
+    images::REFUSED,
     labels::REFUSED,
     maps::REFUSED,
     places::REFUSED,
