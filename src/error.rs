@@ -360,10 +360,12 @@ pub enum Error {
     },
 
     /// An argument for which the operation is not defined.
-    #[error("{op}: expected {expected}, got {got}")]
+    #[error("{op}: {}expected {expected}, got {got}", at(.element))]
     Argument {
         /// The public operation.
         op: &'static str,
+        /// The element that the argument belongs to, if each element has its own.
+        element: Option<usize>,
         /// What would have been valid.
         expected: String,
         /// What was given.

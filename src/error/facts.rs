@@ -142,6 +142,7 @@ impl Error {
             | Error::Index { element, .. }
             | Error::DuplicateIndex { element, .. }
             | Error::Rank { element, .. }
+            | Error::Argument { element, .. }
             | Error::WorkLimit { element, .. }
             | Error::TooLarge { element, .. }
             | Error::Layout { element, .. } => *element,
@@ -157,7 +158,6 @@ impl Error {
             | Error::Name { .. }
             | Error::Io { .. }
             | Error::ElementRange { .. }
-            | Error::Argument { .. }
             | Error::DeviceMismatch { .. }
             | Error::Budget { .. }
             | Error::Unsupported { .. }

@@ -27,7 +27,7 @@ constructors! {
     size_overflow = SizeOverflow { op: Op, what: Text; element: None }
     rank = Rank { op: Op, expected: Text, got: usize; element: None }
     batch_sizes = BatchSize { op: Op, left: usize, right: usize; pairing: false }
-    argument = Argument { op: Op, expected: Text, got: Text }
+    argument = Argument { op: Op, expected: Text, got: Text; element: None }
     too_large = TooLarge { op: Op, what: Text, bytes: u64, limit: u64; element: None }
     unsupported = Unsupported { op: Op, what: Text }
     out_of_memory = OutOfMemory { op: Op, bytes: u64, available: Available }
@@ -47,6 +47,7 @@ impl Error {
         if let Error::ValueCount { element, .. }
         | Error::SizeOverflow { element, .. }
         | Error::Rank { element, .. }
+        | Error::Argument { element, .. }
         | Error::TooLarge { element, .. } = &mut self
         {
             *element = at.into();
