@@ -1,4 +1,5 @@
-// Transposes matrices: y[j, i] = x[i, j], each matrix at its own offset.
+// Transposes matrices: y[j, i] = x[i, j], each matrix at its own offset. If p.down is 1, the rows of y are in reverse
+// order, and if p.across is 1, its columns.
 //
 // A workgroup transposes one tile in workgroup memory, so that rows are read and written contiguously. A tile is
 // (offset of its matrix, rows, columns, its index among the tiles of the matrix in row-major order).
@@ -45,7 +46,9 @@ var<workgroup> sh_tile: array<Value, SIDE * (SIDE + 1u)>;
     workgroupBarrier();
     for (var s = v; s < SIDE; s += STEP) {
         if left + s < columns && top + u < rows {
-            y[tile.x + (left + s) * rows + top + u] = sh_tile[u * (SIDE + 1u) + s];
+            let row = select(left + s, columns - 1u - (left + s), p.down != 0u);
+            let column = select(top + u, rows - 1u - (top + u), p.across != 0u);
+            y[tile.x + row * rows + column] = sh_tile[u * (SIDE + 1u) + s];
         }
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod attention;
 pub(crate) mod bsr;
 mod butterfly;
 pub(crate) mod cast;
+pub(crate) mod cells;
 pub(crate) mod chain;
 pub(crate) mod conv;
 pub(crate) mod convert;
@@ -129,6 +130,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &maps::COMPLEX,
     &convert::KERNEL,
     &cast::KERNEL,
+    &cells::KERNEL,
     &chain::KERNEL,
     &chain::TWO,
     &conv::KERNEL,

@@ -2,8 +2,7 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, append, attention, bsr, cast, chain, conv, convert, correlate_max, cross_entropy,
-    embedding, eval, fft, frames, gather, histogram, kron, label, lines, map, maps, matmul,
+    ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max, cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, map, maps, matmul,
     one_hot, pooling, random, reduce, rotary, scatter, select, sequence, shape_matmul, sort,
     strided, take, written,
 };
@@ -69,6 +68,7 @@ pub(crate) enum Op {
     Strided(strided::Strided),
     View(strided::View),
     Take(take::Take),
+    Cells(cells::Cells),
     Attention(attention::Attention),
     Rotary(rotary::Rotary),
     Append(append::Append),
@@ -99,10 +99,11 @@ impl Op {
     /// Whether a device caches the plan. It does not if the attributes rarely recur and take as much memory as the
     /// plan.
     pub(crate) fn is_cached(&self) -> bool {
-        !matches!(
-            self,
-            Op::Full(_) | Op::Sequence(_) | Op::Random(_) | Op::Select(_) | Op::Spectra(_)
-        )
+        match self {
+            Op::Full(_) | Op::Sequence(_) | Op::Random(_) | Op::Select(_) | Op::Spectra(_) => false,
+            Op::Cells(cells) => cells.is_cached(),
+            _ => true,
+        }
     }
 
     /// The function of a chain that computes the same, and the type of its values. The operands of a function of two
@@ -189,6 +190,7 @@ impl Op {
             Op::Strided(strided) => strided.plan(inputs, device.allowed)?,
             Op::View(view) => view.plan(inputs)?,
             Op::Take(take) => take.launch(inputs)?.into(),
+            Op::Cells(cells) => cells.launch(inputs)?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
             Op::Rotary(rotary) => rotary.launch(inputs)?.into(),
             Op::Append(append) => append.launch(inputs)?.into(),

@@ -12,7 +12,7 @@ slots! {
 }
 
 params! {
-    struct Params { x_base }
+    struct Params { x_base, down, across }
 }
 
 /// The values are opaque bits of one or two words.
@@ -29,11 +29,13 @@ const SIDE: u32 = 32;
 /// The number of values of a matrix above which the values of a column are too far apart for the caches.
 const FAR: u32 = 4096;
 
-/// The dispatch that transposes matrices, each given as (begin, rows, columns), of values of one or two words. `None`
-/// if most values are in small matrices, whose columns a cache holds: reading those column by column is faster.
+/// The dispatch that transposes matrices, each given as (begin, rows, columns), of values of one or two words. Their
+/// rows and their columns may be read backwards. `None` if most values are in small matrices, whose columns a cache
+/// holds: reading those column by column is faster.
 pub(super) fn dispatch(
     op: &'static str,
     dtype: DType,
+    [rows_back, columns_back]: [bool; 2],
     matrices: impl Iterator<Item = [u32; 3]>,
 ) -> Result<Option<Dispatch>> {
     let mut tiles = Vec::new();
@@ -63,6 +65,8 @@ pub(super) fn dispatch(
             },
             Params {
                 x_base: Param::InputBase(0),
+                down: Param::U32(u32::from(columns_back)),
+                across: Param::U32(u32::from(rows_back)),
             },
             groups,
             all,
@@ -77,7 +81,7 @@ mod tests {
     #[test]
     fn large_matrices_are_cut_and_small_ones_left_to_others() {
         let matrices = [[0, 60, 70], [4200, 0, 5], [4200, 2, 3]];
-        let dispatch = dispatch("test", DType::F32, matrices.into_iter());
+        let dispatch = dispatch("test", DType::F32, [false; 2], matrices.into_iter());
         let dispatch = dispatch.unwrap().unwrap();
         let Slot::PlanBuffer(words) = &dispatch.slots[2] else {
             panic!("{:?}", dispatch.slots[2]);
@@ -86,7 +90,7 @@ mod tests {
         assert_eq!(words.data()[20..], [0, 60, 70, 5, 4200, 2, 3, 0]);
         let small = (0..3).map(|i| [4096 * i, 64, 64]);
         assert!(
-            super::dispatch("test", DType::C32, small)
+            super::dispatch("test", DType::C32, [false; 2], small)
                 .unwrap()
                 .is_none()
         );

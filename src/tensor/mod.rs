@@ -17,6 +17,7 @@ mod elements;
 mod embedding;
 mod frames;
 mod functions;
+mod geometry;
 mod histograms;
 mod images;
 mod indexing;

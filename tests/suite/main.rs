@@ -41,6 +41,7 @@ mod fft;
 mod fft2;
 mod functions;
 mod gather;
+mod geometry;
 mod golden;
 mod gradients;
 mod hadamard;
@@ -133,6 +134,7 @@ const MODULES: &[Module] = &[
     ("gradients", gradients::tests),
     ("hadamard", hadamard::tests),
     ("gather", gather::tests),
+    ("geometry", geometry::tests),
     ("half", half::tests),
     ("histogram", histogram::tests),
     ("host", host::tests),

@@ -264,6 +264,12 @@ counted! {
     "reorder", X, |d| x::<f32>(d).reorder(&Permutation::new([2, 0, 1])?);
     "sort_by_length", X, |d| x::<f32>(d).sort_by_length();
     "join", X + 1605., |d| x::<f32>(d).join(&[&y(d)]);
+    "rot90", 2000., |d| matrix::<f32>(d, [40, 50]).rot90(1);
+    "anti_transpose", 2000., |d| matrix::<f32>(d, [40, 50]).anti_transpose();
+    "upscale", 12_000., |d| matrix::<f32>(d, [40, 50]).upscale(&[[2, 3]]);
+    "downscale", 340., |d| matrix::<f32>(d, [40, 50]).downscale(&[[2, 3]]);
+    "tile", 12_000., |d| matrix::<f32>(d, [40, 50]).tile(&[[2, 3]]);
+    "translate", 2000., |d| matrix::<f32>(d, [40, 50]).translate(&[[2, 3]], 0.);
     "gather", 1500., |d| x::<f32>(d).gather(&indices());
     "gather_paired", 3000., |d| {
         matrix::<f32>(d, [10, 2]).gather_paired(&indices(), Pairing::OneToAll)

@@ -21,7 +21,7 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 
-pub(crate) use rules::{Begin, Cut, How, Strided, check_axes, check_flip, check_transpose};
+pub(crate) use rules::{Begin, Cut, How, Strided, Turn, check_axes, check_flip, check_transpose};
 pub(crate) use rules::{extent_of, layout};
 pub(crate) use stacks::Groups;
 pub(crate) use views::{Fold, View};
@@ -278,7 +278,7 @@ fn launch(
         // Two workgroups may write the halves of one word.
         DType::F16 => None,
         _ => match transposed_matrices(&merged, x) {
-            Some(matrices) => transpose::dispatch(op, dtype, matrices)?,
+            Some((backwards, matrices)) => transpose::dispatch(op, dtype, backwards, matrices)?,
             None => None,
         },
     };
@@ -415,20 +415,26 @@ fn twin(dtype: DType, merged: Merged) -> CpuKernel {
     CpuKernel::new(twin::of(dtype, merged)).holding(bytes)
 }
 
-/// If the copy only transposes matrices: (begin, rows, columns) of each. An element may hold several of one shape.
+/// If the copy only transposes matrices: whether their rows and columns are read backwards, and (begin, rows, columns)
+/// of each. An element may hold several of one shape.
 fn transposed_matrices<'a>(
     merged: &'a Merged,
     x: &'a Layout,
-) -> Option<impl Iterator<Item = [u32; 3]> + 'a> {
+) -> Option<([bool; 2], impl Iterator<Item = [u32; 3]> + 'a)> {
     let axes: Vec<usize> = merged.reading.axes.iter().map(|axis| axis.along).collect();
     let rank = axes.len();
     let dense = merged.reading.axes.iter().all(|axis| axis.read.is_dense());
     if !dense || !matches!(axes[..], [1, 0] | [0, 2, 1]) {
         return None;
     }
+    let back = |from_end: usize| merged.reading.axes[rank - from_end].read.is_backwards();
+    if rank == 3 && back(3) {
+        return None;
+    }
     let x = merged.x.as_ref().unwrap_or(x);
     let offsets = x.offsets().as_slice().iter();
-    Some(
+    Some((
+        [back(2), back(1)],
         offsets
             .zip(x.extents().chunks_exact(rank))
             .flat_map(move |(&begin, extents)| {
@@ -440,7 +446,7 @@ fn transposed_matrices<'a>(
                 let count = if rows == 0 || columns == 0 { 0 } else { count };
                 (0..count).map(move |i| [begin + i * rows * columns, rows, columns])
             }),
-    )
+    ))
 }
 
 #[cfg(test)]

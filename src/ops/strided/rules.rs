@@ -151,6 +151,27 @@ pub(crate) struct Strided {
     pub dtype: DType,
 }
 
+/// A rotation or reflection of the plane of the first two axes, with the name of the calling operation for errors.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Turn {
+    pub op: &'static str,
+    /// Whether these axes are exchanged.
+    pub swapped: bool,
+    /// For each axis of the source, whether it is read backwards.
+    pub backwards: [bool; 2],
+}
+
+impl Turn {
+    pub(crate) fn inverse(self) -> Turn {
+        let [down, along] = self.backwards;
+        let backwards = match self.swapped {
+            true => [along, down],
+            false => self.backwards,
+        };
+        Turn { backwards, ..self }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum How {
     /// The box from start to end, which may extend outside.
@@ -163,6 +184,8 @@ pub(crate) enum How {
     Flip(Vec<usize>),
     /// Axis a of the result is axis `permutation[a]` of the source.
     Transpose(Vec<usize>),
+    /// Another position of the plane of the first two axes.
+    Turn(Turn),
     /// Boxes of the shapes of operand 1, with the name of the calling operation for errors.
     Resize(&'static str),
     /// Boxes of the shapes of operand 1 that begin there along each axis, and may extend outside.
@@ -190,6 +213,7 @@ impl Strided {
             How::Pad(widths) => pad(dtype, x, widths)?.into(),
             How::Flip(axes) => flip(dtype, x, axes)?.into(),
             How::Transpose(permutation) => transpose(dtype, x, permutation)?.into(),
+            How::Turn(of) => turn(dtype, x, *of)?.into(),
             How::Resize(op) => resize(op, dtype, x, inputs[1])?.into(),
             How::Boxes(begin) => boxes(dtype, x, begin, inputs[1])?.into(),
             How::Place(cuts) => place(dtype, x, cuts, inputs[1])?.into(),
@@ -375,14 +399,44 @@ fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Launch> 
     for (axis, &along) in reading.axes.iter_mut().zip(&along) {
         axis.along = along;
     }
+    let y = permuted(op, x, |a| permutation[a])?;
+    launch(op, dtype, x, &reading, &y)
+}
+
+/// The shapes of elements whose axis a is axis `from(a)` of `x`.
+fn permuted(op: &'static str, x: &Layout, from: impl Fn(usize) -> usize) -> Result<Layout> {
+    let rank = x.rank();
     let mut extents = host::room(op, x.extents().len())?;
     if rank > 1 {
         for of in x.extents().chunks_exact(rank) {
-            extents.extend(permutation.iter().map(|&axis| of[axis]));
+            extents.extend((0..rank).map(|a| of[from(a)]));
         }
     }
     // Every element has as many values as before, so the offsets stay the same.
-    let y = Layout::unchecked(x.offsets().clone(), rank, extents);
+    Ok(Layout::unchecked(x.offsets().clone(), rank, extents))
+}
+
+fn turn(dtype: DType, x: &Layout, of: Turn) -> Result<Launch> {
+    let Turn {
+        op,
+        swapped,
+        backwards,
+    } = of;
+    if x.rank() < 2 {
+        return Err(Error::rank(op, "at least 2", x.rank()));
+    }
+    let along = |axis: usize| match axis {
+        0 | 1 if swapped => 1 - axis,
+        other => other,
+    };
+    let mut reading = Reading::plain(x.rank());
+    for (j, axis) in reading.axes.iter_mut().enumerate() {
+        axis.along = along(j);
+        if j < 2 && backwards[j] {
+            axis.read = Read::Backwards;
+        }
+    }
+    let y = permuted(op, x, along)?;
     launch(op, dtype, x, &reading, &y)
 }
 

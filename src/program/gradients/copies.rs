@@ -6,6 +6,7 @@ use super::parts::{extent, layout, layout_at_pairs, one, over_pairs, product, su
 use super::{Applied, Cotangent, Cotangents, GRADIENTS, each};
 use crate::ops::Op;
 use crate::ops::ambient::Along;
+use crate::ops::cells::{Cells, How as OfCells};
 use crate::ops::fft::planes::PlaneView;
 use crate::ops::strided::{Begin, Groups, How, View};
 use crate::plan::Attachment;
@@ -76,6 +77,7 @@ pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
                 false => g.put(&indices, take.axis, x)?,
             })
         }
+        Op::Cells(cells) => one(each!(g, g => put_back(g, cells, x)?)),
         Op::ShapeTranspose(_) => {
             // The entry at (i, k) is that at (k, i) of the result, row by row.
             let grid = applied.layout(1);
@@ -129,9 +131,46 @@ fn copied(applied: &Applied<'_>, how: &How, g: &Cotangent) -> Result<Cotangents>
                 .for_each(|(a, &axis)| inverse[axis] = a);
             one(each!(g, g => g.transpose(&inverse)?))
         }
+        How::Turn(turn) => {
+            let back = How::Turn(turn.inverse());
+            one(each!(g, g => g.strided(back)?))
+        }
         How::Resize(_) => one(g.clone()),
         How::Broadcast => one(each!(g, g => repeated(g, x)?)),
         How::Stack { groups, .. } => one(each!(g, g => stacked(g, groups, x)?)),
+    }
+}
+
+/// The sum of the copies of each cell of `x`.
+fn put_back<T: Number>(g: &Tensor<T>, cells: &Cells, x: &Layout) -> Result<Tensor<T>> {
+    let by = cells.by.clone();
+    let of = |element: usize, axis: usize| cells.of(element)[axis].unsigned_abs() as usize;
+    match cells.how {
+        OfCells::Upscale => {
+            // Rows, rows of a block, columns, columns of a block.
+            let blocks = layout(x.len(), 4, |element, a| match a % 2 {
+                0 => extent(x, element, a / 2),
+                _ => of(element, a / 2),
+            })?;
+            g.view_as(&blocks)?.sum_axis(3)?.sum_axis(1)?.view_as(x)
+        }
+        OfCells::Tile => {
+            let copies = layout(x.len(), 4, |element, a| match a % 2 {
+                0 => of(element, a / 2),
+                _ => extent(x, element, a / 2),
+            })?;
+            g.view_as(&copies)?.sum_axis(2)?.sum_axis(0)?.view_as(x)
+        }
+        OfCells::Downscale => g.cells_in(OfCells::Apart, by, x),
+        OfCells::Apart => g.cells(OfCells::Downscale, by, T::default()),
+        OfCells::Translate | OfCells::Crop => {
+            let mut back = host::room(GRADIENTS, by.len())?;
+            back.extend(by.iter().map(|by| by.map(i64::saturating_neg)));
+            match cells.how {
+                OfCells::Crop => g.cells_in(OfCells::Crop, back.into(), x),
+                _ => g.cells(OfCells::Translate, back.into(), T::default()),
+            }
+        }
     }
 }
 

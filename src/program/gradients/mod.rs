@@ -244,6 +244,7 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::ScatterAdd(_)
         | Op::ScatterSet(_)
         | Op::Take(_)
+        | Op::Cells(_)
         | Op::ShapeTranspose(_) => copies::rule(applied, g),
         Op::Along(_)
         | Op::Reduce(_)

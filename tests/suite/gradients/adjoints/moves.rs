@@ -34,6 +34,25 @@ pub(super) fn all() -> Vec<Case> {
         "flip" Linear, [boxes()] => |x: X| x[0].flip(&[1, 0]);
         "resize" Linear, [boxes()] => |x: X| x[0].resize(&m([[3, 2], [1, 1], [0, 2], [3, 5]]));
         "transpose" Linear, [three()] => |x: X| x[0].transpose(&[2, 0, 1]);
+        "rot90" Linear, [boxes()] => |x: X| x[0].rot90(1);
+        "rot90 by three turns" Linear, [three()] => |x: X| x[0].rot90(-1);
+        "rot90 by two turns" Linear, [boxes()] => |x: X| x[0].rot90(2);
+        "anti_transpose" Linear, [boxes()] => |x: X| x[0].anti_transpose();
+        "upscale" Linear, [boxes()] => |x: X| x[0].upscale(&[[2, 3]]);
+        "upscale by pairs" Linear, [boxes()] => |x: X| x[0].upscale(&[[2, 3], [1, 1], [3, 2], [1, 2]]);
+        "downscale" Linear, [boxes()] => |x: X| x[0].downscale(&[[2, 3]]);
+        "downscale by pairs" Linear, [boxes()] => |x: X| x[0].downscale(&[[2, 1], [1, 1], [3, 2], [1, 2]]);
+        "tile" Linear, [boxes()] => |x: X| x[0].tile(&[[2, 3]]);
+        "tile by pairs" Linear, [boxes()] => |x: X| x[0].tile(&[[2, 1], [1, 1], [0, 2], [1, 3]]);
+        "translate" Linear, [boxes()] => |x: X| x[0].translate(&[[1, -2]], 0.0);
+        "translate by pairs" Linear, [boxes()] => |x: X| x[0].translate(&[[1, -2], [0, 0], [-9, 1], [0, 1]], 0.0);
+        "upscale of complex numbers" Linear, [m([[3, 4], [2, 2]])] => |x: X| {
+            let z = x[0].reshape(&m([[3, 2, 2], [1, 2, 2]]))?.view_as_complex()?;
+            z.upscale(&[[2, 1]])?.downscale(&[[1, 2]])?.tile(&[[1, 2]])?.view_as_real()
+        };
+        "upscale of halves" Linear, [boxes()] => |x: X| {
+            x[0].to::<f16>()?.upscale(&[[2, 1]])?.downscale(&[[3, 1]])?.translate(&[[1, 1]], f16::ZERO)?.to::<f32>()
+        };
         "packed" Linear, [alike()] => |x: X| x[0].packed();
         "unpacked" Linear, [m([[6, 3]])] => |x: X| x[0].unpacked(&m([[2, 3], [0, 3], [4, 3]]));
         "reshape" Linear, [boxes()] => |x: X| x[0].reshape(&v([6, 0, 5, 12]));
