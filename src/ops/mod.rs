@@ -27,6 +27,8 @@ pub(crate) mod lines;
 pub(crate) mod map;
 pub(crate) mod maps;
 pub(crate) mod matmul;
+pub(crate) mod morphology;
+pub(crate) mod neighbours;
 mod multipass;
 pub(crate) mod one_hot;
 mod op;
@@ -127,6 +129,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &random::NORMAL,
     &random::DROPOUT,
     &maps::KERNEL,
+    &morphology::KERNEL,
     &maps::COMPLEX,
     &convert::KERNEL,
     &cast::KERNEL,

@@ -2,9 +2,7 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max, cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, map, maps, matmul,
-    one_hot, pooling, random, reduce, rotary, scatter, select, sequence, shape_matmul, sort,
-    strided, take, written,
+    ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max, cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, map, maps, matmul, morphology, one_hot, pooling, random, reduce, rotary, scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -52,6 +50,7 @@ pub(crate) enum Op {
     Planes(fft::planes::Planes),
     Frames(frames::Frames),
     Pool(pooling::Pool),
+    Extremes(morphology::Extremes),
     OneHot(one_hot::OneHot),
     Embedding(embedding::Embedding),
     EmbeddingSlopes(embedding::slopes::Slopes),
@@ -174,6 +173,7 @@ impl Op {
             Op::EmbeddingSlopes(slopes) => slopes.launch(inputs)?.into(),
             Op::CrossEntropy(entropy) => entropy.launch(inputs).into(),
             Op::Pool(pool) => pool.launch(inputs[0])?.into(),
+            Op::Extremes(extremes) => extremes.launch(inputs[0])?.into(),
             Op::Gather(gather) => gather.launch(inputs[0], request.pairs())?.into(),
             Op::ScatterAdd(add) => add.launch(inputs[0], inputs[1], request.pairs())?.into(),
             Op::ScatterSet(set) => set.launch(inputs[0], inputs[1])?.into(),

@@ -4,7 +4,8 @@ use super::Tensor;
 use super::run::Call;
 use crate::Result;
 use crate::ops::Op;
-use crate::ops::label::{Label, Neighbours};
+use crate::ops::label::Label;
+use crate::ops::neighbours::Neighbours;
 use crate::ragged::Integer;
 
 /// Which cells of an image form a component: those that are connected by neighbours that are alike, except cells of the

@@ -1,6 +1,7 @@
 //! Operations on images of different sizes, against loops over cells.
 
 mod cells;
+mod neighbours;
 
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, scalar::Scalar};
@@ -20,6 +21,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("translate", cells::translate),
         ("far_away", cells::far_away),
         ("cells_refused", cells::refused),
+        ("dilate", neighbours::dilate),
+        ("erode", neighbours::erode),
+        ("neighbours_of_goldens", neighbours::goldens),
     ])
 }
 

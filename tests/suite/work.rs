@@ -11,6 +11,7 @@ use vsla::{
     ShapeMatrix, Tensor, Topology,
     batch::Remainder,
     conv::{ConvMethod, ConvMode},
+    image::Neighbours,
     scalar::Scalar,
 };
 
@@ -270,6 +271,8 @@ counted! {
     "downscale", 340., |d| matrix::<f32>(d, [40, 50]).downscale(&[[2, 3]]);
     "tile", 12_000., |d| matrix::<f32>(d, [40, 50]).tile(&[[2, 3]]);
     "translate", 2000., |d| matrix::<f32>(d, [40, 50]).translate(&[[2, 3]], 0.);
+    "dilate", 2000., |d| matrix::<u32>(d, [40, 50]).dilate(Neighbours::Eight);
+    "erode", 2000., |d| matrix::<i32>(d, [40, 50]).erode(Neighbours::Four);
     "gather", 1500., |d| x::<f32>(d).gather(&indices());
     "gather_paired", 3000., |d| {
         matrix::<f32>(d, [10, 2]).gather_paired(&indices(), Pairing::OneToAll)

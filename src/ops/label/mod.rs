@@ -19,6 +19,7 @@ mod twin;
 
 use self::plan::Work;
 use super::Traits;
+use super::neighbours::Neighbours;
 use crate::Result;
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
@@ -28,16 +29,6 @@ use crate::ragged::{DType, Layout, Offsets};
 
 /// The name of the operation in errors.
 pub(crate) const OP: &str = "label";
-
-/// Which cells touch a cell.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Neighbours {
-    /// The cells to the left and right, above and below.
-    #[default]
-    Four,
-    /// These, and the four diagonal ones.
-    Eight,
-}
 
 /// The labels and the numbers of components of integers, which are compared by their bits. The scalar is the
 /// background.

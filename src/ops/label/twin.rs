@@ -7,7 +7,8 @@
 
 use rayon::prelude::*;
 
-use super::{Label, Neighbours, OP};
+use super::{Label, OP};
+use crate::ops::neighbours::Neighbours;
 use crate::plan::CpuArgs;
 use crate::{Result, host};
 

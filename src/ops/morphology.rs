@@ -1,0 +1,125 @@
+//! The largest or the smallest value among each cell of a matrix and its neighbours.
+//!
+//! Cost: the values read once from memory, the results written once, in one dispatch. An invocation computes a column
+//! of results and keeps the last rows in registers, so that it loads three values for each row; invocations side by
+//! side find most of them in a cache.
+
+use super::neighbours::Neighbours;
+use super::{par_tiles, strided};
+use crate::Result;
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
+    constants, params, slots, stream_tile,
+};
+use crate::ragged::{DType, Layout, Scalar};
+
+slots! {
+    struct Slots { x: Read, x_meta: Read, c: Write, c_meta: Read }
+}
+
+params! {
+    struct Params { total, elements, tile, x_base, flip, cross }
+}
+
+/// Rows of a strip, which an invocation computes.
+const STRIP: usize = 8;
+
+/// One variant serves both types and both directions: `p.flip` maps values to keys that have their order, or the
+/// reverse.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "morphology",
+    source: include_str!("../../shaders/morphology.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![STRIP]],
+    variants: &[Variant::of(DType::U32, &[])],
+};
+
+/// The extremes of neighbourhoods, over integers of one type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Extremes {
+    pub neighbours: Neighbours,
+    /// Whether the smallest values are sought.
+    pub least: bool,
+    pub dtype: DType,
+}
+
+impl Extremes {
+    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
+        let op = if self.least { "erode" } else { "dilate" };
+        x.check_rank(op, 2)?;
+        // An item of work is a column of a strip.
+        let strips = strided::layout(op, x.len(), 2, |element, axis| {
+            let extent = strided::extent_of(x, element, axis);
+            match axis {
+                0 => extent.div_ceil(STRIP as u64),
+                _ => extent,
+            }
+        })?;
+        let total = strips.total();
+        let tile = stream_tile(total, strips.len());
+        let signed = match self.dtype {
+            DType::I32 => 1 << 31,
+            _ => 0,
+        };
+        let number = |n: usize| Param::U32(n as u32);
+        let dispatch = Dispatch::new(
+            (&KERNEL, KERNEL.variant(DType::U32, &[])),
+            Slots {
+                x: Slot::Input(0),
+                x_meta: Slot::InputMeta(0),
+                c: Slot::Output(0),
+                c_meta: Slot::Meta(strips),
+            },
+            Params {
+                total: number(total),
+                elements: number(x.len()),
+                tile: number(tile),
+                x_base: Param::InputBase(0),
+                flip: Param::U32(if self.least { !signed } else { signed }),
+                cross: Param::U32(u32::from(self.neighbours == Neighbours::Four)),
+            },
+            total.div_ceil(tile) as u32,
+            x.total() as u64,
+        );
+        let twin = CpuKernel::new(move |args| match (self.dtype, self.least) {
+            (DType::I32, false) => twin(args, self.neighbours, i32::max),
+            (DType::I32, true) => twin(args, self.neighbours, i32::min),
+            (_, false) => twin(args, self.neighbours, u32::max),
+            (_, true) => twin(args, self.neighbours, u32::min),
+        });
+        Ok(Launch::new(
+            op,
+            self.dtype,
+            OutputLayout::Input(0),
+            dispatch,
+            twin,
+        ))
+    }
+}
+
+fn twin<T: Scalar>(args: &mut CpuArgs<'_>, neighbours: Neighbours, better: fn(T, T) -> T) {
+    let (x, layout) = args.input::<T>(0);
+    let (c, _) = args.output::<T>(0);
+    par_tiles(layout.offsets(), c, |element, within, mut out| {
+        let x = &x[layout.offsets().range(element)];
+        let [rows, width] = [0, 1].map(|axis| layout.extents()[2 * element + axis] as usize);
+        let row_of = |row: usize| &x[row * width..][..width];
+        let (mut row, mut column) = (within.start / width, within.start % width);
+        while !out.is_empty() {
+            let (head, tail) = out.split_at_mut((width - column).min(out.len()));
+            // At a border, a row or a column stands for the one that is missing, which changes no extreme.
+            let here = row_of(row);
+            let others = [row.saturating_sub(1), (row + 1).min(rows - 1)].map(row_of);
+            for (k, out) in (column..).zip(head) {
+                let (left, right) = (k.saturating_sub(1), (k + 1).min(width - 1));
+                let across = |row: &[T]| better(row[k], better(row[left], row[right]));
+                let beside = |row: &[T]| match neighbours {
+                    Neighbours::Four => row[k],
+                    Neighbours::Eight => across(row),
+                };
+                *out = better(across(here), better(beside(others[0]), beside(others[1])));
+            }
+            (out, row, column) = (tail, row + 1, 0);
+        }
+    });
+}
