@@ -24,6 +24,7 @@ pub(crate) mod histogram;
 pub(crate) mod kron;
 pub(crate) mod label;
 pub(crate) mod lines;
+pub(crate) mod lookup;
 pub(crate) mod map;
 pub(crate) mod maps;
 pub(crate) mod matmul;
@@ -39,6 +40,7 @@ mod product_tile;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod rotary;
+pub(crate) mod runs;
 pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod sequence;
@@ -117,6 +119,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &sort::KERNEL,
     &sort::MERGE,
     &sort::QUANTILE,
+    &lookup::KERNEL,
+    &runs::KERNEL,
     &map::KERNEL,
     &map::FILL,
     &sequence::KERNEL,

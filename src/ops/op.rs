@@ -2,7 +2,7 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max, cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, map, maps, matmul, morphology, one_hot, pooling, random, reduce, rotary, scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max, cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, lookup, map, maps, matmul, morphology, one_hot, pooling, random, reduce, rotary, runs, scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -68,6 +68,8 @@ pub(crate) enum Op {
     View(strided::View),
     Take(take::Take),
     Cells(cells::Cells),
+    Lookup(lookup::Lookup),
+    Runs(runs::Runs),
     Attention(attention::Attention),
     Rotary(rotary::Rotary),
     Append(append::Append),
@@ -191,6 +193,8 @@ impl Op {
             Op::View(view) => view.plan(inputs)?,
             Op::Take(take) => take.launch(inputs)?.into(),
             Op::Cells(cells) => cells.launch(inputs)?.into(),
+            Op::Lookup(lookup) => lookup.launch(inputs[0], inputs[1])?.into(),
+            Op::Runs(runs) => runs.launch(inputs[0])?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
             Op::Rotary(rotary) => rotary.launch(inputs)?.into(),
             Op::Append(append) => append.launch(inputs)?.into(),

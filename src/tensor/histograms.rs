@@ -64,7 +64,7 @@ impl<T: Factor> Tensor<T> {
         self.counts(Bins::between(edges)?)
     }
 
-    fn counts(&self, bins: Bins) -> Result<Tensor<u32>> {
+    pub(super) fn counts(&self, bins: Bins) -> Result<Tensor<u32>> {
         let dtype = T::DTYPE;
         self.unary(Op::Histogram(Histogram { dtype, bins }), &[])
     }

@@ -51,6 +51,7 @@ mod sums;
 mod trace;
 mod transfer;
 mod transforms;
+mod values;
 mod written;
 
 use std::ops::Range;

@@ -2,6 +2,7 @@
 
 mod cells;
 mod neighbours;
+mod values;
 
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, scalar::Scalar};
@@ -24,6 +25,11 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("dilate", neighbours::dilate),
         ("erode", neighbours::erode),
         ("neighbours_of_goldens", neighbours::goldens),
+        ("lookup", values::lookup),
+        ("lookup_refused", values::lookup_refused),
+        ("bincount", values::bincount),
+        ("common_values", values::common),
+        ("palette", values::palette),
     ])
 }
 

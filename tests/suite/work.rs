@@ -273,6 +273,11 @@ counted! {
     "translate", 2000., |d| matrix::<f32>(d, [40, 50]).translate(&[[2, 3]], 0.);
     "dilate", 2000., |d| matrix::<u32>(d, [40, 50]).dilate(Neighbours::Eight);
     "erode", 2000., |d| matrix::<i32>(d, [40, 50]).erode(Neighbours::Four);
+    "lookup", X, |d| x::<u32>(d).lookup(&ones::<f32>(d, &[7]));
+    "bincount", X + 30., |d| x::<u32>(d).bincount(10);
+    "most_common", 1000. * 10. + 300. * 9., |d| x::<i32>(d).most_common();
+    "least_common", 1000. * 10. + 300. * 9., |d| x::<u32>(d).least_common();
+    "palette", 1000. * 10. + 300. * 9., |d| x::<i32>(d).palette_blocking();
     "gather", 1500., |d| x::<f32>(d).gather(&indices());
     "gather_paired", 3000., |d| {
         matrix::<f32>(d, [10, 2]).gather_paired(&indices(), Pairing::OneToAll)

@@ -17,6 +17,10 @@ pub(crate) enum Bins {
         number: usize,
         ends: [u32; 2],
     },
+    /// A bin for each of the integers from 0 to before `number`.
+    Integers {
+        number: usize,
+    },
     Between(Arc<Vec<u32>>),
 }
 
@@ -33,6 +37,19 @@ impl Bins {
         }
         let ends = [word(lo), word(hi)];
         Ok(Bins::Equal { number, ends })
+    }
+
+    /// A bin for each of the first integers.
+    pub(crate) fn integers(number: usize) -> Result<Bins> {
+        match number {
+            0 => Err(Error::argument("bincount", "1 value or more", 0)),
+            // So that every one is an i32.
+            _ if number > 1 << 31 => {
+                let expected = format!("at most {} values", 1u32 << 31);
+                Err(Error::argument("bincount", expected, number))
+            }
+            _ => Ok(Bins::Integers { number }),
+        }
     }
 
     /// Bins between these edges.
@@ -58,6 +75,7 @@ impl Bins {
     pub(super) fn op(&self) -> &'static str {
         match self {
             Bins::Equal { .. } => "histogram",
+            Bins::Integers { .. } => "bincount",
             Bins::Between(_) => "histogram_edges",
         }
     }
@@ -65,14 +83,14 @@ impl Bins {
     /// Bytes besides the enumeration itself.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Bins::Equal { .. } => 0,
+            Bins::Equal { .. } | Bins::Integers { .. } => 0,
             Bins::Between(edges) => size_of_val(&edges[..]),
         }
     }
 
     pub(super) fn number(&self) -> usize {
         match self {
-            Bins::Equal { number, .. } => *number,
+            Bins::Equal { number, .. } | Bins::Integers { number } => *number,
             Bins::Between(edges) => edges.len() - 1,
         }
     }
@@ -228,6 +246,12 @@ impl Edges {
                 let (last, others) = edges.split_last().expect("two edges or more");
                 keys.extend(others.iter().map(|&edge| lower_key(T::of_word(edge))));
                 (T::of_word(*last), 0.0, [0.0, 1.0])
+            }
+            Bins::Integers { .. } => {
+                keys.extend((0..number).map(|i| T::edge(i as f64).unsigned_key()));
+                // A place is the value itself: the bin of that number, or no bin.
+                let margin = if number < 1 << 20 { 0.25 } else { 1.0 };
+                (T::edge((number - 1) as f64), 0.0, [1.0, margin])
             }
             Bins::Equal { ends, .. } => {
                 let [lo, hi] = ends.map(T::of_word);

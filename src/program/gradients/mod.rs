@@ -275,6 +275,8 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::Random(_)
         | Op::Histogram(_)
         | Op::Label(_)
+        | Op::Lookup(_)
+        | Op::Runs(_)
         | Op::Extremes(_)
         | Op::OneHot(_)
         | Op::Written(_) => Err(applied.refused()),

@@ -151,6 +151,8 @@ respecting! {
         x.reorder(&Permutation::new((0..x.len() as u32).rev().collect::<Vec<_>>())?)
     });
     "join", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.join(&[y, x]));
+    "upscale", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| x.upscale(&[[2, 3]]));
+    "downscale", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| x.downscale(&[[2, 3]]));
     "transpose", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
         x.transpose([&[0][..], &[1, 0], &[2, 0, 1]][x.layout().rank() - 1])
     });

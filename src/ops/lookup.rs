@@ -1,0 +1,132 @@
+//! Replaces each value by the value of a table at that index: one table for all elements, or one for each.
+//!
+//! Cost: the indices read once, one value of a table read for each, and the result written once, in one dispatch.
+
+use super::{par_tiles, strided};
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
+    params, slots, stream_tile,
+};
+use crate::ragged::{DType, Layout};
+use crate::{Error, Result};
+
+const OP: &str = "lookup";
+
+slots! {
+    struct Slots { index: Read, table: Read, c: Write, c_meta: Read, table_meta: Read }
+}
+
+params! {
+    struct Params { total, elements, tile, index_base, table_base }
+}
+
+/// Copies the bits of values. EACH: a table for each element.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "lookup",
+    source: include_str!("../../shaders/lookup.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
+    variants: &[
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::C32, &[]),
+        Variant::of(DType::F16, &[]),
+        Variant::of(DType::U32, &["EACH"]),
+        Variant::of(DType::C32, &["EACH"]),
+        Variant::of(DType::F16, &["EACH"]),
+    ],
+};
+
+/// The values of tables of one type, operand 1, at the indices of operand 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Lookup {
+    pub dtype: DType,
+    /// Whether indices may be negative, which no table has.
+    pub signed: bool,
+}
+
+impl Lookup {
+    pub(crate) fn launch(self, index: &Layout, tables: &Layout) -> Result<Launch> {
+        let Lookup { dtype, signed } = self;
+        check(index, tables)?;
+        let each = tables.len() > 1;
+        let flags: &[&str] = if each { &["EACH"] } else { &[] };
+        let total = index.total();
+        let tile = stream_tile(total, index.len());
+        let number = |n: usize| Param::U32(n as u32);
+        let kernel_type = match dtype {
+            DType::F16 | DType::C32 => dtype,
+            _ => DType::U32,
+        };
+        let dispatch = Dispatch::new(
+            (&KERNEL, KERNEL.variant(kernel_type, flags)),
+            Slots {
+                index: Slot::Input(0),
+                table: Slot::Input(1),
+                c: Slot::Output(0),
+                c_meta: Slot::InputMeta(0),
+                table_meta: Slot::InputMeta(1),
+            },
+            Params {
+                total: number(total),
+                elements: number(index.len()),
+                tile: number(tile),
+                index_base: Param::InputBase(0),
+                table_base: Param::InputBase(1),
+            },
+            total.div_ceil(tile) as u32,
+            total as u64,
+        );
+        let twin = CpuKernel::new(move |args| match dtype {
+            DType::F16 => twin::<u16>(args, signed),
+            DType::C32 => twin::<[u32; 2]>(args, signed),
+            _ => twin::<u32>(args, signed),
+        });
+        Ok(Launch::new(
+            OP,
+            dtype,
+            OutputLayout::Input(0),
+            dispatch,
+            twin,
+        ))
+    }
+}
+
+/// Checks that each element has a table, and that it is not empty if the element has values.
+fn check(index: &Layout, tables: &Layout) -> Result<()> {
+    if tables.rank() != 1 {
+        return Err(Error::rank(OP, "1 for the tables", tables.rank()));
+    }
+    if tables.len() != 1 && tables.len() != index.len() {
+        return Err(Error::ElementCount {
+            op: OP,
+            expected: index.len(),
+            got: tables.len(),
+        });
+    }
+    let table_of = |element: usize| tables.length(if tables.len() == 1 { 0 } else { element });
+    let short = |element: &usize| index.length(*element) > 0 && table_of(*element) == 0;
+    match (0..index.len()).find(short) {
+        None => Ok(()),
+        Some(element) => {
+            let table = strided::extent_of(tables, element.min(tables.len() - 1), 0);
+            let got = format!("a table of {table}");
+            Err(Error::argument(OP, "a table of 1 value or more", got).at(element))
+        }
+    }
+}
+
+fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, signed: bool) {
+    let (index, _) = args.input::<u32>(0);
+    let (tables, table_layout) = args.input::<T>(1);
+    let (c, layout) = args.output::<T>(0);
+    let last = table_layout.len().saturating_sub(1);
+    let most = if signed { 1 << 31 } else { usize::MAX };
+    par_tiles(layout.offsets(), c, |element, within, out| {
+        let table = &tables[table_layout.offsets().range(element.min(last))];
+        let table = &table[..table.len().min(most)];
+        let index = &index[layout.offsets().range(element)][within];
+        for (out, &i) in out.iter_mut().zip(index) {
+            *out = table.get(i as usize).copied().unwrap_or(T::zeroed());
+        }
+    });
+}
