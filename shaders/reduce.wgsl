@@ -1,6 +1,7 @@
 // One word per element: a reduction of its values, or with PAIRS of two paired elements.
 //
-// The reductions are SUM (with ABS of the magnitudes), BOX (a word for each axis), NORM2, MAX and ARGMAX; for PAIRS,
+// The reductions are SUM (with ABS of the magnitudes), BOX (a word for each axis; with BOUNDS two), NORM2, MAX and
+// ARGMAX; for PAIRS,
 // SUM of the products over the overlap, and EQUAL after zero extension. RANK1: the elements of pairs are vectors;
 // otherwise they are boxes of p.rank axes.
 //
@@ -162,6 +163,17 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 #endif
 #endif
 #if BOX
+#if BOUNDS
+fn take(acc: Acc, item: Item, i: u32) -> Acc {
+    if a[item.a + i] == p.background {
+        return acc;
+    }
+    let width = a_meta[item.extents + 1u];
+    let row = i / width;
+    let column = i - row * width;
+    return combine(acc, Acc(vec4(~row, ~column, row + 1u, column + 1u), vec4<u32>()));
+}
+#else
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
 #if F16
     let at = item.a + i;
@@ -192,6 +204,7 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 fn in_front(end: u32, ends: Acc) -> Acc {
     return Acc(vec4(end, ends.low.xyz), vec4(ends.low.w, ends.high.xyz));
 }
+#endif
 #endif
 #if MAX
 fn take(acc: Acc, item: Item, i: u32) -> Acc {

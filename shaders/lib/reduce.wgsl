@@ -5,7 +5,8 @@
 // values scaled by its norm_scale]. NORM_MAX: the bits of the largest magnitude. MAX: the largest key. ARGMAX: [largest
 // key, its lowest index]. With LEAST these are the minimum and its index. ANY: whether a value is not zero. ALL:
 // whether one is zero, until result(). EQUAL: whether anything differs. BOX: along each axis, one more than the largest
-// index of a nonzero value.
+// index of a nonzero value. With BOUNDS, of matrices: the smallest row and column of a value other than p.background,
+// with inverted bits, then one more than the largest ones; put() inverts the bits again.
 #if F16
 // Halves are computed in f32.
 alias V = f32;
@@ -245,6 +246,15 @@ fn combine(x: Acc, y: Acc) -> Acc {
 // Binding sizes are checked against 16 bytes, so a part is stored as two values of 16 bytes.
 alias Part = vec4<u32>;
 
+#if BOUNDS
+fn put(e: u32, x: Acc) {
+    let found = x.low.z != 0u;
+    out[4u * e] = select(0u, ~x.low.x, found);
+    out[4u * e + 1u] = select(0u, ~x.low.y, found);
+    out[4u * e + 2u] = x.low.z;
+    out[4u * e + 3u] = x.low.w;
+}
+#else
 fn put(e: u32, x: Acc) {
     var ends = x;
     for (var axis = 0u; axis < p.rank; axis += 1u) {
@@ -252,6 +262,7 @@ fn put(e: u32, x: Acc) {
         ends = Acc(vec4(ends.low.yzw, ends.high.x), vec4(ends.high.yzw, 0u));
     }
 }
+#endif
 #else
 alias Part = Acc;
 

@@ -10,6 +10,7 @@ mod convert;
 mod convolution;
 mod convolutions;
 mod create;
+mod crops;
 mod cumulations;
 mod device;
 mod display;

@@ -1,5 +1,6 @@
 //! Operations on images of different sizes, against loops over cells.
 
+mod boxes;
 mod cells;
 mod neighbours;
 mod values;
@@ -30,6 +31,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("bincount", values::bincount),
         ("common_values", values::common),
         ("palette", values::palette),
+        ("bounding_box", boxes::bounding_box),
+        ("crop", boxes::crop),
+        ("crop_refused", boxes::crop_refused),
+        ("trim", boxes::trim),
     ])
 }
 

@@ -278,6 +278,12 @@ counted! {
     "most_common", 1000. * 10. + 300. * 9., |d| x::<i32>(d).most_common();
     "least_common", 1000. * 10. + 300. * 9., |d| x::<u32>(d).least_common();
     "palette", 1000. * 10. + 300. * 9., |d| x::<i32>(d).palette_blocking();
+    "bounding_box", 2000., |d| matrix::<i32>(d, [40, 50]).bounding_box(0);
+    "crop", 1200., |d| matrix::<i32>(d, [40, 50]).crop_blocking(&d.upload(&Ragged::from_rows([[5, 6, 35, 46u32]])?)?);
+    "crop_strict", 1200., |d| {
+        matrix::<i32>(d, [40, 50]).crop_strict_blocking(&d.upload(&Ragged::from_rows([[5, 6, 35, 46u32]])?)?)
+    };
+    "trim", 2000., |d| matrix::<i32>(d, [40, 50]).trim_blocking(0);
     "gather", 1500., |d| x::<f32>(d).gather(&indices());
     "gather_paired", 3000., |d| {
         matrix::<f32>(d, [10, 2]).gather_paired(&indices(), Pairing::OneToAll)

@@ -1,4 +1,4 @@
-//! The smallest box that holds every nonzero value, on the CPU.
+//! The smallest box that holds every nonzero value, or every value other than a background, on the CPU.
 
 use std::ops::Range;
 
@@ -52,4 +52,57 @@ fn ends_of<T: Scalar>(row: &[T], extents: &[u32], range: Range<usize>) -> [u32; 
         at += take;
     }
     ends
+}
+
+/// The first row and column of a value other than the background, and one more than the last ones; zeros if there is
+/// none.
+pub(super) fn bounds(args: &mut CpuArgs<'_>) {
+    let (x, layout) = args.input::<u32>(0);
+    let background = args.scalars[0];
+    let results = &mut *args.outputs[0].words;
+    let average = layout.total() / layout.len().max(1);
+    results
+        .par_chunks_exact_mut(4)
+        .with_min_len((PIECE / average.max(1)).max(1))
+        .enumerate()
+        .for_each(|(element, result)| {
+            let row = &x[layout.offsets().range(element)];
+            let width = layout.extents()[2 * element + 1] as usize;
+            let tile = |range: Range<usize>| bounds_of(row, width, range, background);
+            let largest = tree(row.len(), &tile, &|x: [u32; 4], y| {
+                std::array::from_fn(|k| x[k].max(y[k]))
+            });
+            let [top, left, bottom, right] = largest;
+            result.copy_from_slice(&match bottom {
+                0 => [0; 4],
+                _ => [!top, !left, bottom, right],
+            });
+        });
+}
+
+/// Of the values in the range other than the background: the first row and column with inverted bits, so that all four
+/// numbers are largest ones, and one more than the last row and column.
+fn bounds_of(x: &[u32], width: usize, range: Range<usize>, background: u32) -> [u32; 4] {
+    let mut bounds = [0; 4];
+    let mut at = range.start;
+    while at < range.end {
+        let (row, along) = (at / width, at % width);
+        let take = (width - along).min(range.end - at);
+        let run = &x[at..at + take];
+        let is_other = |x: &u32| *x != background;
+        if let (Some(first), Some(last)) = (
+            run.iter().position(is_other),
+            run.iter().rposition(is_other),
+        ) {
+            let found = [
+                !(row as u32),
+                !((along + first) as u32),
+                row as u32 + 1,
+                (along + last) as u32 + 1,
+            ];
+            bounds = std::array::from_fn(|k| bounds[k].max(found[k]));
+        }
+        at += take;
+    }
+    bounds
 }

@@ -184,7 +184,7 @@ pub(super) fn run(reduction: Reduction, dtype: DType, axis: Option<usize>, args:
             |a, b| a & b,
             identity
         ),
-        Reduction::Box => unreachable!("a box is not reduced by lines"),
+        Reduction::Box | Reduction::Bounds => unreachable!("a box is not reduced by lines"),
     }
 }
 

@@ -57,8 +57,8 @@ slots! {
 }
 
 params! {
-    /// For elements and for pairs; elements do not use those of a right operand.
-    struct Params { count, listed, a_base, b_base, rank, pair_kind, a_elements, pair_right }
+    /// For elements and for pairs; elements do not use those of a right operand, and only bounds have a background.
+    struct Params { count, listed, a_base, b_base, rank, pair_kind, a_elements, pair_right, background }
 }
 
 params! {
@@ -78,6 +78,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
         ["SUM", "LANES", "ABS"] F32 U32;
         ["BOX", "THREAD"] F32 U32 F16;
         ["BOX", "LANES"] F32 U32 F16;
+        ["BOX", "BOUNDS", "THREAD"] U32;
+        ["BOX", "BOUNDS", "LANES"] U32;
         ["NORM2", "THREAD"] F32;
         ["NORM2", "LANES"] F32;
         ["MAX", "THREAD"] F32 I32 U32;
@@ -101,6 +103,7 @@ pub(crate) static TILES: Kernel = Kernel {
         ["SUM", "TILES"] F32 U32;
         ["SUM", "TILES", "ABS"] F32 U32;
         ["BOX", "TILES"] F32 U32 F16;
+        ["BOX", "BOUNDS", "TILES"] U32;
         ["NORM2", "TILES"] F32;
         ["MAX", "TILES"] F32 I32 U32;
         ["ARGMAX", "TILES"] F32 I32 U32;
@@ -150,6 +153,7 @@ pub(crate) static FINISH: Kernel = Kernel {
         ["SUM"] F32 U32 C32;
         ["PROD"] F32 U32;
         ["BOX"] F32 U32;
+        ["BOX", "BOUNDS"] U32;
         ["NORM2"] F32;
         ["NORM_MAX"] U32;
         ["ANY"] U32;
@@ -171,6 +175,9 @@ pub(crate) enum Reduction {
     Norm1,
     /// The extents of the smallest box that holds every nonzero value: one word per axis.
     Box,
+    /// The smallest box of a matrix that holds every value other than the call's scalar: the first row and column, and
+    /// one more than the last ones. Only for integers.
+    Bounds,
     /// Only for floats.
     Norm2,
     /// The largest magnitude.
@@ -193,6 +200,7 @@ impl Reduction {
             Reduction::Product => ["prod", "prod_axis"],
             Reduction::Norm1 => ["norm1", "norm1_axis"],
             Reduction::Box => ["minimal_shape"; 2],
+            Reduction::Bounds => ["bounding_box"; 2],
             Reduction::Norm2 => ["norm2", "norm2_axis"],
             Reduction::NormMax => ["norm_max", "norm_max_axis"],
             Reduction::Max => ["max", "max_axis"],
@@ -209,6 +217,7 @@ impl Reduction {
             Reduction::Sum | Reduction::Norm1 => &["SUM"],
             Reduction::Product => &["PROD"],
             Reduction::Box => &["BOX"],
+            Reduction::Bounds => &["BOX", "BOUNDS"],
             Reduction::Norm2 => &["NORM2"],
             Reduction::NormMax => &["NORM_MAX"],
             Reduction::Max => &["MAX"],
@@ -224,7 +233,7 @@ impl Reduction {
     fn part_words(self, dtype: DType) -> u64 {
         match self {
             Reduction::Norm2 | Reduction::ArgMax | Reduction::ArgMin => 2,
-            Reduction::Box => MAX_RANK as u64,
+            Reduction::Box | Reduction::Bounds => MAX_RANK as u64,
             _ if dtype == DType::C32 => 2,
             _ => 1,
         }
@@ -266,7 +275,9 @@ impl Reduce {
     /// The type of the results.
     fn result(self) -> DType {
         match self.reduction {
-            Reduction::ArgMax | Reduction::ArgMin | Reduction::Box => DType::U32,
+            Reduction::ArgMax | Reduction::ArgMin | Reduction::Box | Reduction::Bounds => {
+                DType::U32
+            }
             _ => self.dtype,
         }
     }
@@ -275,9 +286,11 @@ impl Reduce {
     fn kernel_type(self) -> DType {
         match self.reduction {
             // Modulo 2³², sums and products are the same for both integer types, and zero has the same bits.
-            Reduction::Sum | Reduction::Norm1 | Reduction::Product | Reduction::Box => {
-                unsigned(self.dtype)
-            }
+            Reduction::Sum
+            | Reduction::Norm1
+            | Reduction::Product
+            | Reduction::Box
+            | Reduction::Bounds => unsigned(self.dtype),
             _ => self.dtype,
         }
     }
@@ -318,12 +331,16 @@ impl Reduce {
             return along::launch(self, x, binding);
         }
         let op = self.op();
+        if reduction == Reduction::Bounds {
+            x.check_rank(op, 2)?;
+        }
         let classes = match x.max_length() {
             longest if longest <= plan::SHORT => Classes::all_short(x.len(), 0),
             _ => Classes::new(op, x.offsets().lengths().map(|length| length as u64))?,
         };
         let words = match reduction {
             Reduction::Box => x.rank(),
+            Reduction::Bounds => 4,
             _ => 1,
         };
         let result = words_each(op, x.len(), words)?;
@@ -346,6 +363,10 @@ impl Reduce {
                     pair_kind: zero,
                     a_elements: Param::U32(x.len() as u32),
                     pair_right: zero,
+                    background: match reduction {
+                        Reduction::Bounds => Param::Scalar(0),
+                        _ => zero,
+                    },
                 },
             },
         );
@@ -404,6 +425,7 @@ impl ReducePairs {
                     pair_kind,
                     a_elements: Param::U32(a.len() as u32),
                     pair_right,
+                    background: Param::U32(0),
                 },
             },
         );

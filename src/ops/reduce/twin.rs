@@ -5,7 +5,7 @@ use std::ops::Range;
 use half::f16;
 
 use super::super::{Arithmetic, twin_of};
-use super::boxes::minimal;
+use super::boxes::{bounds, minimal};
 use super::tree::{TILE, tree};
 use super::{PairReduction, Reduction};
 use crate::ops::ordered::Ordered;
@@ -22,6 +22,7 @@ pub(super) fn of(reduction: Reduction, dtype: DType) -> CpuKernel {
         Reduction::Norm2 => norm2,
         Reduction::Box if dtype == DType::F16 => minimal::<f16>,
         Reduction::Box => twin_of!(dtype, minimal),
+        Reduction::Bounds => bounds,
         Reduction::Max => twin_of!(dtype, max),
         Reduction::ArgMax => twin_of!(dtype, argmax),
         Reduction::Min => twin_of!(dtype, min),

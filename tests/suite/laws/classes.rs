@@ -153,6 +153,11 @@ respecting! {
     "join", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.join(&[y, x]));
     "upscale", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| x.upscale(&[[2, 3]]));
     "downscale", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| x.downscale(&[[2, 3]]));
+    "crop", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| {
+        let boxes = Layout::uniform(x.len(), Shape::new(&[4])?)?;
+        let boxes = Ragged::from_fn(&boxes, |e, i| [e as u32 % 2, 1, 3, 2][i])?;
+        x.crop_blocking(&d.upload(&boxes)?)
+    });
     "transpose", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
         x.transpose([&[0][..], &[1, 0], &[2, 0, 1]][x.layout().rank() - 1])
     });
