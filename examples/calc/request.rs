@@ -144,6 +144,32 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("file", "the path of a .vsla file"),
     ("factor", "a number"),
+    (
+        "factors",
+        "[[rows, columns], ..]: numbers for all images, or for each",
+    ),
+    (
+        "shifts",
+        "[[down, right], ..]: the shift of all images, or of each",
+    ),
+    ("turns", "an integer: quarter turns anticlockwise"),
+    (
+        "cross",
+        "true: a cell has four neighbours; by default it has eight",
+    ),
+    (
+        "table",
+        "[[number, ..], ..]: a table for all elements, or one for each",
+    ),
+    (
+        "boxes",
+        "[[top, left, bottom, right], ..]: a box for each element, half open",
+    ),
+    ("strict", "true: boxes must lie inside of their images"),
+    (
+        "flags",
+        "[[number, ..], ..]: for each slice of each element, 0 to remove it",
+    ),
     ("negative_slope", "a number, 0.01 by default"),
     ("exponent", "a number"),
     ("min", "a number: the lower bound"),

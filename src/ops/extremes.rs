@@ -487,6 +487,55 @@ fn pooled() {
     }
 }
 
+/// Images of any extents, with numbers of any size.
+#[test]
+fn images() {
+    use super::cells::{Cells, How};
+    use super::morphology::{Extremes, Neighbours};
+    let most = u32::MAX as usize;
+    let dtype = DType::U32;
+    let all = |x: &Layout, what: &str, op: &Op, others: &[&Layout]| {
+        let inputs: Vec<&Layout> = [x].into_iter().chain(others.iter().copied()).collect();
+        for room in [None, Some(FftLimits::new(1 << 15, 1 << 32))] {
+            let planned = planned(op, &inputs, None, room);
+            planned_or(&["rank", "size_overflow", "too_large"], what, planned);
+        }
+    };
+    for x in series().into_iter().chain(matrices()) {
+        for pair in [[1, 1], [2, 3], [most as i64, 1], [1, i64::MAX]] {
+            for how in [How::Upscale, How::Downscale, How::Tile, How::Translate] {
+                let by = vec![pair].into();
+                let what = format!("{how:?} of {x} by {pair:?}");
+                all(&x, &what, &Op::Cells(Cells { how, by, dtype }), &[]);
+            }
+        }
+        for pair in [[0, 0], [most as i64, most as i64]] {
+            let (how, by) = (How::Crop, vec![pair].into());
+            all(&x, "crop", &Op::Cells(Cells { how, by, dtype }), &[&x]);
+        }
+        let extremes = Extremes {
+            neighbours: Neighbours::Eight,
+            least: false,
+            dtype,
+        };
+        all(&x, "dilate", &Op::Extremes(extremes), &[]);
+        let one = Layout::uniform(x.len(), Shape::new(&[1, 1]).unwrap()).unwrap();
+        all(
+            &x,
+            "match_template",
+            &Op::Occurrences(super::occurrences::Occurrences),
+            &[&one],
+        );
+        let table = Layout::from_lengths([most]).unwrap();
+        let lookup = super::lookup::Lookup {
+            dtype,
+            signed: true,
+        };
+        all(&x, "lookup", &Op::Lookup(lookup), &[&table]);
+        all(&x, "runs", &Op::Runs(super::runs::Runs::Longest), &[]);
+    }
+}
+
 /// The CPU, and GPUs that bind at most 2³² − 1 bytes.
 const SITES: [(Target, Option<u64>); 3] = {
     const MOST: Option<u64> = Some(u32::MAX as u64);

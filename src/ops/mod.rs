@@ -31,6 +31,7 @@ pub(crate) mod matmul;
 pub(crate) mod morphology;
 pub(crate) mod neighbours;
 mod multipass;
+pub(crate) mod occurrences;
 pub(crate) mod one_hot;
 mod op;
 mod ordered;
@@ -124,6 +125,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &map::KERNEL,
     &map::FILL,
     &sequence::KERNEL,
+    &occurrences::KERNEL,
     &one_hot::KERNEL,
     &embedding::KERNEL,
     &embedding::slopes::STARTS,

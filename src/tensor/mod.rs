@@ -29,6 +29,8 @@ mod lines;
 mod maps;
 mod methods;
 mod minimal;
+mod neighbourhoods;
+mod occurrences;
 mod operand;
 mod operators;
 mod paired;

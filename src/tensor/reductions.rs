@@ -563,7 +563,7 @@ impl<T: Real> Paired<'_, T> {
         self.reduce(PairReduction::Equivalent)
     }
 
-    fn reduce<U: Scalar>(&self, reduction: PairReduction) -> Result<Tensor<U>> {
+    pub(super) fn reduce<U: Scalar>(&self, reduction: PairReduction) -> Result<Tensor<U>> {
         let dtype = T::DTYPE;
         self.run(Op::ReducePairs(ReducePairs { reduction, dtype }))
     }

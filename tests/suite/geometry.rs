@@ -3,6 +3,7 @@
 mod boxes;
 mod cells;
 mod neighbours;
+mod parts;
 mod values;
 
 use libtest_mimic::Trial;
@@ -35,6 +36,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("crop", boxes::crop),
         ("crop_refused", boxes::crop_refused),
         ("trim", boxes::trim),
+        ("equal_elements", parts::equal_elements),
+        ("match_template", parts::match_template),
+        ("compact", parts::compact),
+        ("parts_refused", parts::refused),
     ])
 }
 

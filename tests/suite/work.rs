@@ -284,6 +284,9 @@ counted! {
         matrix::<i32>(d, [40, 50]).crop_strict_blocking(&d.upload(&Ragged::from_rows([[5, 6, 35, 46u32]])?)?)
     };
     "trim", 2000., |d| matrix::<i32>(d, [40, 50]).trim_blocking(0);
+    "equal_elements", X, |d| x::<f32>(d).equal_elements(&x(d));
+    "match_template", 38. * 49. * 6., |d| matrix::<i32>(d, [40, 50]).match_template(&matrix(d, [3, 2]));
+    "compact", 2000., |d| matrix::<f32>(d, [40, 50]).compact_blocking(&ones(d, &[40]), 0);
     "gather", 1500., |d| x::<f32>(d).gather(&indices());
     "gather_paired", 3000., |d| {
         matrix::<f32>(d, [10, 2]).gather_paired(&indices(), Pairing::OneToAll)

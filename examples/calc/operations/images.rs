@@ -1,14 +1,14 @@
-//! Images: whole numbers in rows and columns.
+//! Images of different sizes: other positions, neighbours, values as labels, boxes and occurrences.
 
-use vsla::image::{Components, Neighbours};
-use vsla::scalar::Integer;
+use serde_json::Value;
+use vsla::{Layout, Shape, image::Neighbours};
 
-use super::{Answer, Grows, Operation};
+use super::{Call, Grows, Operation, UNARY, batch, within};
+use crate::batch::written_size;
 use crate::failure::{Failure, Result};
 use crate::held::Args;
-use crate::request::{Number, Options};
 
-/// The body for either type of integers.
+/// The body for whichever type of integers the arguments have.
 macro_rules! integers {
     ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
         let $device = $call.device()?;
@@ -20,35 +20,302 @@ macro_rules! integers {
     }};
 }
 
-pub const ROWS: &[Operation] = &[Operation {
-    name: "label",
-    args: 1,
-    options: &["dtype", "rank", "background", "foreground", "diagonal"],
-    grows: Grows::No,
-    about: "{labels, numbers}: the connected components of each matrix, of equal values, and how many there are",
-    run: |call| {
-        integers!(call, |device, args| {
-            let components = components(&call.options)?;
-            let (labels, numbers) = args[0].on(&device)?.label(components)?;
-            let (labels, numbers) = (labels.into(), numbers.into());
-            Ok(Answer::Fields([("labels", labels), ("numbers", numbers)]))
-        })
-    },
-}];
-
-fn components<T: Integer + Number>(options: &Options) -> Result<Components<T>> {
-    let components = match options.flag("foreground")? {
-        true => Components::of_foreground(),
-        false => Components::of_equal_values(),
+/// An operation with a pair of numbers, whose results have the extents that `$size` gives.
+macro_rules! of_pairs {
+    ($method:ident, $about:literal, $size:expr) => {
+        Operation {
+            name: stringify!($method),
+            args: 1,
+            options: &["dtype", "rank", "factors"],
+            grows: Grows::No,
+            about: $about,
+            run: |call| {
+                let factors = factors(call)?;
+                limit(call, &factors, $size)?;
+                typed!(call, |device, args| {
+                    batch(args[0].on(&device)?.$method(&factors)?)
+                })
+            },
+        }
     };
-    let background = options.optional("background")?.unwrap_or_default();
-    let neighbours = neighbours(options)?;
-    Ok(components.background(background).neighbours(neighbours))
 }
 
-fn neighbours(options: &Options) -> Result<Neighbours> {
-    Ok(match options.flag("diagonal")? {
-        true => Neighbours::Eight,
-        false => Neighbours::Four,
-    })
+/// An operation on integers, without options.
+macro_rules! of_integers {
+    ($name:literal, $method:ident, $about:literal) => {
+        Operation {
+            name: $name,
+            args: 1,
+            options: UNARY,
+            grows: Grows::No,
+            about: $about,
+            run: |call| integers!(call, |device, args| batch(args[0].on(&device)?.$method()?)),
+        }
+    };
+}
+
+/// The largest or the smallest of each cell and its neighbours.
+macro_rules! of_neighbours {
+    ($method:ident, $about:literal) => {
+        Operation {
+            name: stringify!($method),
+            args: 1,
+            options: &["dtype", "rank", "cross"],
+            grows: Grows::No,
+            about: $about,
+            run: |call| {
+                let neighbours = match call.options.flag("cross")? {
+                    true => Neighbours::Four,
+                    false => Neighbours::Eight,
+                };
+                integers!(call, |device, args| {
+                    batch(args[0].on(&device)?.$method(neighbours)?)
+                })
+            },
+        }
+    };
+}
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "rot90",
+        args: 1,
+        options: &["dtype", "rank", "turns"],
+        grows: Grows::No,
+        about: "each image rotated anticlockwise by quarter turns",
+        run: |call| {
+            let turns = call.options.required("turns")?.as_i64();
+            let turns = turns.ok_or_else(|| Failure::request("turns: expected an integer"))?;
+            typed!(call, |device, args| batch(
+                args[0].on(&device)?.rot90(turns)?
+            ))
+        },
+    },
+    Operation {
+        name: "anti_transpose",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "each image reflected in its other diagonal",
+        run: |call| {
+            typed!(call, |device, args| batch(
+                args[0].on(&device)?.anti_transpose()?
+            ))
+        },
+    },
+    of_pairs!(
+        upscale,
+        "each cell of an image as a block of equal cells",
+        usize::saturating_mul
+    ),
+    of_pairs!(
+        downscale,
+        "the first cell of each block of an image",
+        |extent, _| extent
+    ),
+    of_pairs!(
+        tile,
+        "copies of each image side by side",
+        usize::saturating_mul
+    ),
+    Operation {
+        name: "translate",
+        args: 1,
+        options: &["dtype", "rank", "shifts", "value"],
+        grows: Grows::No,
+        about: "each image shifted within its borders; vacant cells are value",
+        run: |call| {
+            let shifts = shifts(call)?;
+            typed!(call, |device, args| {
+                let fill = call.options.number("value")?;
+                batch(args[0].on(&device)?.translate(&shifts, fill)?)
+            })
+        },
+    },
+    of_neighbours!(
+        dilate,
+        "the largest value of each cell and its neighbours (i32 or u32)"
+    ),
+    of_neighbours!(
+        erode,
+        "the smallest value of each cell and its neighbours (i32 or u32)"
+    ),
+    Operation {
+        name: "lookup",
+        args: 1,
+        options: &["dtype", "rank", "table"],
+        grows: Grows::No,
+        about: "each value replaced by that value of a table of one type; 0 beyond its end (i32 or u32)",
+        run: |call| {
+            let missing = || Failure::request("table is missing");
+            let device = call.device()?;
+            match &call.args {
+                Args::I32(args) => {
+                    let table = call.options.batch::<i32>("table", 1)?.ok_or_else(missing)?;
+                    batch(args[0].on(&device)?.lookup(&device.upload(&table)?)?)
+                }
+                Args::U32(args) => {
+                    let table = call.options.batch::<u32>("table", 1)?.ok_or_else(missing)?;
+                    batch(args[0].on(&device)?.lookup(&device.upload(&table)?)?)
+                }
+                _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
+            }
+        },
+    },
+    Operation {
+        name: "bincount",
+        args: 1,
+        options: &["dtype", "rank", "bins"],
+        grows: Grows::No,
+        about: "how often each integer from 0 to before bins occurs in each element (i32 or u32)",
+        run: |call| {
+            let bins = call.options.size("bins")?;
+            let elements = call.layout(0).len();
+            let mut sizes = std::iter::repeat_n(1 + bins as u64, elements);
+            within(call.max_values, &mut sizes)?;
+            integers!(call, |device, args| batch(
+                args[0].on(&device)?.bincount(bins)?
+            ))
+        },
+    },
+    of_integers!(
+        "most_common",
+        most_common,
+        "the most frequent value of each element, the lowest of several (i32 or u32)"
+    ),
+    of_integers!(
+        "least_common",
+        least_common,
+        "the least frequent value of each element, the lowest of several (i32 or u32)"
+    ),
+    of_integers!(
+        "palette",
+        palette_blocking,
+        "the different values of each element in ascending order (i32 or u32)"
+    ),
+    Operation {
+        name: "bounding_box",
+        args: 1,
+        options: &["dtype", "rank", "value"],
+        grows: Grows::No,
+        about: "top, left, bottom and right of all cells other than value, half open (i32 or u32)",
+        run: |call| {
+            within(
+                call.max_values,
+                &mut std::iter::repeat_n(5, call.layout(0).len()),
+            )?;
+            integers!(call, |device, args| {
+                let background = call.options.number("value")?;
+                batch(args[0].on(&device)?.bounding_box(background)?)
+            })
+        },
+    },
+    Operation {
+        name: "trim",
+        args: 1,
+        options: &["dtype", "rank", "value"],
+        grows: Grows::No,
+        about: "each image without borders of value (i32 or u32)",
+        run: |call| {
+            integers!(call, |device, args| {
+                let background = call.options.number("value")?;
+                batch(args[0].on(&device)?.trim_blocking(background)?)
+            })
+        },
+    },
+    Operation {
+        name: "crop",
+        args: 1,
+        options: &["dtype", "rank", "boxes", "strict"],
+        grows: Grows::No,
+        about: "the part of each image inside of its box",
+        run: |call| {
+            let missing = || Failure::request("boxes is missing");
+            let boxes = call.options.batch::<u32>("boxes", 1)?.ok_or_else(missing)?;
+            let strict = call.options.flag("strict")?;
+            typed!(call, |device, args| {
+                let (x, boxes) = (args[0].on(&device)?, device.upload(&boxes)?);
+                match strict {
+                    true => batch(x.crop_strict_blocking(&boxes)?),
+                    false => batch(x.crop_blocking(&boxes)?),
+                }
+            })
+        },
+    },
+    Operation {
+        name: "match_template",
+        args: 2,
+        options: UNARY,
+        grows: Grows::No,
+        about: "1 at each place where the second image occurs in the first (i32 or u32)",
+        run: |call| {
+            integers!(call, |device, args| {
+                let (x, small) = (args[0].on(&device)?, args[1].on(&device)?);
+                batch(x.match_template(&small)?)
+            })
+        },
+    },
+    Operation {
+        name: "equal_elements",
+        args: 2,
+        options: UNARY,
+        grows: Grows::Pair,
+        about: "1 for each two elements with the same shape and values, otherwise 0",
+        run: |call| {
+            real!(call, |device, args| {
+                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+                batch(a.equal_elements(&b)?)
+            })
+        },
+    },
+    Operation {
+        name: "compact",
+        args: 1,
+        options: &["dtype", "rank", "flags", "axis"],
+        grows: Grows::No,
+        about: "the slices of each element along an axis whose flag is not 0",
+        run: |call| {
+            let missing = || Failure::request("flags is missing");
+            let flags = call.options.batch::<u32>("flags", 1)?.ok_or_else(missing)?;
+            let axis = call.options.axis()?;
+            typed!(call, |device, args| {
+                let (x, flags) = (args[0].on(&device)?, device.upload(&flags)?);
+                batch(x.compact_blocking(&flags, axis)?)
+            })
+        },
+    },
+];
+
+/// Pairs of integers.
+fn shifts(call: &Call<'_>) -> Result<Vec<[i64; 2]>> {
+    pairs(call.options.required("shifts")?)
+        .ok_or_else(|| Failure::request("shifts: expected an array of [down, right]"))
+}
+
+/// Pairs of integers that are not negative.
+fn factors(call: &Call<'_>) -> Result<Vec<[usize; 2]>> {
+    let all = pairs(call.options.required("factors")?);
+    let whole = |[a, b]: [i64; 2]| Some([usize::try_from(a).ok()?, usize::try_from(b).ok()?]);
+    all.and_then(|all| all.into_iter().map(whole).collect())
+        .ok_or_else(|| Failure::request("factors: expected an array of [rows, columns]"))
+}
+
+fn pairs(value: &Value) -> Option<Vec<[i64; 2]>> {
+    let pair = |item: &Value| match item.as_array()?.as_slice() {
+        [a, b] => Some([a.as_i64()?, b.as_i64()?]),
+        _ => None,
+    };
+    value.as_array()?.iter().map(pair).collect()
+}
+
+/// Refuses results above the limit. What the library refuses anyway passes.
+fn limit(call: &Call<'_>, by: &[[usize; 2]], size: fn(usize, usize) -> usize) -> Result<()> {
+    let layout: &Layout = call.layout(0);
+    let sizes = layout.shapes().enumerate().map(|(element, shape)| {
+        let by = by.get(element).or(by.first()).unwrap_or(&[1, 1]);
+        let extents = shape.extents().iter().zip(by);
+        let extents: Vec<usize> = extents.map(|(&n, &by)| size(n as usize, by)).collect();
+        Shape::new(&extents).map_or(u64::MAX, |shape| written_size(&shape))
+    });
+    within(call.max_values, &mut { sizes })
 }

@@ -124,6 +124,7 @@ mod complex;
 mod created;
 mod functions;
 mod gradient;
+mod components;
 mod images;
 mod labels;
 mod maps;
@@ -142,6 +143,7 @@ const TOPICS: &[&[Operation]] = &[
     complex::ROWS,
     created::ROWS,
     functions::ROWS,
+    components::ROWS,
     images::ROWS,
     labels::ROWS,
     maps::ROWS,

@@ -21,6 +21,7 @@ mod created;
 mod files;
 mod functions;
 mod gradient;
+mod components;
 mod images;
 mod labels;
 mod limits;
@@ -47,6 +48,7 @@ const GOLDEN: &[&[Golden]] = &[
     created::GOLDEN,
     functions::GOLDEN,
     gradient::GOLDEN,
+    components::GOLDEN,
     images::GOLDEN,
     labels::GOLDEN,
     maps::GOLDEN,
@@ -68,6 +70,7 @@ const REFUSED: &[&[Refused]] = &[
     created::REFUSED,
     functions::REFUSED,
     gradient::REFUSED,
+    components::REFUSED,
     images::REFUSED,
     labels::REFUSED,
     maps::REFUSED,

@@ -276,6 +276,7 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::Histogram(_)
         | Op::Label(_)
         | Op::Lookup(_)
+        | Op::Occurrences(_)
         | Op::Runs(_)
         | Op::Extremes(_)
         | Op::OneHot(_)

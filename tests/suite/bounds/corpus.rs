@@ -3,6 +3,7 @@
 use libtest_mimic::Trial;
 use vsla::{
     Complex32, Device, Indices, Layout, Pairing, Ragged, ShapeMatrix, conv::ConvMethod, f16,
+    image::Neighbours,
 };
 
 use super::{Draw, KernelsRan};
@@ -198,6 +199,18 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("scatter_add", x.scatter_add(&places, &left));
     d.ran("exp", half.exp());
     let signed = d.tensor::<i32>(&left);
+    if left.rank() == 2 {
+        d.ran("rot90", x.rot90(1));
+        d.ran("upscale", half.upscale(&[[2, 3]]));
+        d.ran("translate", complex.translate(&[[1, -1]], Complex32::ONE));
+        d.ran("dilate", signed.dilate(Neighbours::Eight));
+        d.ran("bounding_box", signed.bounding_box(1));
+        let small = Layout::uniform(1, vsla::Shape::new(&[2, 2]).unwrap()).unwrap();
+        let small = d.tensor::<i32>(&small);
+        d.ran("match_template", signed.match_template(&small));
+    }
+    d.ran("lookup", labels.lookup(&half.elements(0..1).unwrap()));
+    d.ran("most_common", signed.most_common());
     d.ran("neg", signed.neg());
     d.ran("to", half.to::<i32>());
     d.ran("to", x.to::<f16>());

@@ -7,6 +7,7 @@ use vsla::{
     Complex32, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor,
     batch::Remainder,
     f16,
+    image::Neighbours,
     scalar::{Factor, Float, Integer, Real},
 };
 
@@ -21,6 +22,7 @@ pub const KERNELS: &[&str] = &[
     "broadcast",
     "broadcast_three",
     "cast",
+    "cells",
     "chain",
     "chain_two",
     "complex",
@@ -44,9 +46,12 @@ pub const KERNELS: &[&str] = &[
     "lines",
     "lines_finish",
     "lines_parts",
+    "lookup",
     "map",
     "map_table",
+    "morphology",
     "normal",
+    "occurrences",
     "one_hot",
     "pooling",
     "quantile",
@@ -57,6 +62,7 @@ pub const KERNELS: &[&str] = &[
     "reduce_pair",
     "reduce_pair_tiles",
     "reduce_tiles",
+    "runs",
     "scatter_add",
     "select",
     "sequence",
@@ -82,11 +88,13 @@ pub fn program(d: &mut Draw<'_>) {
         4 => {
             computed::<i32>(d);
             labelled::<i32>(d);
+            coloured::<i32>(d);
             scattered::<i32>(d);
         }
         5 => {
             computed::<u32>(d);
             labelled::<u32>(d);
+            coloured::<u32>(d);
             scattered::<u32>(d);
         }
         6 => {
@@ -163,6 +171,51 @@ fn moved<T: Value>(d: &mut Draw<'_>) {
     d.ran("gather_paired", x.gather_paired(&lists, Pairing::AllToAll));
     let (places, target) = places(d, x.layout());
     d.ran("scatter_set", x.scatter_set(&places, &target));
+    images(d, &d.drawn::<T>(2, n));
+}
+
+/// Images in other positions, and tables of values.
+fn images<T: Value>(d: &mut Draw<'_>, x: &Tensor<T>) {
+    let turns = d.rng.i64(-3..4);
+    d.ran("rot90", x.rot90(turns));
+    let count = d.of(&[1, x.len()]);
+    let pairs = |d: &mut Draw<'_>, from: usize| -> Vec<[usize; 2]> {
+        let pair = |_| [d.rng.usize(from..4), d.rng.usize(from..4)];
+        (0..count).map(pair).collect()
+    };
+    let factors = pairs(d, 1);
+    d.ran("upscale", x.upscale(&factors));
+    d.ran("downscale", x.downscale(&factors));
+    let copies = pairs(d, 0);
+    d.ran("tile", x.tile(&copies));
+    let shifts: Vec<[i64; 2]> = (0..count)
+        .map(|_| [d.rng.i64(-9..9), d.rng.i64(-9..9)])
+        .collect();
+    d.ran("translate", x.translate(&shifts, T::of(4)));
+    let boxes = Layout::from_lengths(vec![4; x.len()]).unwrap();
+    let boxes = d.tensor::<u32>(&boxes);
+    d.ran("crop", x.crop_blocking(&boxes));
+    let lengths = (0..count).map(|_| d.of(&[1, 2, 5, 300]));
+    let tables = Layout::from_lengths(lengths.collect::<Vec<_>>()).unwrap();
+    let tables = d.tensor::<T>(&tables);
+    let labels = d.tensor::<u32>(x.layout());
+    d.ran("lookup", labels.lookup(&tables));
+}
+
+/// Integers as colours of images.
+fn coloured<T: Value + Integer>(d: &mut Draw<'_>) {
+    let n = d.of(&[1, 2, 5, 40]);
+    let x = d.drawn::<T>(2, n);
+    d.ran("dilate", x.dilate(Neighbours::Eight));
+    d.ran("erode", x.erode(Neighbours::Four));
+    d.ran("bincount", x.bincount(5));
+    d.ran("most_common", x.most_common());
+    d.ran("palette", x.palette_blocking());
+    d.ran("bounding_box", x.bounding_box(T::of(3)));
+    d.ran("equal_elements", x.equal_elements(&x));
+    let shapes = Layout::uniform(d.of(&[1, n]), Shape::new(&[2, 1]).unwrap()).unwrap();
+    let small = d.tensor::<T>(&shapes);
+    d.ran("match_template", x.match_template(&small));
 }
 
 /// Lists of row indices, some of them out of range.

@@ -128,6 +128,11 @@ fn others_lost(x: &Tensor<f32>, others: &Others) {
     lost(x.clamp(0.0, 1.0), "clamp");
     lost(mask.bit_not(), "bit_not");
     lost(mask.one_hot::<f32>(3), "one_hot");
+    lost(mask.lookup(x), "lookup");
+    lost(mask.bincount(3), "bincount");
+    lost(mask.most_common(), "most_common");
+    lost(mask.palette_blocking(), "palette");
+    lost(x.equal_elements(x), "equal_elements");
     lost(
         matrices.elements(0..1).unwrap().embedding(mask),
         "embedding",
@@ -162,6 +167,9 @@ fn others_lost(x: &Tensor<f32>, others: &Others) {
     lost(matrices.matmul(matrices), "matmul");
     lost(matrices.rfft2(), "rfft2");
     lost(matrices.transpose(&[1, 0]), "transpose");
+    lost(matrices.rot90(1), "rot90");
+    lost(matrices.upscale(&[[2, 2]]), "upscale");
+    lost(matrices.translate(&[[1, 1]], 0.0), "translate");
 }
 
 struct Others {

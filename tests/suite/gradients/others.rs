@@ -233,9 +233,15 @@ pub(super) const CONSTANT: &[(&str, Unary)] = &[
     ("argmin_axis", |x| x.argmin_axis(0)?.to()),
     ("argsort", |x| x.argsort(0)?.to()),
     ("argsort_descending", |x| x.argsort_descending(0)?.to()),
+    ("equal_elements", |x| x.equal_elements(x)?.to()),
     ("histogram", |x| x.histogram(3, 0.0..=1.0)?.to()),
     ("histogram_edges", |x| x.histogram_edges(&[0.0, 1.0])?.to()),
 ];
+
+/// The only vector, of two values, as a matrix.
+fn column(x: &Tensor<f32>) -> Result<Tensor<f32>> {
+    x.reshape(&Layout::uniform(1, Shape::new(&[2, 1])?)?)
+}
 
 /// Operations that programs cannot record, or that have no known derivative.
 pub(super) const REFUSED: &[(&str, Unary)] = &[
@@ -243,8 +249,7 @@ pub(super) const REFUSED: &[(&str, Unary)] = &[
         x.device().map1("x * 2.0", |x: f32| 2.0 * x)?.apply(x)
     }),
     ("attention_over", |x| {
-        let column = Layout::uniform(1, Shape::new(&[2, 1])?)?;
-        let of = x.reshape(&column)?;
+        let of = column(x)?;
         let cache = Cache::with_lengths(of.clone(), of.clone(), &[2])?;
         of.attention_over(&cache).run()?.reshape(x.layout())
     }),
@@ -252,6 +257,22 @@ pub(super) const REFUSED: &[(&str, Unary)] = &[
         x.device()
             .map2("a * b", |a: f32, b: f32| a * b)?
             .apply(x, x)
+    }),
+    ("lookup", |x| {
+        let places = x.device().upload(&rows([&[0u32, 1]]))?;
+        places.lookup(x)
+    }),
+    ("compact", |x| {
+        let flags = x.device().upload(&rows([&[1u32, 1]]))?;
+        x.compact_blocking(&flags, 0)
+    }),
+    ("crop", |x| {
+        let boxes = x.device().upload(&rows([&[0u32, 0, 1, 1]]))?;
+        column(x)?.crop_blocking(&boxes)
+    }),
+    ("crop_strict", |x| {
+        let boxes = x.device().upload(&rows([&[0u32, 0, 1, 1]]))?;
+        column(x)?.crop_strict_blocking(&boxes)
     }),
     ("equivalent", |x| {
         x.equivalent_blocking(x).map(|_| x.clone())

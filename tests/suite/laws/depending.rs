@@ -1,6 +1,6 @@
 //! Operations whose results depend on the shapes of elements, each with an example.
 
-use vsla::image::Components;
+use vsla::image::{Components, Neighbours};
 use vsla::{Layout, Pairing, Ragged, Shape, Tensor, conv::ConvMode};
 
 use super::operands::*;
@@ -269,6 +269,35 @@ depending! {
         |d, a, b| halves_of_spectra(d, a, b, |x| {
             let values = odd(x.layout())?;
             x.reshape(&one_row(x.layout())?)?.irfft2(&one_row(&values)?)?.reshape(&values)
+        });
+    "rot90", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| of_one_row(x, |x| x.rot90(2)));
+    "anti_transpose", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| of_one_row(x, |x| x.anti_transpose()));
+    "tile", [&[1], &[1, 0]], [&[], &[]] => [&[1., 1.], &[1., 0., 1., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| of_one_row(x, |x| x.tile(&[[1, 2]])));
+    "translate", [&[1], &[1, 0]], [&[], &[]] => [&[0.], &[0., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| of_one_row(x, |x| x.translate(&[[0, 1]], 0)));
+    "dilate", [&[-1], &[-1, 0]], [&[], &[]] => [&[-1.], &[0., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| of_one_row(x, |x| x.dilate(Neighbours::Four)));
+    "erode", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 0.]],
+        |d, a, b| integers(d, a, b, |x, _| of_one_row(x, |x| x.erode(Neighbours::Eight)));
+    "lookup", [&[0], &[0, 0]], [&[7], &[7]] => [&[7.], &[7., 7.]],
+        |d, a, b| integers(d, a, b, |x, y| x.lookup(y));
+    "bincount", [&[1], &[1, 0]], [&[], &[]] => [&[0., 1.], &[1., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.bincount(2)?.to::<i32>());
+    "most_common", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.most_common());
+    "least_common", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, _| x.least_common());
+    "palette", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[0., 1.]],
+        |d, a, b| integers(d, a, b, |x, _| x.palette_blocking());
+    "equal_elements", [&[1], &[1, 0]], [&[1], &[1]] => [&[1.], &[0.]],
+        |d, a, b| integers(d, a, b, |x, y| x.equal_elements(y)?.to::<i32>());
+    "match_template", [&[0], &[0, 0]], [&[0], &[0]] => [&[1.], &[1., 1.]],
+        |d, a, b| integers(d, a, b, |x, y| {
+            let small = y.reshape(&one_row(y.layout())?)?;
+            of_one_row(x, |x| x.match_template(&small)?.to::<i32>())
         });
     "sort_by_length", [&[7], &[7, 0, 0]], [&[1, 2], &[1, 2]] => [&[7.], &[1., 2.]],
         |d, a, b| integers(d, a, b, |x, y| x.join(&[y])?.sort_by_length()?.0.elements(0..1));

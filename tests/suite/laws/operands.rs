@@ -36,6 +36,15 @@ pub fn one_row(vector: &Layout) -> Result<Layout> {
     Layout::uniform(1, Shape::new(&[1, vector.length(0)])?)
 }
 
+/// An operation on the only vector as a matrix of one row, with its result as a vector.
+pub fn of_one_row(
+    x: &Tensor<i32>,
+    run: impl Fn(&Tensor<i32>) -> Result<Tensor<i32>>,
+) -> Result<Tensor<i32>> {
+    let y = run(&x.reshape(&one_row(x.layout())?)?)?;
+    y.reshape(&Layout::from_lengths(y.layout().lengths())?)
+}
+
 /// The odd one of the two numbers of real values whose spectrum has this length.
 pub fn odd(spectrum: &Layout) -> Result<Layout> {
     Layout::from_lengths([2 * spectrum.length(0) - 1])

@@ -1,0 +1,125 @@
+//! The places where a small matrix occurs in a large one, value by value.
+//!
+//! Cost: the values read once from memory, the results written once, in one dispatch. Each result compares values until
+//! two differ, at most all of the small matrix.
+
+use super::{par_tiles, strided};
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
+    stream_tile,
+};
+use crate::ragged::{DType, Layout};
+use crate::{Error, Result};
+
+const OP: &str = "match_template";
+
+slots! {
+    struct Slots {
+        x: Read, x_meta: Read, small: Read, small_meta: Read, c: Write, c_meta: Read,
+    }
+}
+
+params! {
+    struct Params { total, elements, tile, x_base, small_base, templates }
+}
+
+/// Values are compared by their bits.
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "occurrences",
+    source: include_str!("../../shaders/occurrences.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[],
+    variants: &[Variant::of(DType::U32, &[])],
+};
+
+/// Masks of the places in operand 0 where operand 1 begins: one matrix for all elements, or one for each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Occurrences;
+
+/// The index of an element's template.
+fn template_of(templates: &Layout, element: usize) -> usize {
+    element.min(templates.len().saturating_sub(1))
+}
+
+impl Occurrences {
+    pub(crate) fn launch(self, x: &Layout, templates: &Layout) -> Result<Launch> {
+        x.check_rank(OP, 2)?;
+        if templates.rank() != 2 {
+            return Err(Error::rank(OP, "2 for the templates", templates.rank()));
+        }
+        if templates.len() != 1 && templates.len() != x.len() {
+            return Err(Error::ElementCount {
+                op: OP,
+                expected: x.len(),
+                got: templates.len(),
+            });
+        }
+        if let Some(element) = (0..templates.len()).find(|&i| templates.length(i) == 0) {
+            let got = templates.shape(element).to_string();
+            return Err(Error::argument(OP, "templates with values", got).at(element));
+        }
+        let of = |element, axis| {
+            let template = template_of(templates, element);
+            strided::extent_of(templates, template, axis)
+        };
+        let c = strided::layout(OP, x.len(), 2, |element, axis| {
+            (strided::extent_of(x, element, axis) + 1).saturating_sub(of(element, axis))
+        })?;
+        let cost = (0..x.len()).fold(0u64, |cost, element| {
+            let template = templates.length(template_of(templates, element)) as u64;
+            cost.saturating_add(template.saturating_mul(c.length(element) as u64))
+        });
+        let total = c.total();
+        let tile = stream_tile(total, c.len());
+        let number = |n: usize| Param::U32(n as u32);
+        let dispatch = Dispatch::new(
+            (&KERNEL, KERNEL.variant(DType::U32, &[])),
+            Slots {
+                x: Slot::Input(0),
+                x_meta: Slot::InputMeta(0),
+                small: Slot::Input(1),
+                small_meta: Slot::InputMeta(1),
+                c: Slot::Output(0),
+                c_meta: Slot::Meta(c.clone()),
+            },
+            Params {
+                total: number(total),
+                elements: number(c.len()),
+                tile: number(tile),
+                x_base: Param::InputBase(0),
+                small_base: Param::InputBase(1),
+                templates: number(templates.len()),
+            },
+            total.div_ceil(tile) as u32,
+            cost,
+        );
+        Ok(Launch::new(
+            OP,
+            DType::U32,
+            c,
+            dispatch,
+            CpuKernel::new(twin),
+        ))
+    }
+}
+
+fn twin(args: &mut CpuArgs<'_>) {
+    let (x, x_layout) = args.input::<u32>(0);
+    let (templates, template_layout) = args.input::<u32>(1);
+    let (c, layout) = args.output::<u32>(0);
+    let width_of = |layout: &Layout, element: usize| layout.extents()[2 * element + 1] as usize;
+    par_tiles(layout.offsets(), c, |element, within, out| {
+        let template = template_of(template_layout, element);
+        let x = &x[x_layout.offsets().range(element)];
+        let (width, columns) = (width_of(x_layout, element), width_of(layout, element));
+        let small = &templates[template_layout.offsets().range(template)];
+        let lines = || small.chunks_exact(width_of(template_layout, template));
+        for (v, out) in within.zip(out) {
+            let corner = v / columns * width + v % columns;
+            let is_there = lines()
+                .enumerate()
+                .all(|(row, line)| x[corner + row * width..].starts_with(line));
+            *out = u32::from(is_there);
+        }
+    });
+}
