@@ -1,111 +1,218 @@
-//! Connected components of images, compared with a copy of as many bytes as the least that they need: values read once,
-//! labels written once.
+//! Operations on images of colours, small ones and large ones, compared with a copy of as many bytes.
 
 use rayon::prelude::*;
-use vsla::image::{Components, Neighbours};
-use vsla::{Layout, Ragged, Result, Shape};
+use vsla::image::Neighbours;
+use vsla::{Layout, Ragged, Result, Shape, Tensor};
 
-use crate::harness::{Bench, Check, Outcome, Spec};
+use crate::harness::lengths::until;
+use crate::harness::{Bench, Check, Outcome, Size, Spec};
 
-/// Images of a batch.
-const IMAGES: usize = 10_000;
-
-pub fn rows(bench: &mut Bench) -> Outcome<()> {
-    let few = if bench.size.quick { 100 } else { 1 };
-    let (small, images) = (IMAGES / few, IMAGES / few);
-    let large = if bench.size.quick { 500 } else { 4000 };
-    let four = Neighbours::Four;
-    row(bench, "label/images", (images, 20..=200), four, 12.5)?;
-    row(
-        bench,
-        "label/images-8",
-        (images, 20..=200),
-        Neighbours::Eight,
-        12.5,
-    )?;
-    row(bench, "label/small", (small, 8..=32), four, 12.5)?;
-    row(bench, "label/large", (1, large..=large), four, 12.5)
+/// An operation, and its result for an image of this many columns by a plain loop.
+struct Job {
+    name: &'static str,
+    /// The least percentage of the copy's rate.
+    target: f64,
+    layout: fn(&Size) -> Result<Layout>,
+    run: fn(&Tensor<u32>) -> Result<Tensor<u32>>,
+    plain: fn(&[u32], usize) -> Vec<u32>,
 }
 
-fn row(
-    bench: &mut Bench,
-    name: &'static str,
-    (images, sides): (usize, std::ops::RangeInclusive<usize>),
-    neighbours: Neighbours,
-    target: f64,
-) -> Outcome<()> {
-    if !bench.wants(name) {
-        return Ok(());
-    }
-    let mut random = fastrand::Rng::with_seed(91);
-    let shapes = (0..images).map(|_| {
-        let sides = [random.usize(sides.clone()), random.usize(sides.clone())];
-        Shape::new(&sides)
-    });
-    let layout = Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)?;
-    // 60 per cent are foreground.
-    let mut random = fastrand::Rng::with_seed(92);
-    let x = Ragged::from_fn(&layout, |_, _| u32::from(random.u32(..10) < 6))?;
-    let a = bench.device.upload(&x)?;
-    let components = Components::of_foreground().neighbours(neighbours);
-    let run = || a.label(components);
-    let ((labels, numbers), first) = bench.first(run)?;
-    let (labels, numbers) = (labels.download_blocking()?, numbers.download_blocking()?);
-    let spec = Spec {
+pub fn rows(bench: &mut Bench) -> Outcome<()> {
+    let job = |name, target, layout, run, plain| Job {
         name,
-        data: format!(
-            "{} cells in {images} images of {} to {} rows and columns, 60 % foreground, seeds 91 and 92",
-            layout.total(),
-            sides.start(),
-            sides.end()
-        ),
-        bytes: 4 * (2 * layout.total() + layout.len()) as u64,
-        multiply_adds: 0,
-        first,
-        check: check(&x, &labels, numbers.values(), neighbours),
+        target,
+        layout,
+        run,
+        plain,
     };
-    drop((x, labels));
-    let row = bench.measure(spec, run)?;
-    let row = row.reads::<u32>(&layout).writes::<u32>(&layout);
-    bench.push(row.of_copy(target));
+    type Plain = fn(&[u32], usize) -> Vec<u32>;
+    let turned: Plain = |x, width| {
+        let columns = (0..width).rev();
+        columns
+            .flat_map(|j| x.iter().skip(j).step_by(width).copied())
+            .collect()
+    };
+    let enlarged: Plain = |x, width| {
+        let twice = |row: &[u32]| row.iter().flat_map(|&x| [x; 2]).collect::<Vec<_>>();
+        x.chunks_exact(width)
+            .flat_map(|row| [twice(row), twice(row)].concat())
+            .collect()
+    };
+    let shifted: Plain = |x, width| {
+        (0..x.len())
+            .map(|i| match i >= width && i % width > 0 {
+                true => x[i - width - 1],
+                false => 9,
+            })
+            .collect()
+    };
+    let looked_up: Plain = |x, _| x.iter().map(|&x| 7 * x + 1).collect();
+    let bounds: Plain = |x, width| {
+        let others = || (0..x.len()).filter(|&i| x[i] != 0);
+        let least = |of: fn(usize, usize) -> usize| others().map(|i| of(i, width)).min();
+        let most = |of: fn(usize, usize) -> usize| others().map(|i| of(i, width) + 1).max();
+        let (row, column) = (|i, w| i / w, |i, w| i % w);
+        let all = [least(row), least(column), most(row), most(column)];
+        all.map(|end| end.unwrap_or(0) as u32).to_vec()
+    };
+    let common: Plain = |x, _| {
+        let count = |value: u32| x.iter().filter(|&&x| x == value).count();
+        let most = (0..10).map(count).max();
+        vec![
+            (0..10)
+                .find(|&value| Some(count(value)) == most)
+                .unwrap_or(0),
+        ]
+    };
+    for job in [
+        job("images/rot90", 60.0, large, |x| x.rot90(1), turned),
+        job("images/rot90-small", 35.0, small, |x| x.rot90(1), turned),
+        job(
+            "images/upscale",
+            50.0,
+            large,
+            |x| x.upscale(&[[2, 2]]),
+            enlarged,
+        ),
+        job(
+            "images/upscale-small",
+            30.0,
+            small,
+            |x| x.upscale(&[[2, 2]]),
+            enlarged,
+        ),
+        job(
+            "images/translate",
+            50.0,
+            large,
+            |x| x.translate(&[[1, 1]], 9),
+            shifted,
+        ),
+        job(
+            "images/dilate",
+            60.0,
+            large,
+            |x| x.dilate(Neighbours::Eight),
+            dilated,
+        ),
+        job(
+            "images/dilate-small",
+            25.0,
+            small,
+            |x| x.dilate(Neighbours::Eight),
+            dilated,
+        ),
+        job(
+            "images/dilate-one",
+            60.0,
+            one,
+            |x| x.dilate(Neighbours::Eight),
+            dilated,
+        ),
+        job("images/lookup", 60.0, small, looked, looked_up),
+        job(
+            "images/bounding-box",
+            50.0,
+            small,
+            |x| x.bounding_box(0),
+            bounds,
+        ),
+        job(
+            "images/most-common",
+            3.0,
+            small,
+            |x| x.most_common(),
+            common,
+        ),
+    ] {
+        if bench.wants(job.name) {
+            row(bench, &job)?;
+        }
+    }
     Ok(())
 }
 
-/// Fills every component, in row-major order of the first cells.
-fn check(x: &Ragged<u32>, labels: &Ragged<u32>, numbers: &[u32], neighbours: Neighbours) -> Check {
+/// Replaced by a table of ten values, which a device holds.
+fn looked(x: &Tensor<u32>) -> Result<Tensor<u32>> {
+    let line = Layout::from_lengths([10])?;
+    x.lookup(&x.device().arange(&line, 1, 7)?)
+}
+
+fn dilated(x: &[u32], width: usize) -> Vec<u32> {
+    let rows = x.len() / width;
+    let near = |k: usize, most: usize| k.saturating_sub(1)..=(k + 1).min(most - 1);
+    (0..x.len())
+        .map(|i| {
+            let (row, column) = (i / width, i % width);
+            let beside = near(row, rows).flat_map(|row| {
+                let columns = near(column, width);
+                columns.map(move |column| x[row * width + column])
+            });
+            beside.max().unwrap_or(0)
+        })
+        .collect()
+}
+
+fn of_sides(values: usize, sides: std::ops::RangeInclusive<usize>, seed: u64) -> Result<Layout> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut shapes = Vec::new();
+    until(values, || {
+        let extents = [(); 2].map(|()| random.usize(sides.clone()));
+        shapes.push(extents);
+        extents[0] * extents[1]
+    });
+    let shapes = shapes.iter().map(|extents| Shape::new(extents));
+    Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)
+}
+
+fn small(size: &Size) -> Result<Layout> {
+    of_sides(size.values / 4, 1..=30, 73)
+}
+
+fn large(size: &Size) -> Result<Layout> {
+    of_sides(size.values / 4, 32..=512, 74)
+}
+
+fn one(size: &Size) -> Result<Layout> {
+    let side = (size.values / 4).isqrt();
+    Layout::uniform(1, Shape::new(&[side, side])?)
+}
+
+fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
+    let layout = (job.layout)(&bench.size)?;
+    let mut random = fastrand::Rng::with_seed(75);
+    let x = Ragged::from_fn(&layout, |_, _| random.u32(..10))?;
+    let a = bench.device.upload(&x)?;
+    let run = || (job.run)(&a);
+    let (y, first) = bench.first(run)?;
+    let y = y.download_blocking()?;
+    let spec = Spec {
+        name: job.name,
+        data: format!(
+            "{} values of ten colours in {} images, seeds 73 to 75",
+            layout.total(),
+            layout.len()
+        ),
+        bytes: 4 * (layout.total() + y.values().len()) as u64,
+        multiply_adds: 0,
+        first,
+        check: check(&x, &y, job.plain),
+    };
+    let result = y.layout().clone();
+    drop((x, y));
+    let row = bench.measure(spec, run)?;
+    let row = row.reads::<u32>(&layout).writes::<u32>(&result);
+    bench.push(row.of_copy(job.target));
+    Ok(())
+}
+
+fn check(x: &Ragged<u32>, y: &Ragged<u32>, plain: fn(&[u32], usize) -> Vec<u32>) -> Check {
     let wrong = (0..x.len()).into_par_iter().find_any(|&element| {
-        let [rows, columns] = [0, 1].map(|axis| i64::from(x.shape(element).extents()[axis]));
-        let (cells, got) = (x.row(element), labels.row(element));
-        let (mut expected, mut count) = (vec![0; cells.len()], 0);
-        let mut todo = Vec::new();
-        for first in 0..cells.len() {
-            if cells[first] == 0 || expected[first] != 0 {
-                continue;
-            }
-            count += 1;
-            expected[first] = count;
-            todo.push(first as i64);
-            while let Some(cell) = todo.pop() {
-                let (row, column) = (cell / columns, cell % columns);
-                let steps = (0..9).map(|step| [step / 3 - 1, step % 3 - 1]);
-                for [down, right] in steps {
-                    let is_near = neighbours == Neighbours::Eight || down == 0 || right == 0;
-                    let (row, column) = (row + down, column + right);
-                    if !is_near || !(0..rows).contains(&row) || !(0..columns).contains(&column) {
-                        continue;
-                    }
-                    let other = (row * columns + column) as usize;
-                    if cells[other] != 0 && expected[other] == 0 {
-                        expected[other] = count;
-                        todo.push(other as i64);
-                    }
-                }
-            }
-        }
-        got != expected || numbers[element] != count
+        let width = x.shape(element).extents()[1] as usize;
+        y.row(element) != plain(x.row(element), width)
     });
     match wrong {
-        None => Ok(format!("all {} labels", labels.values().len())),
-        Some(element) => Err(format!("the labels of element {element}")),
+        None => Ok(format!("all {} values exactly", y.values().len())),
+        Some(element) => Err(format!("element {element}")),
     }
 }

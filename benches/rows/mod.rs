@@ -9,6 +9,7 @@ mod causal;
 mod chain;
 mod complex;
 mod complex_matmul;
+mod components;
 mod conv;
 mod conv_boxes;
 mod copies;
@@ -70,6 +71,7 @@ fn operations(bench: &mut Bench) -> Outcome<()> {
     functions::rows(bench)?;
     histogram::rows(bench)?;
     images::rows(bench)?;
+    components::rows(bench)?;
     kron::rows(bench)?;
     indexing::rows(bench)?;
     layout::rows(bench)?;

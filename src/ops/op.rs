@@ -2,7 +2,10 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max, cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, lookup, map, maps, matmul, morphology, occurrences, one_hot, pooling, random, reduce, rotary, runs, scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max,
+    cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, lookup,
+    map, maps, matmul, morphology, occurrences, one_hot, pooling, random, reduce, rotary, runs,
+    scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
