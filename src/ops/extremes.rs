@@ -491,7 +491,8 @@ fn pooled() {
 #[test]
 fn images() {
     use super::cells::{Cells, How};
-    use super::morphology::{Extremes, Neighbours};
+    use super::morphology::Extremes;
+    use super::neighbours::Neighbours;
     let most = u32::MAX as usize;
     let dtype = DType::U32;
     let all = |x: &Layout, what: &str, op: &Op, others: &[&Layout]| {

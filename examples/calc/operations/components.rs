@@ -4,9 +4,10 @@ use vsla::image::{Components, Neighbours};
 use vsla::scalar::Integer;
 
 use super::{Answer, Grows, Operation};
+use crate::batch::Number;
 use crate::failure::{Failure, Result};
 use crate::held::Args;
-use crate::request::{Number, Options};
+use crate::request::Options;
 
 /// The body for either type of integers.
 macro_rules! integers {

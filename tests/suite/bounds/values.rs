@@ -7,7 +7,6 @@ use vsla::{
     Complex32, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor,
     batch::Remainder,
     f16,
-    image::Neighbours,
     scalar::{Factor, Float, Integer, Real},
 };
 
@@ -171,7 +170,8 @@ fn moved<T: Value>(d: &mut Draw<'_>) {
     d.ran("gather_paired", x.gather_paired(&lists, Pairing::AllToAll));
     let (places, target) = places(d, x.layout());
     d.ran("scatter_set", x.scatter_set(&places, &target));
-    images(d, &d.drawn::<T>(2, n));
+    let image = d.drawn::<T>(2, n);
+    images(d, &image);
 }
 
 /// Images in other positions, and tables of values.
