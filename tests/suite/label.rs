@@ -311,7 +311,7 @@ fn long_chains(device: &Device) {
             .min(column)
             .min(rows - 1 - row)
             .min(columns - 1 - column);
-        let on_ring = ring % 2 == 0;
+        let on_ring = ring.is_multiple_of(2);
         let is_gap = row == ring + 1 && column == ring && ring + 2 < rows.min(columns) / 2;
         let is_bridge = ring % 2 == 1 && row == ring + 1 && column == ring;
         u32::from((on_ring && !is_gap) || is_bridge)
@@ -327,7 +327,7 @@ fn long_chains(device: &Device) {
         };
         u32::from(row.is_multiple_of(2) || turn)
     };
-    let stairs = |_, row: usize, column: usize| u32::from((row + column) % 3 != 0);
+    let stairs = |_, row: usize, column: usize| u32::from(!(row + column).is_multiple_of(3));
     let shapes = [[30, 30], [64, 32], [150, 151], [33, 400], [201, 70]];
     check(device, "spiral", &images(shapes, spiral));
     check(device, "comb", &images(shapes, comb));
