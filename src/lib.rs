@@ -178,7 +178,7 @@ pub mod device {
 /// Images: elements of rank 2 with integer values, each of its own size, and how their cells form components.
 pub mod image {
     pub use crate::ops::neighbours::Neighbours;
-    pub use crate::tensor::Components;
+    pub use crate::tensor::{Components, Regions};
 }
 
 /// Matrix products with options: transposes, epilogues, tiers.

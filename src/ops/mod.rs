@@ -40,6 +40,7 @@ pub(crate) mod pooling;
 mod product_tile;
 pub(crate) mod random;
 pub(crate) mod reduce;
+pub(crate) mod regions;
 pub(crate) mod rotary;
 pub(crate) mod runs;
 pub(crate) mod scatter;
@@ -101,6 +102,8 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &label::BORDERS,
     &label::RANKS,
     &label::FINISH,
+    &regions::KERNEL,
+    &regions::FINISH,
     &matmul::KERNEL,
     &bsr::MATMUL,
     &bsr::SAMPLED,

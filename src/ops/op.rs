@@ -4,8 +4,8 @@ use super::traits::Traits;
 use super::{
     ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max,
     cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, lookup,
-    map, maps, matmul, morphology, occurrences, one_hot, pooling, random, reduce, rotary, runs,
-    scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    map, maps, matmul, morphology, occurrences, one_hot, pooling, random, reduce, regions, rotary,
+    runs, scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -40,6 +40,7 @@ pub(crate) enum Op {
     ReducePairs(reduce::ReducePairs),
     Histogram(histogram::Histogram),
     Label(label::Label),
+    Regions(regions::Regions),
     Conv(conv::Conv),
     Spectra(conv::cached_spectra::Spectra),
     CachedSpectra(conv::cached_spectra::Mode),
@@ -146,6 +147,7 @@ impl Op {
             Op::ReducePairs(reduce) => reduce.launch(request.both(), request.pairs())?.into(),
             Op::Histogram(histogram) => histogram.launch(inputs[0], device)?.into(),
             Op::Label(label) => label.launch(inputs[0], device)?.into(),
+            Op::Regions(regions) => regions.launch(inputs, device)?.into(),
             Op::Conv(conv) => conv.launch(request.both(), request.pairs(), device)?.into(),
             Op::Spectra(_) => {
                 conv::cached_spectra::spectra(inputs[1], inputs[0], device.costs)?.into()

@@ -1,4 +1,4 @@
-//! Images: their connected components.
+//! Images: their connected components, tables of these, and holes.
 
 use super::Tensor;
 use super::run::Call;
@@ -6,7 +6,8 @@ use crate::Result;
 use crate::ops::Op;
 use crate::ops::label::Label;
 use crate::ops::neighbours::Neighbours;
-use crate::ragged::Integer;
+use crate::ops::regions;
+use crate::ragged::{DType, Integer, Layout, Ragged, Scalar};
 
 /// Which cells of an image form a component: those that are connected by neighbours that are alike, except cells of the
 /// background.
@@ -70,6 +71,23 @@ impl<T: Integer> Components<T> {
     }
 }
 
+/// What is known of the components of labelled images. Made by [`Tensor::regions`].
+///
+/// Row k of element i is the component with the label k + 1.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Regions<T: Scalar> {
+    /// The number of cells of each component: rank 1.
+    pub areas: Tensor<u32>,
+    /// The smallest box around each component, four numbers: its first row, its first column, and the ends of its rows
+    /// and of its columns, which it does not include. Elements of shape (components, 4).
+    pub boxes: Tensor<u32>,
+    /// The mean row and the mean column of the cells of each component. Elements of shape (components, 2).
+    pub centroids: Tensor<f32>,
+    /// The value of the first cell of each component: rank 1.
+    pub values: Tensor<T>,
+}
+
 impl<T: Integer> Tensor<T> {
     /// The connected components of each element, an image: a label for each cell, and the number of components.
     ///
@@ -113,5 +131,182 @@ impl<T: Integer> Tensor<T> {
             ..Call::new(&self.device, Op::Label(components.label), &[self.operand()])
         }
         .two()
+    }
+
+    /// A table of the components of these images: the area, box, centroid and value of each, in the order of labels.
+    ///
+    /// `labels` and `numbers` are those of [`label`](Self::label), or others: labels from 1 to the element's number
+    /// count, in any order and connected or not, and other labels do not. An element has as many rows as components. A
+    /// label that no cell has gives a row of zeros. scikit-image calls it `regionprops_table`.
+    ///
+    /// This call reads back from the device: it runs the recorded work and reads the numbers of components, because
+    /// shapes depend on them, but no labels. i32 and u32; rank 2. An element without cells has no rows. Areas, boxes
+    /// and values are exact, and the mean rows and columns are the quotients of exact integers, rounded once. The bits
+    /// are the same on every device. Does not respect equivalence, as [`label`](Self::label) does not. Not
+    /// differentiable, because shapes depend on values.
+    ///
+    /// Cost: labels read once, 40 bytes of memory for each component, which are written three times, and 32 bytes of
+    /// results.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// use vsla::image::Components;
+    ///
+    /// let cells = vec![5u32, 5, 0, 0, 5, 3, 9, 0, 3];
+    /// let x = Device::cpu().upload(&Ragged::from_shapes(cells, 2, [Shape::new(&[3, 3])?])?)?;
+    /// let (labels, numbers) = x.label(Components::of_equal_values())?;
+    /// # pollster::block_on(async {
+    /// let regions = x.regions(&labels, &numbers).await?;
+    /// assert_eq!(regions.areas.download().await?.row(0), [3, 2, 1]);
+    /// assert_eq!(regions.boxes.download().await?.row(0), [0, 0, 2, 2, 1, 2, 3, 3, 2, 0, 3, 1]);
+    /// assert_eq!(regions.centroids.download().await?.row(0), [1.0 / 3.0, 2.0 / 3.0, 1.5, 2.0, 2.0, 0.0]);
+    /// assert_eq!(regions.values.download().await?.row(0), [5, 3, 9]);
+    /// # Ok::<(), vsla::Error>(()) })?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// Columns of the table are vectors, so that other operations select components: a comparison makes a mask of
+    /// those of one colour, [`top_k_at_most`](Tensor::top_k_at_most) finds the largest ones, and
+    /// [`argsort`](Tensor::argsort) ranks them. Lists of rows that are read back select rows by
+    /// [`gather`](Tensor::gather).
+    ///
+    /// ```
+    /// # use vsla::{Device, Indices, Layout, Ragged, Shape};
+    /// # use vsla::image::Components;
+    /// # let device = Device::cpu();
+    /// # let cells = vec![5u32, 5, 0, 0, 5, 3, 5, 0, 3];
+    /// # let x = device.upload(&Ragged::from_shapes(cells, 2, [Shape::new(&[3, 3])?])?)?;
+    /// # let (labels, numbers) = x.label(Components::of_equal_values())?;
+    /// let regions = x.regions_blocking(&labels, &numbers)?;
+    /// // Components of value 5: a mask, and their areas, with 0 for the others.
+    /// let (five, zero) = (device.upload(&Ragged::from_rows([[5]])?)?, device.upload(&Ragged::from_rows([[0]])?)?);
+    /// let mask = regions.values.equal(five.each())?;
+    /// let areas = mask.if_else(&regions.areas, zero.each())?;
+    /// assert_eq!(areas.download_blocking()?.row(0), [3, 0, 1]);
+    /// // The largest of these, and the cells that it has: label 1 is row 0 of the table.
+    /// let (largest, row) = areas.top_k_at_most(1, 0)?;
+    /// assert_eq!((largest.download_blocking()?.row(0), row.download_blocking()?.row(0)), (&[3][..], &[0][..]));
+    /// let cells = labels.equal(row.add_scalar(1)?.each())?;
+    /// assert_eq!(cells.download_blocking()?.row(0), [1, 1, 0, 0, 1, 0, 0, 0, 0]);
+    /// // All centroids, from the smallest component to the largest.
+    /// let ranked = Indices::new(regions.areas.argsort(0)?.download_blocking()?)?;
+    /// let centroids = regions.centroids.gather(&ranked)?.download_blocking()?;
+    /// assert_eq!(centroids.row(0)[..2], [2.0, 0.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Rank`](crate::Error::Rank) for ranks other than 2, and numbers of another rank than 1;
+    /// [`BatchSize`](crate::Error::BatchSize), [`Shape`](crate::Error::Shape) and [`Length`](crate::Error::Length) with
+    /// the first element that does not have a label for each cell, or one number;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose components do not fit;
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`WorkLimit`](crate::Error::WorkLimit),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub async fn regions(&self, labels: &Tensor<u32>, numbers: &Tensor<u32>) -> Result<Regions<T>> {
+        self.check_labels(labels, numbers)?;
+        let numbers = numbers.download().await;
+        self.of_numbers(labels, numbers)
+    }
+
+    /// [`regions`](Self::regions), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`regions`](Self::regions).
+    pub fn regions_blocking(
+        &self,
+        labels: &Tensor<u32>,
+        numbers: &Tensor<u32>,
+    ) -> Result<Regions<T>> {
+        self.check_labels(labels, numbers)?;
+        let numbers = numbers.download_blocking();
+        self.of_numbers(labels, numbers)
+    }
+
+    fn check_labels(&self, labels: &Tensor<u32>, numbers: &Tensor<u32>) -> Result<()> {
+        let op = regions::OP;
+        self.check_readable(op)?;
+        self.layout.check_rank(op, 2)?;
+        labels.layout.check_rank(op, 2)?;
+        numbers.layout.check_rank(op, 1)?;
+        for other in [labels, numbers] {
+            other.check_readable(op)?;
+            self.check_device(op, other)?;
+            self.layout.check_len(op, other.len())?;
+        }
+        labels.layout.check_shapes(op, &self.layout)?;
+        let one = std::iter::repeat_n(1, self.len());
+        numbers.layout.check_lengths(op, one)
+    }
+
+    fn of_numbers(&self, labels: &Tensor<u32>, numbers: Result<Ragged<u32>>) -> Result<Regions<T>> {
+        let op = regions::OP;
+        let rows = numbers.and_then(|numbers| {
+            let rows = numbers.values().iter().map(|&number| number as usize);
+            Layout::from_lengths(rows)
+        });
+        let rows = rows.map_err(|error| error.named(op))?;
+        let dtype = T::DTYPE;
+        let operands = [self.operand(), labels.operand(), self.shapes(&rows)];
+        let call = Call::new(
+            &self.device,
+            Op::Regions(regions::Regions { dtype }),
+            &operands,
+        );
+        let results = call.values(&[DType::U32, DType::U32, DType::F32, dtype])?.0;
+        let [areas, boxes, centroids, values] = match <[_; 4]>::try_from(results) {
+            Ok(results) => results,
+            Err(_) => unreachable!("four results"),
+        };
+        let device = &self.device;
+        Ok(Regions {
+            areas: areas.typed(device),
+            boxes: boxes.typed(device),
+            centroids: centroids.typed(device),
+            values: values.typed(device),
+        })
+    }
+
+    /// These images with their holes filled: `value` in each cell of the background that no path of background cells
+    /// connects to the border of the image.
+    ///
+    /// A cell is background if it equals `background`; paths lead over these neighbours. SciPy calls it
+    /// `ndimage.binary_fill_holes`, with four neighbours.
+    ///
+    /// i32 and u32; rank 2. The layout is unchanged. An element without cells stays empty. Exact. Does not respect
+    /// equivalence: a trailing zero may close a hole, or open one. Not differentiable. Cost: that of
+    /// [`label`](Self::label) for images with two more rows and columns, and five dispatches that read values and
+    /// write values.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged, Shape};
+    /// use vsla::image::Neighbours;
+    ///
+    /// let cells = vec![3, 3, 3, 0, 3, 0, 3, 0, 3, 3, 3, 0];
+    /// let x = Device::cpu().upload(&Ragged::from_shapes(cells, 2, [Shape::new(&[3, 4])?])?)?;
+    /// let filled = x.fill_holes(Neighbours::Four, 0, 7)?;
+    /// assert_eq!(filled.download_blocking()?.row(0), [3, 3, 3, 0, 3, 7, 3, 0, 3, 3, 3, 0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element that is too large with a frame; those of
+    /// [`label`](Self::label).
+    pub fn fill_holes(&self, neighbours: Neighbours, background: T, value: T) -> Result<Tensor<T>> {
+        let op = "fill_holes";
+        self.layout.check_rank(op, 2)?;
+        let filled = || {
+            let one = Layout::from_lengths([1])?;
+            let background = self.device.full(&one, background)?;
+            let foreground = self.not_equal(background.each())?;
+            // A frame of background, whose first cell gives the label 1 to what is connected to it.
+            let framed = foreground.pad(&[(1, 1); 2])?;
+            let components = Components::of_equal_values().background(1);
+            let (labels, _) = framed.label(components.neighbours(neighbours))?;
+            let labels = labels.strided_slice(&[(Some(1), Some(-1), 1); 2])?;
+            let holes = labels.greater(self.device.full(&one, 1u32)?.each())?;
+            holes.if_else(self.device.full(&one, value)?.each(), self)
+        };
+        filled().map_err(|error| error.named(op))
     }
 }

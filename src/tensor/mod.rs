@@ -70,7 +70,7 @@ pub(crate) use device::Backend;
 pub use device::{Counters, Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub(crate) use frames::frames_of;
 pub(crate) use functions::{of_two, of_two_over};
-pub use images::Components;
+pub use images::{Components, Regions};
 pub use lags::{CorrelateMax, Sbd};
 pub(crate) use operand::Operand;
 pub use paired::Paired;

@@ -140,7 +140,7 @@ fn check<T: Integer>(device: &Device, what: &str, x: &Ragged<T>) {
     }
 }
 
-fn images<T: Integer>(
+pub fn images<T: Integer>(
     shapes: impl IntoIterator<Item = [usize; 2]>,
     mut cell: impl FnMut([usize; 2], usize, usize) -> T,
 ) -> Ragged<T> {
@@ -154,7 +154,7 @@ fn images<T: Integer>(
 }
 
 /// Cells that are not background with this probability, of so many values.
-fn noise(seed: &str, shapes: &[[usize; 2]], density: f64, kinds: u32) -> Ragged<u32> {
+pub fn noise(seed: &str, shapes: &[[usize; 2]], density: f64, kinds: u32) -> Ragged<u32> {
     let mut random = rng(seed);
     images(shapes.iter().copied(), |_, _, _| {
         match random.f64() < density {

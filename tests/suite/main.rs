@@ -47,6 +47,7 @@ mod gradients;
 mod hadamard;
 mod half;
 mod histogram;
+mod holes;
 mod host;
 mod house;
 mod io;
@@ -72,6 +73,7 @@ mod recorded;
 mod reduce;
 mod reference;
 mod refusals;
+mod regions;
 mod rotary;
 mod sbd;
 mod scatter;
@@ -137,6 +139,7 @@ const MODULES: &[Module] = &[
     ("geometry", geometry::tests),
     ("half", half::tests),
     ("histogram", histogram::tests),
+    ("holes", holes::tests),
     ("host", host::tests),
     ("house", house::tests),
     ("io", io::tests),
@@ -162,6 +165,7 @@ const MODULES: &[Module] = &[
     ("reference", reference::tests),
     ("refusals", refusals::tests),
     ("shape_matrix", shape_matrix::tests),
+    ("regions", regions::tests),
     ("rotary", rotary::tests),
     ("sbd", sbd::tests),
     ("scatter", scatter::tests),

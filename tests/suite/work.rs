@@ -5,13 +5,12 @@ mod limits;
 use libtest_mimic::Trial;
 use vsla::attention::Cache;
 use vsla::batch::Permutation;
-use vsla::image::Components;
+use vsla::image::{Components, Neighbours};
 use vsla::{
     Bsr, BsrTensor, Complex32, Device, Error, Indices, Layout, Pairing, Ragged, Result, Shape,
     ShapeMatrix, Tensor, Topology,
     batch::Remainder,
     conv::{ConvMethod, ConvMode},
-    image::Neighbours,
     scalar::Scalar,
 };
 
@@ -187,6 +186,12 @@ counted! {
     "median_axis", 1000. * 10. + 300. * 9., |d| x::<f32>(d).median_axis(0);
     "histogram", X + 30., |d| x::<f32>(d).histogram(10, 0.0..=1.0);
     "label", 30_000., |d| matrix::<i32>(d, [100, 100]).label(Components::of_foreground());
+    "regions", 2_000., |d| {
+        let x = matrix::<i32>(d, [20, 50]);
+        let (labels, numbers) = x.label(Components::of_foreground())?;
+        x.regions_blocking(&labels, &numbers)
+    };
+    "fill_holes", 30_000., |d| matrix::<i32>(d, [100, 100]).fill_holes(Neighbours::Four, 0, 1);
     "histogram of many bins", X + 15_000., |d| x::<f32>(d).histogram(5000, 0.0..=1.0);
     "histogram_edges", X + 6., |d| x::<i32>(d).histogram_edges(&[0, 1, 2]);
     "softmax", X, |d| x::<f32>(d).softmax(0);

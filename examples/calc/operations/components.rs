@@ -3,7 +3,7 @@
 use vsla::image::{Components, Neighbours};
 use vsla::scalar::Integer;
 
-use super::{Answer, Grows, Operation};
+use super::{Answer, Grows, Operation, batch};
 use crate::batch::Number;
 use crate::failure::{Failure, Result};
 use crate::held::Args;
@@ -21,10 +21,14 @@ macro_rules! integers {
     }};
 }
 
-pub const ROWS: &[Operation] = &[Operation {
+const OPTIONS: &[&str] = &["dtype", "rank", "background", "foreground", "diagonal"];
+
+pub const ROWS: &[Operation] = &[LABEL, REGIONS, FILL_HOLES];
+
+const LABEL: Operation = Operation {
     name: "label",
     args: 1,
-    options: &["dtype", "rank", "background", "foreground", "diagonal"],
+    options: OPTIONS,
     grows: Grows::No,
     about: "{labels, numbers}: the connected components of each matrix, of equal values, and how many there are",
     run: |call| {
@@ -35,7 +39,41 @@ pub const ROWS: &[Operation] = &[Operation {
             Ok(Answer::Fields([("labels", labels), ("numbers", numbers)]))
         })
     },
-}];
+};
+
+const REGIONS: Operation = Operation {
+    name: "regions",
+    args: 1,
+    options: OPTIONS,
+    grows: Grows::No,
+    about: "[areas, boxes, centroids, values] of the components that label finds, in the order of labels",
+    run: |call| {
+        integers!(call, |device, args| {
+            let x = args[0].on(&device)?;
+            let (labels, numbers) = x.label(components(&call.options)?)?;
+            let regions = x.regions_blocking(&labels, &numbers)?;
+            let (areas, boxes) = (regions.areas.into(), regions.boxes.into());
+            let (centroids, values) = (regions.centroids.into(), regions.values.into());
+            Ok(Answer::Batches(vec![areas, boxes, centroids, values]))
+        })
+    },
+};
+
+const FILL_HOLES: Operation = Operation {
+    name: "fill_holes",
+    args: 1,
+    options: &["dtype", "rank", "background", "value", "diagonal"],
+    grows: Grows::No,
+    about: "each matrix with a value in background that no path of background connects to the border",
+    run: |call| {
+        integers!(call, |device, args| {
+            let background = call.options.optional("background")?.unwrap_or_default();
+            let value = call.options.number("value")?;
+            let x = args[0].on(&device)?;
+            batch(x.fill_holes(neighbours(&call.options)?, background, value)?)
+        })
+    },
+};
 
 fn components<T: Integer + Number>(options: &Options) -> Result<Components<T>> {
     let components = match options.flag("foreground")? {

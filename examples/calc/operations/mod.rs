@@ -314,7 +314,7 @@ impl Task {
             "conj" | "angle" | "real" | "imag" | "abs_squared" | "view_as_real" => DType::C32,
             "to_f32" => DType::F16,
             _ if name.starts_with("bitwise_") || name.ends_with("_shift") => DType::I32,
-            "label" => DType::I32,
+            "label" | "regions" | "fill_holes" => DType::I32,
             _ => DType::F32,
         };
         // The JSON of an empty batch does not show its rank.
@@ -328,6 +328,8 @@ impl Task {
                 "rotary",
                 "embedding",
                 "label",
+                "regions",
+                "fill_holes",
             ]
             .contains(&name))
         .then_some(2);

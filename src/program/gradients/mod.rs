@@ -279,6 +279,7 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::Occurrences(_)
         | Op::Runs(_)
         | Op::Extremes(_)
+        | Op::Regions(_)
         | Op::OneHot(_)
         | Op::Written(_) => Err(applied.refused()),
     }

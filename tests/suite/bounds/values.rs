@@ -62,6 +62,8 @@ pub const KERNELS: &[&str] = &[
     "reduce_pair_tiles",
     "reduce_tiles",
     "runs",
+    "regions",
+    "regions_finish",
     "scatter_add",
     "select",
     "sequence",
@@ -410,7 +412,14 @@ fn labelled<T: Value + Integer>(d: &mut Draw<'_>) {
         let components = Components::of_equal_values().background(T::of(1));
         d.ran("label", x.label(components.neighbours(neighbours)));
     }
-    d.ran("label", x.label(Components::of_foreground()));
+    let labelled = d.ran("label", x.label(Components::of_foreground()));
+    if let Some((labels, numbers)) = labelled {
+        d.ran("regions", x.regions_blocking(&labels, &numbers));
+    }
+    d.ran(
+        "fill_holes",
+        x.fill_holes(Neighbours::Four, T::of(1), T::of(2)),
+    );
 }
 
 /// Windows of one axis and of two.

@@ -125,7 +125,13 @@ pub fn order(device: &Device, n: usize) -> Result<u64> {
     sum.add(x.quantile_axis(0.3, 0)?)?;
     sum.add(x.histogram_edges(&[-10.0, 0.0, 30.0])?)?;
     sum.add(x.diff(0)?)?;
-    let (labels, numbers) = x.to::<i32>()?.label(Components::of_foreground())?;
+    let images = x.to::<i32>()?;
+    let (labels, numbers) = images.label(Components::of_foreground())?;
+    if reads() {
+        let regions = images.regions_blocking(&labels, &numbers)?;
+        sum.add(regions.areas)?;
+        sum.add(regions.centroids)?;
+    }
     sum.add(labels)?;
     sum.add(numbers)?;
     let (values, places) = x.top_k_at_most(2, 0)?;
