@@ -19,10 +19,10 @@ impl<T: Integer> Tensor<T> {
     /// # use vsla::{Device, Ragged, Shape, image::Neighbours};
     /// let image = Ragged::from_shapes(vec![0u32, 0, 0, 7, 0, 0, 0, 0, 0], 2, [Shape::new(&[3, 3])?])?;
     /// let x = Device::cpu().upload(&image)?;
-    /// let cross = x.dilate(Neighbours::Four)?.download_blocking()?;
-    /// assert_eq!(cross.row(0), [7, 0, 0, 7, 7, 0, 7, 0, 0]);
-    /// let square = x.dilate(Neighbours::Eight)?.download_blocking()?;
-    /// assert_eq!(square.row(0), [7, 7, 0, 7, 7, 0, 7, 7, 0]);
+    /// let four = x.dilate(Neighbours::Four)?.download_blocking()?;
+    /// assert_eq!(four.row(0), [7, 0, 0, 7, 7, 0, 7, 0, 0]);
+    /// let eight = x.dilate(Neighbours::Eight)?.download_blocking()?;
+    /// assert_eq!(eight.row(0), [7, 7, 0, 7, 7, 0, 7, 7, 0]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
