@@ -36,6 +36,7 @@ pub(crate) mod one_hot;
 mod op;
 mod ordered;
 mod parallel;
+pub(crate) mod period;
 pub(crate) mod pooling;
 mod product_tile;
 pub(crate) mod random;
@@ -148,6 +149,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &conv::KERNEL,
     &conv::BOXES,
     &conv::PLACE,
+    &period::KERNEL,
     &pooling::KERNEL,
     &cross_entropy::KERNEL,
     &cross_entropy::SLOPES,

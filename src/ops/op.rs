@@ -4,8 +4,8 @@ use super::traits::Traits;
 use super::{
     ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max,
     cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, lookup,
-    map, maps, matmul, morphology, occurrences, one_hot, pooling, random, reduce, regions, rotary,
-    runs, scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    map, maps, matmul, morphology, occurrences, one_hot, period, pooling, random, reduce, regions,
+    rotary, runs, scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -75,6 +75,7 @@ pub(crate) enum Op {
     Lookup(lookup::Lookup),
     Runs(runs::Runs),
     Occurrences(occurrences::Occurrences),
+    Period(period::Period),
     Attention(attention::Attention),
     Rotary(rotary::Rotary),
     Append(append::Append),
@@ -201,6 +202,7 @@ impl Op {
             Op::Cells(cells) => cells.launch(inputs)?.into(),
             Op::Lookup(lookup) => lookup.launch(inputs[0], inputs[1])?.into(),
             Op::Runs(runs) => runs.launch(inputs[0])?.into(),
+            Op::Period(period) => period.launch(inputs[0])?.into(),
             Op::Occurrences(found) => found.launch(inputs[0], inputs[1])?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
             Op::Rotary(rotary) => rotary.launch(inputs)?.into(),

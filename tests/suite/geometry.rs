@@ -38,6 +38,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("trim", boxes::trim),
         ("equal_elements", parts::equal_elements),
         ("match_template", parts::match_template),
+        ("period", parts::period),
         ("compact", parts::compact),
         ("parts_refused", parts::refused),
     ])

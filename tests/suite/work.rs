@@ -291,6 +291,7 @@ counted! {
     "trim", 2000., |d| matrix::<i32>(d, [40, 50]).trim_blocking(0);
     "equal_elements", X, |d| x::<f32>(d).equal_elements(&x(d));
     "match_template", 38. * 49. * 6., |d| matrix::<i32>(d, [40, 50]).match_template(&matrix(d, [3, 2]));
+    "period", 4000., |d| matrix::<i32>(d, [40, 50]).period(1);
     "compact", 2000., |d| matrix::<f32>(d, [40, 50]).compact_blocking(&ones(d, &[40]), 0);
     "gather", 1500., |d| x::<f32>(d).gather(&indices());
     "gather_paired", 3000., |d| {

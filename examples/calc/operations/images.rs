@@ -269,6 +269,19 @@ pub const ROWS: &[Operation] = &[
         },
     },
     Operation {
+        name: "period",
+        args: 1,
+        options: &["dtype", "rank", "axis"],
+        grows: Grows::No,
+        about: "the distance after which each element repeats along an axis (i32 or u32)",
+        run: |call| {
+            let axis = call.options.axis()?;
+            integers!(call, |device, args| batch(
+                args[0].on(&device)?.period(axis)?
+            ))
+        },
+    },
+    Operation {
         name: "compact",
         args: 1,
         options: &["dtype", "rank", "flags", "axis"],

@@ -211,6 +211,7 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     }
     d.ran("lookup", labels.lookup(&half.elements(0..1).unwrap()));
     d.ran("most_common", signed.most_common());
+    d.ran("period", signed.period(last));
     d.ran("neg", signed.neg());
     d.ran("to", half.to::<i32>());
     d.ran("to", x.to::<f16>());

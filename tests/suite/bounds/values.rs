@@ -52,6 +52,7 @@ pub const KERNELS: &[&str] = &[
     "normal",
     "occurrences",
     "one_hot",
+    "period",
     "pooling",
     "quantile",
     "reduce",
@@ -202,6 +203,8 @@ fn images<T: Value>(d: &mut Draw<'_>, x: &Tensor<T>) {
     let tables = d.tensor::<T>(&tables);
     let labels = d.tensor::<u32>(x.layout());
     d.ran("lookup", labels.lookup(&tables));
+    d.ran("period", x.period(0));
+    d.ran("period", x.period(1));
 }
 
 /// Integers as colours of images.

@@ -109,6 +109,57 @@ pub fn match_template(device: &Device) {
     }
 }
 
+pub fn period(device: &Device) {
+    for layout in sizes() {
+        // Images that repeat along both axes, of which every third has one other cell.
+        let image = |e: usize, [i, j]: [usize; 2]| {
+            let (a, b) = (1 + e % 4, 1 + e / 4 % 3);
+            let broken = e % 3 == 2 && [i, j] == [e % 5, e % 2];
+            (i % a * (b + 1) + j % b * (1 + e % 2)) as u32 + 9 * u32::from(broken)
+        };
+        let x = made(layout.len(), |e| extents(&layout, e), image);
+        for axis in [0, 1] {
+            on_views(
+                device,
+                &format!("axis {axis}"),
+                &x,
+                |x, _| x.period(axis),
+                |x, _| {
+                    let of = |e: usize| {
+                        let ends = extents(x.layout(), e);
+                        let place = |i: usize, j: usize| if axis == 0 { [i, j] } else { [j, i] };
+                        let (number, size) = (ends[axis], ends[1 - axis]);
+                        let equal = |i: usize, k: usize| {
+                            (0..size).all(|j| at(x, e, place(i, j)) == at(x, e, place(k, j)))
+                        };
+                        let repeats = |p: &usize| (0..number - p).all(|i| equal(i, i + p));
+                        [(1..=number).find(repeats).unwrap_or(0) as u32]
+                    };
+                    Ragged::from_rows((0..x.len()).map(of).collect::<Vec<_>>()).unwrap()
+                },
+            );
+        }
+    }
+    // Borders of borders.
+    let words = ["aabaaab", "abcabcab", "aaaaab", "abaababaab", "aa", "a", ""];
+    let letters = words.map(|word| word.bytes().map(u32::from).collect::<Vec<_>>());
+    let x = upload(device, &Ragged::from_rows(letters).unwrap());
+    assert_eq!(
+        download(&x.period(0).unwrap()).values(),
+        [4, 3, 6, 5, 1, 1, 0]
+    );
+    let volume = Layout::uniform(1, Shape::new(&[2, 4, 3]).unwrap()).unwrap();
+    let volume = Ragged::from_fn(&volume, |_, i| (i / 3 % 2) as u32).unwrap();
+    let volume = upload(device, &volume);
+    let periods = [0, 1, 2].map(|axis| download(&volume.period(axis).unwrap()).values()[0]);
+    assert_eq!(periods, [1, 2, 1]);
+    let error = volume.period(3).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "period: expected an axis below the rank of 3, got 3"
+    );
+}
+
 pub fn compact(device: &Device) {
     for layout in sizes() {
         let x = numbered(&layout);

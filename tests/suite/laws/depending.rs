@@ -294,6 +294,8 @@ depending! {
         |d, a, b| integers(d, a, b, |x, _| x.palette_blocking());
     "equal_elements", [&[1], &[1, 0]], [&[1], &[1]] => [&[1.], &[0.]],
         |d, a, b| integers(d, a, b, |x, y| x.equal_elements(y)?.to::<i32>());
+    "period", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[2.]],
+        |d, a, b| integers(d, a, b, |x, _| x.period(0)?.to::<i32>());
     "match_template", [&[0], &[0, 0]], [&[0], &[0]] => [&[1.], &[1., 1.]],
         |d, a, b| integers(d, a, b, |x, y| {
             let small = y.reshape(&one_row(y.layout())?)?;
