@@ -1,5 +1,6 @@
 //! Boxes: two-axis transforms and convolutions, stacks and windows.
 
+use vsla::image::Neighbours;
 use vsla::{Complex32, Device, Pairing, Tensor, batch::Remainder, conv::ConvMethod};
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
@@ -24,6 +25,11 @@ pub(super) const SUBJECTS: &[Subject] = &[
         name: "stacks",
         count: EXTENTS.len(),
         run: stacks,
+    },
+    Subject {
+        name: "images",
+        count: EXTENTS.len(),
+        run: images,
     },
     Subject {
         name: "windows",
@@ -52,6 +58,28 @@ const EXTENTS: &[[usize; 2]] = &[
 
 fn batch(device: &Device, picked: &[usize], seed: usize) -> Tensor<f32> {
     boxes_of(device, picked, |i| EXTENTS[i], |i, at| value(seed, i, at))
+}
+
+/// Images of four colours.
+fn images(device: &Device, picked: &[usize]) -> Rows {
+    let colour = |i: usize, at: usize| (value(3, i, at) * 4.0) as i32;
+    let x: Tensor<i32> = boxes_of(device, picked, |i| EXTENTS[i], colour);
+    let factors: Vec<[usize; 2]> = picked.iter().map(|i| [1 + i % 2, 1 + i % 3]).collect();
+    let small: Tensor<i32> = boxes_of(device, picked, |_| [1, 2], colour);
+    let table: Tensor<f32> = boxes_of(device, picked, |i| [1 + i % 4], |i, at| value(4, i, at));
+    beside([
+        bytes(&x.rot90(1).unwrap()),
+        bytes(&x.upscale(&factors).unwrap()),
+        bytes(&x.translate(&[[3, -1]], 9).unwrap()),
+        bytes(&x.dilate(Neighbours::Eight).unwrap()),
+        bytes(&x.lookup(&table).unwrap()),
+        bytes(&x.most_common().unwrap()),
+        bytes(&x.least_common().unwrap()),
+        bytes(&x.palette_blocking().unwrap()),
+        bytes(&x.trim_blocking(1).unwrap()),
+        bytes(&x.match_template(&small).unwrap()),
+        bytes(&x.period(1).unwrap()),
+    ])
 }
 
 fn planes(device: &Device, picked: &[usize]) -> Rows {
