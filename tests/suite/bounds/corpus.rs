@@ -209,7 +209,9 @@ fn values(d: &mut Draw<'_>, case: &Case) {
         let small = d.tensor::<i32>(&small);
         d.ran("match_template", signed.match_template(&small));
     }
-    d.ran("lookup", labels.lookup(&half.elements(0..1).unwrap()));
+    let lines = Layout::from_lengths(vec![5; n]).unwrap();
+    let tables = d.tensor::<f16>(&lines);
+    d.ran("lookup", labels.lookup(&tables));
     d.ran("most_common", signed.most_common());
     d.ran("period", signed.period(last));
     d.ran("neg", signed.neg());
