@@ -154,10 +154,6 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("turns", "an integer: quarter turns anticlockwise"),
     (
-        "cross",
-        "true: a cell has four neighbours; by default it has eight",
-    ),
-    (
         "table",
         "[[number, ..], ..]: a table for all elements, or one for each",
     ),

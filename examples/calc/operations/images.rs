@@ -60,13 +60,13 @@ macro_rules! of_neighbours {
         Operation {
             name: stringify!($method),
             args: 1,
-            options: &["dtype", "rank", "cross"],
+            options: &["dtype", "rank", "diagonal"],
             grows: Grows::No,
             about: $about,
             run: |call| {
-                let neighbours = match call.options.flag("cross")? {
-                    true => Neighbours::Four,
-                    false => Neighbours::Eight,
+                let neighbours = match call.options.flag("diagonal")? {
+                    true => Neighbours::Eight,
+                    false => Neighbours::Four,
                 };
                 integers!(call, |device, args| {
                     batch(args[0].on(&device)?.$method(neighbours)?)

@@ -26,11 +26,11 @@ pub const GOLDEN: &[Golden] = &[
         "[[[9,1],[9,3]]]",
     ),
     (
-        r#"{"op": "dilate", "args": [[[[0,0,0],[7,0,0]]]], "options": {"dtype": "u32"}}"#,
+        r#"{"op": "dilate", "args": [[[[0,0,0],[7,0,0]]]], "options": {"dtype": "u32", "diagonal": true}}"#,
         "[[[7,7,0],[7,7,0]]]",
     ),
     (
-        r#"{"op": "erode", "args": [[[[1,1,1],[1,1,-5]]]], "options": {"dtype": "i32", "cross": true}}"#,
+        r#"{"op": "erode", "args": [[[[1,1,1],[1,1,-5]]]], "options": {"dtype": "i32"}}"#,
         "[[[1,1,-5],[1,-5,-5]]]",
     ),
     (

@@ -203,8 +203,6 @@ fn images<T: Value>(d: &mut Draw<'_>, x: &Tensor<T>) {
     let tables = d.tensor::<T>(&tables);
     let labels = d.tensor::<u32>(x.layout());
     d.ran("lookup", labels.lookup(&tables));
-    d.ran("period", x.period(0));
-    d.ran("period", x.period(1));
 }
 
 /// Integers as colours of images.
@@ -221,6 +219,8 @@ fn coloured<T: Value + Integer>(d: &mut Draw<'_>) {
     let shapes = Layout::uniform(d.of(&[1, n]), Shape::new(&[2, 1]).unwrap()).unwrap();
     let small = d.tensor::<T>(&shapes);
     d.ran("match_template", x.match_template(&small));
+    d.ran("period", x.period(0));
+    d.ran("period", x.period(1));
 }
 
 /// Lists of row indices, some of them out of range.
