@@ -1,5 +1,6 @@
 // The table of components, from the sums of regions.wgsl: the number of cells, the box (first row, first column, and
-// the ends of both), the centroid (mean row, mean column), and the value of the first cell. Zeros if there are no cells.
+// the ends of both), the centroid (mean row, mean column), and the value of the first cell. All are zeros if there are
+// no cells.
 //
 // A mean is the quotient of two integers, rounded once: its bits are those of any device.
 

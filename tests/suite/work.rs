@@ -500,7 +500,11 @@ fn called(name: &'static str) -> &'static str {
 }
 
 /// Operations whose operand is the result of an operation with as much work or more.
-const PREPARED: [(&str, &str); 2] = [("unstack", "stack"), ("causal", "conv_plan")];
+const PREPARED: [(&str, &str); 3] = [
+    ("unstack", "stack"),
+    ("causal", "conv_plan"),
+    ("regions", "label"),
+];
 
 /// Each part of the operation fails below its work and runs with exactly that limit.
 fn is_limited(device: &Device, counted: &Counted) {
