@@ -13,8 +13,8 @@ use indicatif::ProgressBar;
 use vsla::Ragged;
 
 use crate::compute::hann;
-use crate::source::{Source, batches};
 use crate::named;
+use crate::source::{Source, batches};
 
 /// The most that a smoothed sample may differ from f64, as a share of the largest sample of its series, and an
 /// amplitude, as a share of the sum of all samples, which is the largest amplitude that such samples can have.
@@ -126,8 +126,7 @@ fn difference(results: &[f32], expected: &[f64], scale: f64) -> Result<f64, Stri
         let flushed = f64::from(f32::MIN_POSITIVE) * (results.len() + 1) as f64;
         let share = ((f64::from(result) - expected).abs() - flushed).max(0.0)
             / scale.max(f64::MIN_POSITIVE);
-        // A NaN is not within, either.
-        if !(share <= TOLERANCE) || !result.is_finite() {
+        if share > TOLERANCE || !result.is_finite() {
             return Err(format!("is {result} at {at}, but {expected} in f64"));
         }
         most = most.max(share);

@@ -27,7 +27,10 @@ mod device;
 mod folder;
 #[path = "../../common/numbers.rs"]
 mod numbers;
-#[allow(dead_code, reason = "this example replaces files as a whole: see sink.rs")]
+#[allow(
+    dead_code,
+    reason = "this example replaces files as a whole: see sink.rs"
+)]
 #[path = "../../common/output.rs"]
 mod output;
 #[path = "../../common/progress.rs"]

@@ -12,6 +12,8 @@ use vsla::{Ragged, f16};
 
 use crate::named;
 
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
 /// A Parquet file with a column of series.
 pub struct Source {
     pub path: PathBuf,
@@ -25,18 +27,14 @@ pub struct Source {
 }
 
 /// Opens a file, of which only the schema and the places of its parts are read.
-pub fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, Box<dyn Error>> {
+pub fn open(path: &Path) -> Outcome<ParquetRecordBatchReaderBuilder<File>> {
     let file = File::open(path).map_err(|error| named(path, &error))?;
     ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| named(path, &error))
 }
 
 impl Source {
     /// Finds the column of series: that of this name, or the only one.
-    pub fn new(
-        path: &Path,
-        column: Option<&str>,
-        nulls: Option<f64>,
-    ) -> Result<Source, Box<dyn Error>> {
+    pub fn new(path: &Path, column: Option<&str>, nulls: Option<f64>) -> Outcome<Source> {
         let builder = open(path)?;
         let schema = builder.schema().clone();
         let index = match column {
@@ -61,13 +59,12 @@ impl Source {
     pub fn batches(
         &self,
         rows: usize,
-    ) -> Result<impl Iterator<Item = Result<(usize, RecordBatch), Box<dyn Error>>>, Box<dyn Error>>
-    {
+    ) -> Outcome<impl Iterator<Item = Outcome<(usize, RecordBatch)>>> {
         batches(&self.path, rows)
     }
 
     /// The series in a batch of rows.
-    pub fn series(&self, first: usize, batch: &RecordBatch) -> Result<Ragged<f32>, Box<dyn Error>> {
+    pub fn series(&self, first: usize, batch: &RecordBatch) -> Outcome<Ragged<f32>> {
         // The rows are written again, so the library copies the values, and leaves this array as it is.
         let lists = batch.column(self.index).clone();
         macro_rules! read {
@@ -121,7 +118,7 @@ impl Source {
         named(&self.path, &problem)
     }
 
-    fn check_range(&self, first: usize, series: &Ragged<f64>) -> Result<(), Box<dyn Error>> {
+    fn check_range(&self, first: usize, series: &Ragged<f64>) -> Outcome<()> {
         for (row, values) in series.iter().enumerate() {
             let large = |value: &f64| value.is_finite() && !(*value as f32).is_finite();
             if let Some(at) = values.iter().position(large) {
@@ -136,7 +133,7 @@ impl Source {
     }
 
     /// Checks before the work that the column can hold what nulls are read as.
-    fn check_nulls(&self) -> Result<(), Box<dyn Error>> {
+    fn check_nulls(&self) -> Outcome<()> {
         let (column, number) = (
             &self.column,
             numbers(self.schema.field(self.index).data_type()),
@@ -174,7 +171,7 @@ impl Source {
 pub fn batches(
     path: &Path,
     rows: usize,
-) -> Result<impl Iterator<Item = Result<(usize, RecordBatch), Box<dyn Error>>>, Box<dyn Error>> {
+) -> Outcome<impl Iterator<Item = Outcome<(usize, RecordBatch)>>> {
     let reader = open(path)?.with_batch_size(rows).build();
     let mut first = 0;
     let path = path.to_owned();
