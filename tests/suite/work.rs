@@ -187,9 +187,9 @@ counted! {
     "histogram", X + 30., |d| x::<f32>(d).histogram(10, 0.0..=1.0);
     "label", 30_000., |d| matrix::<i32>(d, [100, 100]).label(Components::of_foreground());
     "regions", 2_000., |d| {
-        let x = matrix::<i32>(d, [20, 50]);
-        let (labels, numbers) = x.label(Components::of_foreground())?;
-        x.regions_blocking(&labels, &numbers)
+        let x = matrix::<u32>(d, [20, 50]);
+        let one = Ragged::from_rows([[1u32]])?;
+        x.regions_blocking(&x, &d.upload(&one)?)
     };
     "fill_holes", 30_000., |d| matrix::<i32>(d, [100, 100]).fill_holes(Neighbours::Four, 0, 1);
     "histogram of many bins", X + 15_000., |d| x::<f32>(d).histogram(5000, 0.0..=1.0);

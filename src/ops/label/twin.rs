@@ -133,14 +133,12 @@ fn image(
     let mut count = 0;
     for run in 1..parents.len() {
         let parent = parents[run] as usize;
-        parents[run] = match parent == run {
-            true => {
-                count += 1;
-                count
-            }
-            false => parents[parent],
-        };
+        let (of_parent, is_first) = (parents[parent], parent == run);
+        count += u32::from(is_first);
+        parents[run] = if is_first { count } else { of_parent };
     }
+    // The last windows end beyond the last run.
+    host::extend(OP, &mut parents, [0; WINDOW])?;
     match whole {
         true => bands[0].write(&parents, labels, columns),
         false => bands
@@ -286,14 +284,36 @@ impl Band {
                 } else if begun == 0 && inside == u64::MAX {
                     labels.fill(of_runs[run]);
                 } else {
-                    for (k, label) in labels.iter_mut().enumerate() {
-                        run += (begun >> k & 1) as usize;
-                        *label = of_runs[run] & 0u32.wrapping_sub((inside >> k & 1) as u32);
+                    // Without branches, because noise would mispredict most of them.
+                    let parts = labels.chunks_mut(8).zip(begun.to_le_bytes());
+                    for ((labels, begun), inside) in parts.zip(inside.to_le_bytes()) {
+                        let window = of_runs[run..].first_chunk();
+                        let mut window: [u32; WINDOW] = *window.expect("a window");
+                        window[WINDOW - 1] = 0;
+                        // Byte k counts the runs that begin up to cell k, or is 255 for the background.
+                        let counts = spread(begun).wrapping_mul(BYTES);
+                        let places = counts | !(spread(inside) * 255);
+                        for (label, place) in labels.iter_mut().zip(places.to_le_bytes()) {
+                            *label = window[place as usize % WINDOW];
+                        }
+                        run += (counts >> 56) as usize;
                     }
                 }
             }
         }
     }
+}
+
+/// Places in a window of the labels of runs: the last run so far, those that begin in eight cells, and at the end the
+/// background.
+const WINDOW: usize = 16;
+const BYTES: u64 = 0x0101_0101_0101_0101;
+
+/// Bit k as byte k.
+fn spread(bits: u8) -> u64 {
+    let each = u64::from(bits).wrapping_mul(BYTES) & 0x8040_2010_0804_0201;
+    // Byte k has bit k. The sum with the rest of 128 has bit 7, and carries nothing to the next byte.
+    ((each + 0x0040_6070_787c_7e7f) >> 7) & BYTES
 }
 
 impl Rule {
@@ -391,6 +411,11 @@ fn alike(a: &[u32], b: &[u32]) -> u64 {
 }
 
 fn unite(parents: &mut [u32], a: u32, b: u32) {
+    // Chains are short: most calls end here, without a branch for each step.
+    let [a, b] = [a, b].map(|run| parents[parents[run as usize] as usize]);
+    if a == b {
+        return;
+    }
     let (a, b) = (first_of(parents, a), first_of(parents, b));
     parents[a.max(b) as usize] = a.min(b);
 }
