@@ -32,6 +32,8 @@
 //! * [`Indices`] and a [`Permutation`](batch::Permutation) select the rows and elements that an operation takes; a
 //!   [`PairList`](batch::PairList) lists pairs. [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices.
 //!   [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
+//! * [`Tensor::label`] finds the connected components of images, and [`Tensor::regions`] tabulates them; [`image`] has
+//!   their options.
 //! * [`program`] records operations once, plans them for the layouts of a batch, and runs them again and again, with
 //!   gradients. [`pages::programs`] is a guide to it.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.

@@ -8,6 +8,7 @@ use std::fmt::Debug;
 use vsla::attention::Cache;
 use vsla::batch::PairList;
 use vsla::conv::{ConvMethod, ConvMode};
+use vsla::image::{Components, Neighbours};
 use vsla::product::Activation;
 use vsla::scalar::Scalar;
 use vsla::{
@@ -271,6 +272,13 @@ async fn reductions(all: &Checks) {
         "cummax", EXACT, |d| vectors(d, 1)?.cummax(0);
         "diff", EXACT, |d| vectors(d, 1)?.diff(0);
         "histogram", EXACT, |d| vectors(d, 1)?.histogram(7, -9.0..=9.0);
+        "label", EXACT, |d| {
+            let (labels, _) = matrices(d, 1)?.to::<i32>()?.label(Components::of_equal_values())?;
+            Ok(labels)
+        };
+        "fill_holes", EXACT, |d| {
+            matrices(d, 1)?.to::<i32>()?.fill_holes(Neighbours::Eight, 1, 9)
+        };
         "histogram_edges", EXACT, |d| vectors(d, 1)?.histogram_edges(&[-9.0, -1.0, 0.5, 9.0]);
     }
 }
