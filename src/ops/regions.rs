@@ -173,7 +173,7 @@ impl Region {
         let mean = |sum: u64| {
             let (sum, n) = (u128::from(sum) << 64, u128::from(self.cells.max(1)));
             // The remainder only decides about ties.
-            let quotient = sum / n | u128::from(!sum.is_multiple_of(n));
+            let quotient = (sum / n) | u128::from(!sum.is_multiple_of(n));
             quotient as f32 / 2f32.powi(64)
         };
         [mean(self.rows), mean(self.columns)]

@@ -230,7 +230,7 @@ fn means_are_rounded_once(device: &Device) {
     );
     // (0 + … + 0 + k) / n, below 1.
     let sparse = images([[1, 5000]], |_, _, column| {
-        u32::from(column == 1 || column % 7 == 0)
+        u32::from(column == 1 || column.is_multiple_of(7))
     });
     let numbers = upload(device, &Ragged::from_rows([[1u32]]).unwrap());
     let sparse = upload(device, &sparse);

@@ -127,6 +127,7 @@ fn blocks(d: &mut Draw<'_>) {
 /// Kernels that the values of a case do not reach.
 fn rest_of_values(d: &mut Draw<'_>) {
     equal_matrices(d);
+    super::values::labelled::<u32>(d, &[[9, 9], [70, 90], [3, 0]]);
     super::recorded::programs(d);
 }
 

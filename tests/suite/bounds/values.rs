@@ -89,13 +89,15 @@ pub fn program(d: &mut Draw<'_>) {
         2 | 3 => moved::<f16>(d),
         4 => {
             computed::<i32>(d);
-            labelled::<i32>(d);
+            let shapes = image_shapes(d);
+            labelled::<i32>(d, &shapes);
             coloured::<i32>(d);
             scattered::<i32>(d);
         }
         5 => {
             computed::<u32>(d);
-            labelled::<u32>(d);
+            let shapes = image_shapes(d);
+            labelled::<u32>(d, &shapes);
             coloured::<u32>(d);
             scattered::<u32>(d);
         }
@@ -402,14 +404,18 @@ fn counted<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
 }
 
 /// Images of one workgroup, and of several tiles.
-fn labelled<T: Value + Integer>(d: &mut Draw<'_>) {
+fn image_shapes(d: &mut Draw<'_>) -> Vec<[usize; 2]> {
     let n = d.of(&[1, 3]);
-    let shapes: Vec<_> = (0..n)
-        .map(|_| {
-            let most = d.of(&[[9, 9], [70, 90], [1, 5000], [300, 2]]);
-            Shape::new(&most.map(|extent| d.rng.usize(1..=extent))).unwrap()
-        })
-        .collect();
+    let shape = |_| {
+        let most = d.of(&[[9, 9], [70, 90], [1, 5000], [300, 2]]);
+        most.map(|extent| d.rng.usize(1..=extent))
+    };
+    (0..n).map(shape).collect()
+}
+
+/// Components of images, their table, and holes.
+pub fn labelled<T: Value + Integer>(d: &mut Draw<'_>, shapes: &[[usize; 2]]) {
+    let shapes = shapes.iter().map(|shape| Shape::new(shape).unwrap());
     let x = d.tensor::<T>(&Layout::from_shapes(2, shapes).unwrap());
     for neighbours in [Neighbours::Four, Neighbours::Eight] {
         let components = Components::of_equal_values().background(T::of(1));
