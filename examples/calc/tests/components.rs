@@ -28,7 +28,11 @@ pub const GOLDEN: &[Golden] = &[
 ];
 
 pub const REFUSED: &[Refused] = &[
-    (r#"{"op": "label", "args": [[[1,2]]]}"#, "bad_request", None),
+    (
+        r#"{"op": "label", "args": [[[1,2]]]}"#,
+        "bad_input",
+        Some(0),
+    ),
     (
         r#"{"op": "label", "args": [[[1,2]]], "options": {"rank": 1}}"#,
         "rank",
