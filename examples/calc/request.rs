@@ -91,8 +91,8 @@ pub fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "dtype",
-        "\"f32\" (default, except for complex transforms, c32, and bit operations, i32), \"i32\", \"u32\", \"f16\" or \
-         \"c32\", complex: the type of the values",
+        "\"f32\" (default, except for complex transforms, c32, and operations on integers, i32), \"i32\", \"u32\", \"f16\" \
+         or \"c32\", complex: the type of the values",
     ),
     (
         "rank",

@@ -76,6 +76,37 @@ macro_rules! of_neighbours {
     };
 }
 
+/// Operations that take integers only.
+pub const OF_INTEGERS: &[&str] = &[
+    "dilate",
+    "erode",
+    "lookup",
+    "bincount",
+    "most_common",
+    "least_common",
+    "palette",
+    "bounding_box",
+    "trim",
+    "match_template",
+    "period",
+];
+
+/// Operations that take matrices only, or elements of a higher rank.
+pub const OF_MATRICES: &[&str] = &[
+    "rot90",
+    "anti_transpose",
+    "upscale",
+    "downscale",
+    "tile",
+    "translate",
+    "dilate",
+    "erode",
+    "bounding_box",
+    "trim",
+    "crop",
+    "match_template",
+];
+
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "rot90",

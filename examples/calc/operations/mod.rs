@@ -315,11 +315,13 @@ impl Task {
             "to_f32" => DType::F16,
             _ if name.starts_with("bitwise_") || name.ends_with("_shift") => DType::I32,
             "label" | "regions" | "fill_holes" => DType::I32,
+            _ if images::OF_INTEGERS.contains(&name) => DType::I32,
             _ => DType::F32,
         };
         // The JSON of an empty batch does not show its rank.
         let planes = (name.ends_with("fft2")
             || name.starts_with("matmul")
+            || images::OF_MATRICES.contains(&name)
             || [
                 "sampled",
                 "view_as_complex",

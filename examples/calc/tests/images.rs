@@ -85,7 +85,7 @@ pub const GOLDEN: &[Golden] = &[
 
 pub const REFUSED: &[Refused] = &[
     (
-        r#"{"op": "rot90", "args": [[[1]]], "options": {"turns": 1}}"#,
+        r#"{"op": "rot90", "args": [[[1]]], "options": {"turns": 1, "rank": 1}}"#,
         "rank",
         None,
     ),
@@ -110,7 +110,7 @@ pub const REFUSED: &[Refused] = &[
         None,
     ),
     (
-        r#"{"op": "dilate", "args": [[[[1]]]]}"#,
+        r#"{"op": "dilate", "args": [[[[1]]]], "options": {"dtype": "f32"}}"#,
         "bad_request",
         None,
     ),

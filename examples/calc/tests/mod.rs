@@ -445,6 +445,12 @@ fn the_table_is_whole() {
             ("labels", json!([])),
             ("q", json!(0.5)),
             ("bins", json!(3)),
+            ("turns", json!(1)),
+            ("factors", json!([[1, 1]])),
+            ("shifts", json!([[0, 0]])),
+            ("table", json!([[0]])),
+            ("boxes", json!([])),
+            ("flags", json!([])),
             ("of", json!({"op": "neg", "args": [[]]})),
         ] {
             if operation.options.contains(&option) {
