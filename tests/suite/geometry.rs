@@ -83,7 +83,7 @@ fn numbered(layout: &Layout) -> Ragged<u32> {
 /// Few different numbers, as images of colours have.
 fn colours(layout: &Layout, seed: &str, count: i32) -> Ragged<i32> {
     let mut random = rng(seed);
-    Ragged::from_fn(layout, |_, _| random.i32(..count) - count / 3).unwrap()
+    Ragged::from_fn(layout, |_, _| random.i32(0..count) - count / 3).unwrap()
 }
 
 /// The extents of an element.
