@@ -141,7 +141,7 @@ fn add(row: u32, place: u32, y: u32, column: u32, count: u32) {
     var run = NONE;
     var number = 0u;
     for (var v = first; v < end; v += 1u) {
-        if v >= at.end || column == at.columns {
+        if column == at.columns {
             if run != NONE {
                 add(run, v - number, y, column - number, number);
             }
