@@ -324,7 +324,7 @@ mod tests {
         );
         assert_eq!(
             pairs(2, 3, Pairing::OneToAll).map_err(text).unwrap_err(),
-            "pair: expected a left batch of 1 element for this pairing, got 2"
+            "pair: expected a left batch of 1 element for this pairing, got 2; use AllToAll or a List"
         );
         let list = listed(&[(1, 2), (0, 3)]);
         assert_eq!(
