@@ -63,7 +63,7 @@ use crate::{Error, Result};
 /// let rows = [Shape::new(&[3, 4])?, Shape::new(&[1, 4])?];
 /// let x = device.upload(&Ragged::from_shapes((0..16).map(|i| (i % 5) as f32).collect(), 2, rows)?)?;
 /// let y = x.attention(&x, &x).heads(2).causal().run()?.download_blocking()?;
-/// X
+/// // The first token of each sentence attends only to itself.
 /// assert_eq!(y.row(0)[..4], [0.0, 1.0, 2.0, 3.0]);
 /// assert_eq!(y.row(1), [2.0, 3.0, 4.0, 0.0]);
 /// # Ok::<(), vsla::Error>(())

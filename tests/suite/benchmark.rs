@@ -139,7 +139,7 @@ fn page_of_stored_results() {
         ids.len(),
         "a name occurs twice"
     );
-    assert!(page.len() < 300_000, "{} bytes", page.len());
+    assert!(page.len() < 500_000, "{} bytes", page.len());
 }
 
 /// A run with everything that rows may have, and with texts that are no HTML.
@@ -219,7 +219,12 @@ fn table_of_a_new_run() {
     let new = table::markdown(&run(), "", |kind| kind != "Cpu");
     assert!(new.contains("| row | device µs | 95 % | wall µs | 95 % | rate | of peak | peak MiB | padded MiB | target |"));
     assert!(new.contains("| `conv/a<b` | 10.0 | -10.0 +25.0 | 100 | -91.0 -87.5 | 0 GB/s | 50 % copy | 4.8 | 15.3 |"), "{new}");
-    let old = table::markdown(&read(STORED), "add/zipf", |_| true);
+    let mut old = run();
+    for row in old["devices"][0]["rows"].as_array_mut().unwrap() {
+        let row = row.as_object_mut().unwrap();
+        row.retain(|key, _| !key.ends_with("_runs") && !key.ends_with("_bytes"));
+    }
+    let old = table::markdown(&old, "", |kind| kind != "Cpu");
     assert!(
         old.contains("| row | device µs | wall µs | rate | of peak | target |"),
         "{old}"

@@ -129,8 +129,8 @@ pub fn order(device: &Device, n: usize) -> Result<u64> {
     let (labels, numbers) = images.label(Components::of_foreground())?;
     if reads() {
         let regions = images.regions_blocking(&labels, &numbers)?;
-        sum.add(regions.areas)?;
-        sum.add(regions.centroids)?;
+        sum.host(&regions.areas.download_blocking()?);
+        sum.host(&regions.centroids.download_blocking()?);
     }
     sum.add(labels)?;
     sum.add(numbers)?;
