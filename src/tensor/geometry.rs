@@ -44,7 +44,7 @@ impl<T: Scalar> Tensor<T> {
         self.turned("rot90", swapped, backwards)
     }
 
-    /// Reflects each image in its other diagonal, from the lower left to the upper right.
+    /// Reflects each image across its antidiagonal, which runs from the lower left to the upper right.
     ///
     /// For an m × n image, y\[i, j\] = x\[m − 1 − j, n − 1 − i\], which is n × m. Otherwise as [`rot90`](Self::rot90).
     ///

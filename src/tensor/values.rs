@@ -15,8 +15,8 @@ impl<T: Integer> Tensor<T> {
     /// There is one table for all elements, or one for each, of any lengths. The result has the layout of this batch
     /// and the type of the table. Values are never read on the host, so a value beyond the end of its table gives 0 and
     /// no error, as for [`gather`](Tensor::gather); so does a negative one. Bit patterns of the table are preserved.
-    /// Does not respect equivalence: the value 0 has an entry. Cost: values read once, an entry read for each from
-    /// caches, the result written once.
+    /// Does not respect equivalence: the value 0 has an entry. Cost: values read once, one table entry for each
+    /// of them, mostly from caches, and the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

@@ -139,7 +139,7 @@ fn page_of_stored_results() {
         ids.len(),
         "a name occurs twice"
     );
-    assert!(page.len() < 500_000, "{} bytes", page.len());
+    assert!(page.len() < 400_000, "{} bytes", page.len());
 }
 
 /// A run with everything that rows may have, and with texts that are no HTML.

@@ -127,7 +127,7 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: UNARY,
         grows: Grows::No,
-        about: "each image reflected in its other diagonal",
+        about: "each image reflected across its antidiagonal",
         run: |call| {
             typed!(call, |device, args| batch(
                 args[0].on(&device)?.anti_transpose()?
