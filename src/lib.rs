@@ -179,8 +179,12 @@ pub mod device {
 
 /// Images: elements of rank 2 with integer values, each of its own size, and how their cells form components.
 pub mod image {
+    pub use crate::ops::imaging::code::Direction;
     pub use crate::ops::neighbours::Neighbours;
-    pub use crate::tensor::{Components, Regions};
+    pub use crate::tensor::{
+        Alike, Calibration, Components, Image, ImageOperand as Operand, ImageProgram as Program,
+        ImageReport as Report, Machine, Place, Recorder, Regions, Results,
+    };
 }
 
 /// Matrix products with options: transposes, epilogues, tiers.

@@ -21,6 +21,7 @@ pub(crate) mod fft;
 pub(crate) mod frames;
 pub(crate) mod gather;
 pub(crate) mod histogram;
+pub(crate) mod imaging;
 pub(crate) mod kron;
 pub(crate) mod label;
 pub(crate) mod lines;
@@ -130,6 +131,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &map::FILL,
     &sequence::KERNEL,
     &occurrences::KERNEL,
+    &imaging::KERNEL,
     &one_hot::KERNEL,
     &embedding::KERNEL,
     &embedding::slopes::STARTS,

@@ -3,9 +3,9 @@
 use super::traits::Traits;
 use super::{
     ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max,
-    cross_entropy, embedding, eval, fft, frames, gather, histogram, kron, label, lines, lookup,
-    map, maps, matmul, morphology, occurrences, one_hot, period, pooling, random, reduce, regions,
-    rotary, runs, scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    cross_entropy, embedding, eval, fft, frames, gather, histogram, imaging, kron, label, lines,
+    lookup, map, maps, matmul, morphology, occurrences, one_hot, period, pooling, random, reduce,
+    regions, rotary, runs, scatter, select, sequence, shape_matmul, sort, strided, take, written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -75,6 +75,7 @@ pub(crate) enum Op {
     Lookup(lookup::Lookup),
     Runs(runs::Runs),
     Occurrences(occurrences::Occurrences),
+    Imaging(imaging::Imaging),
     Period(period::Period),
     Attention(attention::Attention),
     Rotary(rotary::Rotary),
@@ -108,6 +109,7 @@ impl Op {
     pub(crate) fn is_cached(&self) -> bool {
         match self {
             Op::Full(_) | Op::Sequence(_) | Op::Random(_) | Op::Select(_) | Op::Spectra(_) => false,
+            Op::Imaging(_) => false,
             Op::Cells(cells) => cells.is_cached(),
             _ => true,
         }
@@ -204,6 +206,7 @@ impl Op {
             Op::Runs(runs) => runs.launch(inputs[0])?.into(),
             Op::Period(period) => period.launch(inputs[0])?.into(),
             Op::Occurrences(found) => found.launch(inputs[0], inputs[1])?.into(),
+            Op::Imaging(imaging) => imaging.launch()?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
             Op::Rotary(rotary) => rotary.launch(inputs)?.into(),
             Op::Append(append) => append.launch(inputs)?.into(),

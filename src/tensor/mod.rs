@@ -21,6 +21,7 @@ mod functions;
 mod geometry;
 mod histograms;
 mod images;
+mod imaging;
 mod indexing;
 mod kron;
 mod labels;
@@ -71,6 +72,10 @@ pub use device::{Counters, Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub(crate) use frames::frames_of;
 pub(crate) use functions::{of_two, of_two_over};
 pub use images::{Components, Regions};
+pub use imaging::{
+    Alike, Calibration, Image, Machine, Operand as ImageOperand, Place, Program as ImageProgram,
+    Recorder, Report as ImageReport, Results,
+};
 pub use lags::{CorrelateMax, Sbd};
 pub(crate) use operand::Operand;
 pub use paired::Paired;

@@ -50,6 +50,7 @@ mod histogram;
 mod holes;
 mod host;
 mod house;
+mod imaging;
 mod io;
 mod kron;
 mod label;
@@ -142,6 +143,7 @@ const MODULES: &[Module] = &[
     ("holes", holes::tests),
     ("host", host::tests),
     ("house", house::tests),
+    ("imaging", imaging::tests),
     ("io", io::tests),
     ("kron", kron::tests),
     ("label", label::tests),

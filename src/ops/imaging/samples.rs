@@ -1,0 +1,296 @@
+//! Batches of samples for image programs: as the GPU receives them, and what it returns.
+//!
+//! A batch is one list of words, so that it is uploaded at once: a record for each sample, then all cells. A record has
+//! the sample's place in the arena, the cells of its largest input, its place in the results, and for each input the
+//! place of its first cell, its rows and its columns. Large samples come first, so that a dispatch does not end with
+//! one that began late.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::OP;
+use super::code::VALID_STATE;
+use super::compile::{Compiled, RESULT_HEADER};
+use super::twin::{Slots, View, walk};
+use crate::ragged::{Layout, Ragged};
+use crate::{Error, Result, host};
+
+/// Words of a record.
+pub(super) fn record(compiled: &Compiled) -> u32 {
+    3 + 3 * compiled.inputs
+}
+
+/// The inputs of a batch of samples: element i of each belongs to sample i.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Samples<'a> {
+    inputs: &'a [&'a Ragged<i32>],
+    pub len: usize,
+}
+
+impl<'a> Samples<'a> {
+    /// Checks that there are images of every input for every sample.
+    pub(crate) fn new(compiled: &Compiled, inputs: &'a [&'a Ragged<i32>]) -> Result<Samples<'a>> {
+        if inputs.len() != compiled.inputs as usize {
+            let expected = format!("a batch for each of {} inputs", compiled.inputs);
+            return Err(Error::argument(OP, expected, inputs.len()));
+        }
+        let len = inputs.first().map_or(0, |input| input.len());
+        for input in inputs {
+            input.layout().check_rank(OP, 2)?;
+            if input.len() != len {
+                return Err(Error::batch_sizes(OP, len, input.len()));
+            }
+        }
+        Ok(Samples { inputs, len })
+    }
+
+    fn view(&self, input: usize, sample: usize) -> View<'a> {
+        let input = self.inputs[input];
+        let extents = &input.layout().extents()[2 * sample..];
+        View {
+            rows: extents[0] as usize,
+            columns: extents[1] as usize,
+            cells: input.row(sample),
+        }
+    }
+
+    /// The cells of the largest input, at least 1.
+    pub(crate) fn unit(&self, sample: usize) -> u32 {
+        let cells = self.inputs.iter().map(|input| input.row(sample).len());
+        cells.max().unwrap_or(0).max(1) as u32
+    }
+
+    /// Runs samples on this thread.
+    pub(crate) fn run(&self, compiled: &Compiled, samples: Range<usize>) -> Result<Collected> {
+        self.run_with(&mut Slots::new(compiled)?, compiled, samples)
+    }
+
+    fn run_with(
+        &self,
+        slots: &mut Slots,
+        compiled: &Compiled,
+        samples: Range<usize>,
+    ) -> Result<Collected> {
+        let mut all = Collected::new(samples.len(), compiled)?;
+        let mut inputs = host::room(OP, self.inputs.len())?;
+        for sample in samples {
+            inputs.clear();
+            inputs.extend((0..self.inputs.len()).map(|input| self.view(input, sample)));
+            let begin = all.heads.len();
+            all.heads
+                .resize(begin + compiled.outputs as usize, Head::default());
+            let Collected { heads, cells, .. } = &mut all;
+            let mut stored = Ok(());
+            walk(compiled, slots, &inputs, |i, state, view| {
+                heads[begin + i as usize] = Head {
+                    state,
+                    rows: view.rows as u32,
+                    columns: view.columns as u32,
+                    at: cells.len(),
+                };
+                if stored.is_ok() {
+                    stored = host::extend(OP, cells, view.cells.iter().copied());
+                }
+            })?;
+            stored?;
+        }
+        Ok(all)
+    }
+
+    /// Runs samples on all threads of rayon's pool, in parts of about equal work.
+    pub(crate) fn run_in_parallel(
+        &self,
+        compiled: &Compiled,
+        samples: Range<usize>,
+    ) -> Result<Vec<Collected>> {
+        let threads = rayon::current_num_threads().max(1);
+        let part = samples.len().div_ceil(8 * threads).max(1);
+        let parts = samples.len().div_ceil(part);
+        (0..parts)
+            .into_par_iter()
+            .map_init(
+                || Slots::new(compiled),
+                |slots, i| {
+                    let begin = samples.start + i * part;
+                    let part = begin..(begin + part).min(samples.end);
+                    match slots {
+                        Ok(slots) => self.run_with(slots, compiled, part),
+                        Err(_) => self.run(compiled, part),
+                    }
+                },
+            )
+            .collect()
+    }
+
+    /// Divides samples into batches whose arena and results have at most so many words, and at most so many records.
+    pub(crate) fn batches(&self, compiled: &Compiled, words: u64) -> Result<Vec<Batch>> {
+        let mut order: Vec<u32> = host::exact(OP, 0..self.len as u32)?;
+        order.sort_by_key(|&sample| std::cmp::Reverse(self.unit(sample as usize)));
+        let mut batches = Vec::new();
+        let mut batch = Batch::default();
+        for sample in order {
+            let unit = self.unit(sample as usize);
+            let (arena, results) = (compiled.arena.cells(unit), compiled.results.cells(unit));
+            let cells: usize = self
+                .inputs
+                .iter()
+                .map(|input| input.row(sample as usize).len())
+                .sum();
+            let words_of = u64::from(record(compiled)) + cells as u64;
+            let most = arena.max(results).max(words_of);
+            if most > words {
+                let what = "the values of the program";
+                return Err(Error::too_large(OP, what, 4 * most, 4 * words).at(sample as usize));
+            }
+            let fits = batch.arena + arena <= words
+                && batch.results + results <= words
+                && batch.words + words_of <= words;
+            if !fits {
+                host::push(OP, &mut batches, std::mem::take(&mut batch))?;
+            }
+            batch.arena += arena;
+            batch.results += results;
+            batch.words += words_of;
+            batch.cells += u64::from(unit);
+            host::push(OP, &mut batch.samples, sample)?;
+        }
+        if !batch.samples.is_empty() {
+            host::push(OP, &mut batches, batch)?;
+        }
+        Ok(batches)
+    }
+
+    /// The words of a batch, as the GPU receives them.
+    pub(crate) fn pack(&self, compiled: &Compiled, batch: &Batch) -> Result<Ragged<i32>> {
+        let mut words: Vec<i32> = host::room(OP, batch.words as usize)?;
+        let mut first = batch.samples.len() as u64 * u64::from(record(compiled));
+        let (mut arena, mut results) = (0, 0);
+        for &sample in &batch.samples {
+            let unit = self.unit(sample as usize);
+            words.extend([arena as i32, unit as i32, results as i32]);
+            for input in 0..self.inputs.len() {
+                let view = self.view(input, sample as usize);
+                words.extend([first as i32, view.rows as i32, view.columns as i32]);
+                first += view.cells.len() as u64;
+            }
+            arena += compiled.arena.cells(unit);
+            results += compiled.results.cells(unit);
+        }
+        for &sample in &batch.samples {
+            for input in self.inputs {
+                words.extend_from_slice(input.row(sample as usize));
+            }
+        }
+        let layout = Layout::from_lengths([words.len()])?;
+        Ragged::from_parts(layout, words)
+    }
+
+    /// What a GPU returned for a batch, in the order of its samples.
+    pub(crate) fn unpack(
+        &self,
+        compiled: &Compiled,
+        batch: &Batch,
+        words: Vec<i32>,
+    ) -> Result<Collected> {
+        let outputs = compiled.outputs as usize;
+        let mut heads = host::room(OP, batch.samples.len() * outputs)?;
+        let mut begin = 0;
+        for &sample in &batch.samples {
+            let unit = self.unit(sample as usize);
+            for place in &compiled.places {
+                let at = (begin + place.cells(unit)) as usize;
+                heads.push(Head {
+                    state: words[at] as u32,
+                    rows: words[at + 1] as u32,
+                    columns: words[at + 2] as u32,
+                    at: at + RESULT_HEADER as usize,
+                });
+            }
+            begin += compiled.results.cells(unit);
+        }
+        Ok(Collected {
+            outputs,
+            heads,
+            cells: words,
+        })
+    }
+}
+
+/// Samples that a GPU runs at once, and the words that they take.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub samples: Vec<u32>,
+    pub cells: u64,
+    pub arena: u64,
+    pub results: u64,
+    words: u64,
+}
+
+/// A result of a sample: its state and extents, and the place of its cells.
+#[derive(Clone, Copy, Debug, Default)]
+struct Head {
+    state: u32,
+    rows: u32,
+    columns: u32,
+    at: usize,
+}
+
+/// The results of some samples.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    outputs: usize,
+    heads: Vec<Head>,
+    cells: Vec<i32>,
+}
+
+impl Collected {
+    fn new(samples: usize, compiled: &Compiled) -> Result<Collected> {
+        let outputs = compiled.outputs as usize;
+        Ok(Collected {
+            outputs,
+            heads: host::room(OP, samples * outputs)?,
+            cells: Vec::new(),
+        })
+    }
+
+    /// The number of samples.
+    pub(crate) fn len(&self) -> usize {
+        self.heads.len() / self.outputs.max(1)
+    }
+
+    fn result(&self, sample: usize, output: usize) -> (u32, [u32; 2], &[i32]) {
+        let head = self.heads[sample * self.outputs + output];
+        let cells = head.rows as usize * head.columns as usize;
+        (
+            head.state,
+            [head.rows, head.columns],
+            &self.cells[head.at..][..cells],
+        )
+    }
+}
+
+/// One output of all samples: their states, and images without anything between them.
+pub(crate) fn assemble(
+    parts: &[Collected],
+    order: &[(u32, u32)],
+    output: usize,
+) -> Result<(Vec<u32>, Ragged<i32>)> {
+    let result =
+        |&(part, sample): &(u32, u32)| parts[part as usize].result(sample as usize, output);
+    let mut states = host::room(OP, order.len())?;
+    let mut extents = host::room(OP, order.len())?;
+    let mut total = 0;
+    for at in order {
+        let (state, shape, cells) = result(at);
+        states.push(state);
+        extents.push(crate::Shape::new(&shape.map(|extent| extent as usize))?);
+        total += cells.len();
+        debug_assert!(state == VALID_STATE || cells.is_empty());
+    }
+    let mut cells = host::room(OP, total)?;
+    for at in order {
+        cells.extend_from_slice(result(at).2);
+    }
+    Ok((states, Ragged::from_shapes(cells, 2, extents)?))
+}

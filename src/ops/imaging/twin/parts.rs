@@ -1,0 +1,140 @@
+//! What an image has: values, places, orders, repetitions.
+
+use super::{Done, Out, View, invalid};
+use crate::host;
+use crate::ops::imaging::OP;
+
+pub(super) fn histogram(size: usize, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    let counts = out.filled(1, size, 0)?;
+    for &cell in a.cells {
+        match usize::try_from(cell)
+            .ok()
+            .and_then(|cell| counts.get_mut(cell))
+        {
+            Some(count) => *count += 1,
+            None => return invalid(),
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn palette(size: usize, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    let mut values = host::copied(OP, a.cells)?;
+    values.sort_unstable();
+    values.dedup();
+    let is_outside = |value: &i32| usize::try_from(*value).map_or(true, |value| value >= size);
+    if values.iter().any(is_outside) {
+        return invalid();
+    }
+    out.room(1, values.len())?.extend_from_slice(&values);
+    Ok(())
+}
+
+pub(super) fn lookup(a: View<'_>, table: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    if table.rows != 1 && table.columns != 1 {
+        return invalid();
+    }
+    let cells = out.room(a.rows, a.columns)?;
+    for &cell in a.cells {
+        match usize::try_from(cell)
+            .ok()
+            .and_then(|cell| table.cells.get(cell))
+        {
+            Some(&value) => cells.push(value),
+            None => return invalid(),
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn place(largest: bool, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    let Some(&first) = a.cells.first() else {
+        return invalid();
+    };
+    let best = if largest { i32::max } else { i32::min };
+    let best = a.cells.iter().fold(first, |x, &y| best(x, y));
+    let place = a.cells.iter().position(|&cell| cell == best);
+    out.number(place.unwrap_or(0) as i32)
+}
+
+pub(super) fn bounding_box(a: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    let mut bounds = [usize::MAX, usize::MAX, 0, 0];
+    for row in 0..a.rows {
+        let cells = &a.cells[row * a.columns..][..a.columns];
+        let Some(first) = cells.iter().position(|&cell| cell != 0) else {
+            continue;
+        };
+        let last = cells.iter().rposition(|&cell| cell != 0).unwrap_or(first);
+        bounds = [
+            bounds[0].min(row),
+            bounds[1].min(first),
+            row + 1,
+            bounds[3].max(last + 1),
+        ];
+    }
+    if bounds[2] == 0 {
+        return invalid();
+    }
+    out.room(1, 4)?.extend(bounds.map(|bound| bound as i32));
+    Ok(())
+}
+
+pub(super) fn sort(
+    descending: bool,
+    table: View<'_>,
+    keys: View<'_>,
+    out: &mut Out<'_>,
+) -> Done<()> {
+    if (keys.rows, keys.columns) != (table.rows, 1) {
+        return invalid();
+    }
+    let mut order: Vec<usize> = host::exact(OP, 0..table.rows)?;
+    // The complement reverses the order of all integers.
+    let key = |row: usize| {
+        if descending {
+            !keys.cells[row]
+        } else {
+            keys.cells[row]
+        }
+    };
+    order.sort_unstable_by_key(|&row| (key(row), row));
+    let cells = out.room(table.rows, table.columns)?;
+    for row in order {
+        cells.extend_from_slice(&table.cells[row * table.columns..][..table.columns]);
+    }
+    Ok(())
+}
+
+pub(super) fn matches(a: View<'_>, template: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    let (rows, columns) = (template.rows, template.columns);
+    if rows == 0 || columns == 0 || rows > a.rows || columns > a.columns {
+        return out.room(0, 0).map(|_| ());
+    }
+    let places = (a.rows - rows + 1, a.columns - columns + 1);
+    let cells = out.room(places.0, places.1)?;
+    for row in 0..places.0 {
+        for column in 0..places.1 {
+            let is_there = (0..rows).all(|r| {
+                a.cells[(row + r) * a.columns + column..][..columns]
+                    == template.cells[r * columns..][..columns]
+            });
+            cells.push(is_there.into());
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn period(axis: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    let extent = if axis == 0 { a.rows } else { a.columns };
+    let repeats = |period: usize| match axis {
+        0 => a.cells[period * a.columns..] == a.cells[..(a.rows - period) * a.columns],
+        _ => (0..a.rows).all(|row| {
+            let row = &a.cells[row * a.columns..][..a.columns];
+            row[period..] == row[..a.columns - period]
+        }),
+    };
+    match (1..=extent).find(|&period| repeats(period)) {
+        Some(period) => out.number(period as i32),
+        None => invalid(),
+    }
+}

@@ -1,0 +1,309 @@
+//! Where a program runs: a choice by measured costs.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::{Alike, Image, Machine, Program};
+use crate::ops::imaging::OP;
+use crate::ops::imaging::compile::{Class, Compiled};
+use crate::ops::imaging::samples::Samples;
+use crate::ops::neighbours::Neighbours;
+use crate::ragged::{Layout, Ragged, Shape};
+use crate::tensor::Device;
+use crate::{Error, Result};
+
+/// Where a program runs.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// On the calling thread.
+    OneCore,
+    /// On all threads of rayon's pool.
+    AllCores,
+    /// On this device: a GPU, or all cores for the CPU.
+    Device(Device),
+    /// On one core, all cores or the calibration's device, whichever is predicted to take the least time.
+    Auto(Calibration),
+}
+
+impl From<&Device> for Place {
+    fn from(device: &Device) -> Place {
+        Place::Device(device.clone())
+    }
+}
+
+/// Measured costs of running image programs on this machine and on a device, by which [`Place::Auto`] chooses.
+///
+/// The costs of a batch are predicted from the sizes of its images and the operations of the program. They assume that
+/// all results are valid, and that images have their capacity. Each program therefore also remembers how long its runs on
+/// each machine took, for batches of about the same size, and predicts by that from the second such run on. A machine
+/// whose prediction is at most twice the best one is tried once for each such size.
+///
+/// ```no_run
+/// use vsla::Device;
+/// use vsla::image::{Calibration, Place};
+///
+/// let place = Place::Auto(Calibration::new(&Device::auto())?);
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    device: Option<Device>,
+    costs: Costs,
+}
+
+/// Costs in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Costs {
+    /// A call, an instruction, and a cell of a result, by class, on one core.
+    call: f64,
+    instruction: [f64; Class::ALL.len()],
+    cell: [f64; Class::ALL.len()],
+    /// A call on all cores, and how much faster these are together.
+    parallel: f64,
+    speedup: f64,
+    gpu: Option<GpuCosts>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct GpuCosts {
+    /// Upload, submission and download of next to nothing.
+    submission: f64,
+    /// Each further dispatch.
+    level: f64,
+    /// A byte uploaded or downloaded.
+    byte: f64,
+    /// An instruction of a sample, on a full GPU, and a cell of its result.
+    instruction: f64,
+    cell: f64,
+}
+
+/// The best time of a few runs, in seconds.
+fn fastest(mut run: impl FnMut() -> Result<()>) -> Result<f64> {
+    const TIME: Duration = Duration::from_millis(5);
+    run()?;
+    let began = Instant::now();
+    let mut best = f64::INFINITY;
+    let mut runs = 0;
+    while runs < 3 || (began.elapsed() < TIME && runs < 1000) {
+        let start = Instant::now();
+        run()?;
+        best = best.min(start.elapsed().as_secs_f64());
+        runs += 1;
+    }
+    Ok(best)
+}
+
+/// Squares with a side of `side` cells, with many components.
+fn squares(samples: usize, side: usize) -> Result<Ragged<i32>> {
+    let layout = Layout::uniform(samples, Shape::new(&[side, side])?)?;
+    Ragged::from_fn(&layout, |sample, cell| ((cell * 7 + sample) % 5 % 3) as i32)
+}
+
+/// A program of so many instructions of a class after each other.
+fn chain(class: Class, instructions: i32) -> Result<Program> {
+    let next = |x: &Image, i: i32| match class {
+        Class::Cells => x.plus(i),
+        Class::Neighbours => x.dilate(if i % 2 == 0 {
+            Neighbours::Four
+        } else {
+            Neighbours::Eight
+        }),
+        Class::Components => x.plus(i).label(Alike::Values, Neighbours::Four, -1),
+    };
+    Program::new(|r| {
+        let mut x = r.input();
+        for i in 0..instructions {
+            x = next(&x, i + 1);
+        }
+        r.output(&x.sum());
+    })
+}
+
+impl Calibration {
+    /// Measures the costs of one core, all cores and, if it is a GPU, the device, in about a tenth of a second once the
+    /// device has compiled the kernel.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) in a browser; [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
+    pub fn new(device: &Device) -> Result<Calibration> {
+        if cfg!(target_family = "wasm") {
+            return Err(Error::unsupported(
+                OP,
+                "measuring costs in a browser; name a place instead of Auto",
+            ));
+        }
+        const CHAIN: i32 = 32;
+        let (tiny, large) = (squares(1, 1)?, squares(1, 32)?);
+        let one = |program: &Program, images: &Ragged<i32>, place: &Place| {
+            fastest(|| program.run_blocking(place, &[images]).map(|_| ()))
+        };
+        let mut costs = Costs::default();
+        let short = chain(Class::Cells, 1)?;
+        costs.call = one(&short, &tiny, &Place::OneCore)?;
+        for class in Class::ALL {
+            let program = chain(class, CHAIN)?;
+            let at = class as usize;
+            let per_step = |time: f64| (time / f64::from(CHAIN)).max(1e-10);
+            let base = one(&program, &tiny, &Place::OneCore)? - costs.call;
+            costs.instruction[at] = per_step(base);
+            let more = one(&program, &large, &Place::OneCore)? - costs.call - base;
+            costs.cell[at] = per_step(more) / 1023.0;
+        }
+        let cells = chain(Class::Cells, CHAIN)?;
+        let many = squares(256, 24)?;
+        let serial = one(&cells, &many, &Place::OneCore)?;
+        costs.parallel = one(&short, &squares(64, 1)?, &Place::AllCores)?;
+        let parallel = one(&cells, &many, &Place::AllCores)?;
+        costs.speedup = (serial / (parallel - costs.parallel).max(1e-9)).max(1.0);
+
+        if device.is_gpu() {
+            let place = Place::from(device);
+            let submission = one(&short, &tiny, &place)?;
+            let all = one(&cells, &tiny, &place)?;
+            let levels = (cells.levels() - short.levels()).max(1) as f64;
+            let level = ((all - submission) / levels).max(0.0);
+            let moved = squares(256, 64)?;
+            let bytes = 4.0 * moved.values().len() as f64;
+            let byte = ((one(&short, &moved, &place)? - submission) / bytes).max(0.0);
+            // Two sizes of images: two equations in two unknowns.
+            let full = |side: usize| -> Result<f64> {
+                let images = squares(2048, side)?;
+                let rest = submission + levels * level + byte * 4.0 * images.values().len() as f64;
+                let steps = 2048.0 * cells.operations() as f64;
+                Ok(((one(&cells, &images, &place)? - rest) / steps).max(1e-12))
+            };
+            let (small, large) = (full(2)?, full(16)?);
+            let cell = ((large - small) / 252.0).max(0.0);
+            costs.gpu = Some(GpuCosts {
+                submission,
+                level,
+                byte,
+                instruction: small,
+                cell,
+            });
+        }
+        Ok(Calibration {
+            device: device.is_gpu().then(|| device.clone()),
+            costs,
+        })
+    }
+
+    /// The predicted seconds of a program on each machine, by the sizes of its samples.
+    fn predict(&self, compiled: &Compiled, work: Work) -> Vec<(Machine, f64)> {
+        let costs = &self.costs;
+        let samples = work.samples as f64;
+        let (mut serial, mut instructions, mut cells) = (0.0, 0.0, 0.0);
+        for (class, count) in Class::ALL.iter().zip(&compiled.classes) {
+            let at = *class as usize;
+            let of_class = count.per_unit * work.cells as f64 + count.fixed * samples;
+            serial += costs.instruction[at] * count.steps * samples + costs.cell[at] * of_class;
+            instructions += count.steps * samples;
+            cells += of_class;
+        }
+        let mut all = vec![
+            (Machine::OneCore, costs.call + serial),
+            (Machine::AllCores, costs.parallel + serial / costs.speedup),
+        ];
+        if let Some(gpu) = costs.gpu {
+            let time = gpu.submission
+                + gpu.level * compiled.dispatches() as f64
+                + gpu.byte * 4.0 * (work.cells + work.results) as f64
+                + gpu.instruction * instructions
+                + gpu.cell * cells;
+            all.push((Machine::Gpu, time));
+        }
+        all
+    }
+}
+
+/// The size of a batch.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    samples: usize,
+    /// Cells of all samples' largest inputs.
+    cells: u64,
+    /// Words of the results.
+    results: u64,
+}
+
+/// Where a batch runs, and the seconds that it is expected to take.
+pub(super) struct Choice<'a> {
+    pub machine: Machine,
+    pub device: Option<&'a Device>,
+    pub size: Option<u32>,
+    pub predicted: Option<f64>,
+}
+
+/// How long the runs of a program took: seconds by machine and size of the batch.
+#[derive(Debug, Default)]
+pub(super) struct Learned(HashMap<(Machine, u32), f64>);
+
+impl Learned {
+    pub(super) fn learn(&mut self, machine: Machine, size: Option<u32>, actual: Duration) {
+        let Some(size) = size else { return };
+        let actual = actual.as_secs_f64();
+        let known = self.0.entry((machine, size)).or_insert(actual);
+        // Follows a machine that becomes slower, but not single runs that were disturbed.
+        let weight = if actual < *known { 0.5 } else { 0.2 };
+        *known += weight * (actual - *known);
+    }
+}
+
+impl Program {
+    pub(super) fn choose<'a>(&self, place: &'a Place, samples: &Samples<'_>) -> Choice<'a> {
+        let on = |machine, device| Choice {
+            machine,
+            device,
+            size: None,
+            predicted: None,
+        };
+        let calibration = match place {
+            Place::OneCore => return on(Machine::OneCore, None),
+            Place::AllCores => return on(Machine::AllCores, None),
+            Place::Device(device) if device.is_gpu() => return on(Machine::Gpu, Some(device)),
+            Place::Device(_) => return on(Machine::AllCores, None),
+            Place::Auto(calibration) => calibration,
+        };
+        let units = (0..samples.len).map(|sample| u64::from(samples.unit(sample)));
+        let cells = units.sum();
+        let results = self.compiled.results;
+        let work = Work {
+            samples: samples.len,
+            cells,
+            results: u64::from(results.per_unit) * cells
+                + u64::from(results.fixed) * samples.len as u64,
+        };
+        // Batches are of one size if their numbers of cells differ by less than a fifth or so.
+        let size = (4.0 * (cells.max(1) as f64).log2()) as u32;
+        let learned = self.lock_learned();
+        let predicted =
+            calibration
+                .predict(&self.compiled, work)
+                .into_iter()
+                .map(|(machine, time)| {
+                    let known = learned.0.get(&(machine, size)).copied();
+                    (machine, known.unwrap_or(time), known.is_some())
+                });
+        let predicted: Vec<_> = predicted.collect();
+        let by_time = |a: &&(Machine, f64, bool), b: &&(Machine, f64, bool)| a.1.total_cmp(&b.1);
+        let best = predicted.iter().min_by(by_time);
+        let limit = best.map_or(0.0, |best| 2.0 * best.1);
+        let untried = predicted
+            .iter()
+            .filter(|(_, time, known)| !known && *time <= limit);
+        let chosen = untried.min_by(by_time).or(best);
+        let Some(&(machine, time, _)) = chosen else {
+            return on(Machine::OneCore, None);
+        };
+        Choice {
+            machine,
+            device: calibration
+                .device
+                .as_ref()
+                .filter(|_| machine == Machine::Gpu),
+            size: Some(size),
+            predicted: Some(time),
+        }
+    }
+}
