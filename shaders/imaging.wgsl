@@ -17,13 +17,15 @@
 @group(0) @binding(3) var<storage, read_write> arena: array<u32>;
 @group(0) @binding(4) var<storage, read_write> results: array<u32>;
 
-const WG = 64u;
+const WG = 32u;
+// Parts of eight invocations.
+const EIGHTHS = WG / 8u;
 const NONE = 0xffffffffu;
 const MOST = 0x7fffffffu;
 // Cells of images that are labelled in workgroup memory, and bins that are counted at a time.
-const HELD = 1024u;
+const HELD = 320u;
 // Regions that are described at a time.
-const REGIONS_AT_A_TIME = 64u;
+const REGIONS_AT_A_TIME = WG;
 
 const STATE_INVALID = 0u;
 const STATE_VALID = 1u;
@@ -84,7 +86,7 @@ struct Shape {
 // Parents of cells, bins, or what is known of regions.
 var<workgroup> sh_words: array<atomic<u32>, HELD + 1u>;
 var<workgroup> sh_each: array<vec4<i32>, WG>;
-var<workgroup> sh_eights: array<vec4<i32>, 8>;
+var<workgroup> sh_eights: array<vec4<i32>, EIGHTHS>;
 var<workgroup> sh_one: vec4<i32>;
 
 fn cell(v: Value, i: u32) -> i32 {
@@ -158,7 +160,7 @@ fn neutral(kind: u32) -> i32 {
 fn total(kind: u32, value: vec4<i32>, lid: u32) -> vec4<i32> {
     sh_each[lid] = value;
     workgroupBarrier();
-    if lid < 8u {
+    if lid < EIGHTHS {
         var sum = sh_each[8u * lid];
         for (var k = 1u; k < 8u; k += 1u) {
             sum = folded(kind, sum, sh_each[8u * lid + k]);
@@ -169,7 +171,7 @@ fn total(kind: u32, value: vec4<i32>, lid: u32) -> vec4<i32> {
     var sum = vec4<i32>();
     if lid == 0u {
         sum = sh_eights[0];
-        for (var k = 1u; k < 8u; k += 1u) {
+        for (var k = 1u; k < EIGHTHS; k += 1u) {
             sum = folded(kind, sum, sh_eights[k]);
         }
     }

@@ -107,6 +107,7 @@ pages! {
     programs "programs.md"
     networks "networks.md"
     long_programs "long-programs.md"
+    images "images.md"
     application "application.md"
     costs "costs.md"
     coming_from "coming-from.md"

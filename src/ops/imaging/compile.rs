@@ -32,8 +32,8 @@ pub(crate) struct Passes {
 /// What a dispatch of the GPU runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Schedule {
-    /// A level: runs of instructions that depend only on earlier levels.
-    Levels,
+    /// A level: runs of at most so many instructions, which depend only on earlier levels.
+    Levels(usize),
     /// One kind of instruction of a level, without runs.
     Kinds,
     /// The whole program: a workgroup computes everything for a sample.
@@ -44,7 +44,7 @@ impl Passes {
     pub(crate) const ALL: Passes = Passes {
         share: true,
         prune: true,
-        schedule: Schedule::Levels,
+        schedule: Schedule::Levels(RUN),
     };
 }
 
@@ -131,11 +131,15 @@ impl Compiled {
         self.levels.len()
     }
 
+    /// The instructions that compute something: without inputs, constants and outputs.
     pub(crate) fn operations(&self) -> usize {
-        self.steps
-            .iter()
-            .filter(|step| step.opcode != Opcode::Output)
-            .count()
+        let computes = |step: &&Step| {
+            !matches!(
+                step.opcode,
+                Opcode::Input | Opcode::Constant | Opcode::Output
+            )
+        };
+        self.steps.iter().filter(computes).count()
     }
 }
 
@@ -329,7 +333,7 @@ fn runs(steps: &[Step], schedule: Schedule) -> Result<Vec<Vec<Vec<u32>>>> {
     match schedule {
         _ if steps.is_empty() => Ok(Vec::new()),
         Schedule::Whole => Ok(vec![vec![host::exact(OP, all)?]]),
-        Schedule::Levels => by_level(steps, RUN),
+        Schedule::Levels(run) => by_level(steps, run),
         Schedule::Kinds => {
             let mut split = Vec::new();
             for level in by_level(steps, 1)? {

@@ -13,7 +13,7 @@ use super::OP;
 use super::code::VALID_STATE;
 use super::compile::{Compiled, RESULT_HEADER};
 use super::twin::{Slots, View, walk};
-use crate::ragged::{Layout, Ragged};
+use crate::ragged::{Layout, Offsets, Ragged};
 use crate::{Error, Result, host};
 
 /// Words of a record.
@@ -279,18 +279,21 @@ pub(crate) fn assemble(
     let result =
         |&(part, sample): &(u32, u32)| parts[part as usize].result(sample as usize, output);
     let mut states = host::room(OP, order.len())?;
-    let mut extents = host::room(OP, order.len())?;
+    let mut extents = host::room(OP, 2 * order.len())?;
+    let mut lengths = host::room(OP, order.len())?;
     let mut total = 0;
     for at in order {
         let (state, shape, cells) = result(at);
-        states.push(state);
-        extents.push(crate::Shape::new(&shape.map(|extent| extent as usize))?);
-        total += cells.len();
         debug_assert!(state == VALID_STATE || cells.is_empty());
+        states.push(state);
+        extents.extend(shape);
+        lengths.push(cells.len());
+        total += cells.len();
     }
     let mut cells = host::room(OP, total)?;
     for at in order {
         cells.extend_from_slice(result(at).2);
     }
-    Ok((states, Ragged::from_shapes(cells, 2, extents)?))
+    let layout = Layout::unchecked(Offsets::from_lengths(lengths)?, 2, extents);
+    Ok((states, Ragged::from_parts(layout, cells)?))
 }

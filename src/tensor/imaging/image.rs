@@ -9,13 +9,13 @@ use crate::ops::neighbours::Neighbours;
 
 /// An image of each sample, in a program that is being recorded: `rows × columns` cells of type i32.
 ///
-/// A number is an image of 1 × 1, a box an image of 1 × 4, a table an image with a row for each entry. Extents may depend
-/// on values, and may be 0. Flags are 0 and 1, and any value but 0 is true. Integers wrap.
+/// A number is an image of 1 × 1, a box an image of 1 × 4, a table an image with a row for each entry. Extents may
+/// depend on values, and may be 0. Flags are 0 and 1, and any value but 0 is true. Integers wrap.
 ///
-/// An operation that is impossible for a sample has an *invalid* result for it, and so has every operation on an invalid
-/// operand, except [`is_valid`](Image::is_valid) and [`or_else`](Image::or_else). Other samples are not affected. A result
-/// with more cells than its capacity is invalid, too. Unless a method says otherwise, its result has at most as many
-/// cells as its largest operand.
+/// An operation that is impossible for a sample has an *invalid* result for it, and so has every operation on an
+/// invalid operand, except [`is_valid`](Image::is_valid) and [`or_else`](Image::or_else). Other samples are not
+/// affected. A result with more cells than its capacity is invalid, too. Unless a method says otherwise, its result has
+/// at most as many cells as its largest operand.
 ///
 /// Handles are cheap to clone. Methods record an operation and compute nothing.
 ///
@@ -133,98 +133,98 @@ macro_rules! operations {
 operations! {
     /// `a + b` for each cell, which wraps.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn plus(other) = Combine [Function::Plus, 0];
 
     /// `a − b` for each cell, which wraps.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn minus(other) = Combine [Function::Minus, 0];
 
     /// `a · b` for each cell, which wraps.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn times(other) = Combine [Function::Times, 0];
 
     /// `⌊a / b⌋` for each cell. Invalid if a divisor is 0.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn divide(other) = Combine [Function::Divide, 0];
 
     /// `a − b ⌊a / b⌋` for each cell: it has the sign of the divisor. Invalid if a divisor is 0.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn remainder(other) = Combine [Function::Remainder, 0];
 
     /// The smaller of both cells.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn minimum(other) = Combine [Function::Minimum, 0];
 
     /// The larger of both cells.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn maximum(other) = Combine [Function::Maximum, 0];
 
     /// Whether both cells are equal.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn equals(other) = Combine [Function::Equals, 0];
 
     /// Whether both cells differ.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn differs(other) = Combine [Function::Differs, 0];
 
     /// Whether `a < b`, for each cell.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn less(other) = Combine [Function::Less, 0];
 
     /// Whether `a ≤ b`, for each cell.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn at_most(other) = Combine [Function::AtMost, 0];
 
     /// Whether `a > b`, for each cell.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn greater(other) = Combine [Function::Greater, 0];
 
     /// Whether `a ≥ b`, for each cell.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn at_least(other) = Combine [Function::AtLeast, 0];
 
     /// Whether both cells are true.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn and(other) = Combine [Function::And, 0];
 
     /// Whether a cell is true.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn or(other) = Combine [Function::Or, 0];
 
     /// Whether exactly one cell is true.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result is
-    /// invalid.
+    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
+    /// is invalid.
     fn xor(other) = Combine [Function::Xor, 0];
 
     /// Where this is true, the cell of the first image, and elsewhere that of the second.
@@ -244,20 +244,23 @@ operations! {
     /// The image with rows and columns exchanged along the other diagonal.
     fn anti_transpose() = Orient [Orientation::AntiTranspose, 0];
 
-    /// The cells in a box: 1 × 4, the first row, the first column, and the ends of rows and columns, which are excluded. What is
-    /// outside is left out, so the result may be empty.
+    /// The cells in a box: 1 × 4, the first row, the first column, and the ends of rows and columns, which are
+    /// excluded. What is outside is left out, so the result may be empty.
     fn crop(bounds) = Crop [0, 0];
 
-    /// The cells in a box, as [`crop`](Image::crop) cuts them. Invalid if the box reaches outside, or an end is before its begin.
+    /// The cells in a box, as [`crop`](Image::crop) cuts them. Invalid if the box reaches outside, or an end is before
+    /// its begin.
     fn crop_strict(bounds) = Crop [1, 0];
 
-    /// Each cell repeated to `f` rows and `f` columns; the factor is a number, or a row of two, for rows and for columns.
+    /// Each cell repeated to `f` rows and `f` columns; the factor is a number, or a row of two, for rows and for
+    /// columns.
     ///
-    /// Invalid for factors below 1. With constant factors, the capacity is known; else it is 16 times that of this image, or
-    /// [`within`](Image::within) sets it.
+    /// Invalid for factors below 1. With constant factors, the capacity is known; else it is 16 times that of this
+    /// image, or [`within`](Image::within) sets it.
     fn upscale(factor) = Upscale [0, 0];
 
-    /// Every f-th row and column, beginning with the first; the factor is a number, or a row of two. Invalid for factors below 1.
+    /// Every f-th row and column, beginning with the first; the factor is a number, or a row of two. Invalid for
+    /// factors below 1.
     fn downscale(factor) = Downscale [0, 0];
 
     /// The image repeated, `f` times downwards and `f` times to the right; the factor is a number, or a row of two.
@@ -265,20 +268,23 @@ operations! {
     /// Invalid for factors below 1. The capacity is that of [`upscale`](Image::upscale).
     fn tile(factor) = Tile [0, 0];
 
-    /// The image with another to its right. Invalid if they have different numbers of rows. The capacity is the sum of both.
+    /// The image with another to its right. Invalid if they have different numbers of rows. The capacity is the sum of
+    /// both.
     fn beside(right) = Join [1, 0];
 
-    /// The image with another below. Invalid if they have different numbers of columns. The capacity is the sum of both.
+    /// The image with another below. Invalid if they have different numbers of columns. The capacity is the sum of
+    /// both.
     fn above(below) = Join [0, 0];
 
-    /// The image moved by an offset, a row of two: rows and columns. What leaves the image is lost, and `fill` comes in.
+    /// The image moved by an offset, a row of two: rows and columns. What leaves the image is lost, and `fill` comes
+    /// in.
     fn translate(offset, fill) = Translate [0, 0];
 
     /// The image with a patch over it, whose first cell lies at a place, a row of two. What is outside is left out.
     fn paste(patch, place) = Paste [0, 0];
 
-    /// The image in which cells of `background` that no path of background connects to the border become `value`. A cell has
-    /// four neighbours.
+    /// The image in which cells of `background` that no path of background connects to the border become `value`. A
+    /// cell has four neighbours.
     fn fill_holes(background, value) = FillHoles [0, 0];
 
     /// The entry of a table, a row or a column, for each cell. Invalid if a cell is not the place of an entry.
@@ -335,8 +341,8 @@ operations! {
     /// The image in which the border of a box has a value. What is outside is left out.
     fn outline(bounds, value) = Outline [0, 0];
 
-    /// Flags of the places at which a template lies in this image: (rows − r + 1) × (columns − c + 1) for a template of r × c.
-    /// Empty if the template is, or is larger.
+    /// Flags of the places at which a template lies in this image: (rows − r + 1) × (columns − c + 1) for a template of
+    /// r × c. Empty if the template is, or is larger.
     fn matches(template) = Match [0, 0];
 
     /// Whether both images have the same extents and cells: a number.
@@ -435,9 +441,9 @@ impl Image {
         self.record(Opcode::Label, &[background.into()], numbers.map(u32::from))
     }
 
-    /// A table of the regions that this image labels: a row for each label from 1 to the largest, and eight columns. These
-    /// are the area, the box (four columns, as [`crop`](Image::crop) takes it), the mean row and the mean column, rounded
-    /// down, and the value of `image` at the region's first cell.
+    /// A table of the regions that this image labels: a row for each label from 1 to the largest, and eight columns.
+    /// These are the area, the box (four columns, as [`crop`](Image::crop) takes it), the mean row and the mean column,
+    /// rounded down, and the value of `image` at the region's first cell.
     ///
     /// Labels below 1 are ignored, and one that no cell has gives a row of zeros. More than `limit` regions exceed the
     /// capacity of the result. Invalid if a label is larger than the number of cells, or the extents differ.
@@ -458,15 +464,16 @@ impl Image {
         self.record(Opcode::Palette, &[], [size, 0])
     }
 
-    /// The value in 0..size that most cells have, the smallest of several. Invalid if a value is outside, or there is none.
+    /// The value in 0..size that most cells have, the smallest of several. Invalid if a value is outside, or there is
+    /// none.
     #[must_use]
     pub fn most_common(&self, size: u32) -> Image {
         let place = self.histogram(size).place_of_max();
         place.when(&self.rows().times(&self.columns()))
     }
 
-    /// The value in 0..size that the fewest cells have, but at least one; the smallest of several. Invalid if a value is
-    /// outside, or there is none.
+    /// The value in 0..size that the fewest cells have, but at least one; the smallest of several. Invalid if a value
+    /// is outside, or there is none.
     #[must_use]
     pub fn least_common(&self, size: u32) -> Image {
         let counts = self.histogram(size);
@@ -486,16 +493,16 @@ impl Image {
         self.record(Opcode::Sort, &[keys.into()], [descending.into(), 0])
     }
 
-    /// The image with a line of a value from a place to another, both rows of two and included. What is outside is left out.
-    /// Invalid if the line is neither in a row, nor in a column, nor in a diagonal.
+    /// The image with a line of a value from a place to another, both rows of two and included. What is outside is left
+    /// out. Invalid if the line is neither in a row, nor in a column, nor in a diagonal.
     #[must_use]
     pub fn line<'a>(&self, from: &Image, to: &Image, value: impl Into<Operand<'a>>) -> Image {
         let ends = from.beside(to);
         self.record(Opcode::Line, &[(&ends).into(), value.into()], [0, 0])
     }
 
-    /// The smallest number of rows (axis 0) or columns (axis 1) after which the image repeats: at most their number. Invalid
-    /// if there are none.
+    /// The smallest number of rows (axis 0) or columns (axis 1) after which the image repeats: at most their number.
+    /// Invalid if there are none.
     #[must_use]
     pub fn period(&self, axis: usize) -> Image {
         let axis = self.axis(axis);
@@ -526,8 +533,8 @@ impl Image {
         self.record(Opcode::Scan, &[], [3, direction as u32])
     }
 
-    /// An image of equal cells, whose extents are numbers. Invalid if one is negative; more than `capacity` cells are too
-    /// many.
+    /// An image of equal cells, whose extents are numbers. Invalid if one is negative; more than `capacity` cells are
+    /// too many.
     #[must_use]
     pub fn filled<'a, 'b, 'c>(
         &self,

@@ -14,6 +14,8 @@ pub use place::{Calibration, Place};
 use self::place::{Choice, Learned};
 use super::Device;
 use super::run::Call;
+use rayon::prelude::*;
+
 use crate::ops::Op;
 use crate::ops::imaging::code::{OVERFLOW, VALID_STATE};
 use crate::ops::imaging::compile::{Compiled, Passes, compile};
@@ -78,8 +80,8 @@ pub struct Report {
     pub operations: usize,
     /// The levels of the program's graph: runs of operations that need results only of earlier levels.
     pub levels: usize,
-    /// Dispatches of the GPU; 0 on the CPU. A batch that exceeds the device's limits runs in several parts, each with all
-    /// levels.
+    /// Dispatches of the GPU; 0 on the CPU. A batch that exceeds the device's limits runs in several parts, each with
+    /// all levels.
     pub dispatches: usize,
     /// Uploads of samples; 0 on the CPU. The first run on a device also copies the program there.
     pub uploads: usize,
@@ -120,7 +122,7 @@ impl Program {
     }
 
     /// As [`new`](Self::new), with some passes of the compiler left out, for tests and benchmarks: `share` and `prune`,
-    /// and `schedule` "levels", "kinds" or "whole".
+    /// and `schedule` "levels", "kinds" or "whole", or "levels-4" for runs of at most four.
     #[doc(hidden)]
     pub fn with(
         share: bool,
@@ -132,7 +134,12 @@ impl Program {
         let schedule = match schedule {
             "kinds" => Schedule::Kinds,
             "whole" => Schedule::Whole,
-            _ => Schedule::Levels,
+            other => {
+                let run = other
+                    .strip_prefix("levels-")
+                    .and_then(|run| run.parse().ok());
+                run.map_or(Passes::ALL.schedule, Schedule::Levels)
+            }
         };
         Program::with_passes(
             Passes {
@@ -180,7 +187,7 @@ impl Program {
         })
     }
 
-    /// The operations that run for each sample.
+    /// The operations that run for each sample, without inputs, constants and outputs.
     pub fn operations(&self) -> usize {
         self.compiled.operations()
     }
@@ -197,14 +204,14 @@ impl Program {
 
     /// Runs the program for a batch: element i of each input belongs to sample i.
     ///
-    /// The images have rank 2. Nothing runs if the batch is refused, or exceeds the limits of the device. An empty batch
-    /// has empty results.
+    /// The images have rank 2. Nothing runs if the batch is refused, or exceeds the limits of the device. An empty
+    /// batch has empty results.
     ///
     /// # Errors
-    /// [`Argument`](crate::Error::Argument) if the number of inputs is not the program's;
-    /// [`Rank`](crate::Error::Rank), [`BatchSize`](crate::Error::BatchSize);
-    /// [`TooLarge`](crate::Error::TooLarge) with the sample whose values exceed the largest binding of the GPU;
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    /// [`Argument`](crate::Error::Argument) if the number of inputs is not the program's; [`Rank`](crate::Error::Rank),
+    /// [`BatchSize`](crate::Error::BatchSize); [`TooLarge`](crate::Error::TooLarge) with the sample whose values exceed
+    /// the largest binding of the GPU; [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`DeviceLost`](crate::Error::DeviceLost).
     pub async fn run(&self, place: &Place, inputs: &[&Ragged<i32>]) -> Result<Results> {
         let began = clock();
         let samples = Samples::new(&self.compiled, inputs)?;
@@ -297,12 +304,13 @@ impl Program {
         began: Option<Instant>,
     ) -> Result<Results> {
         let outputs = self.compiled.outputs as usize;
-        let (mut states, mut images) = (host::room(OP, outputs)?, host::room(OP, outputs)?);
-        for output in 0..outputs {
-            let (of_output, batch) = assemble(&parts, &order, output)?;
-            states.push(of_output);
-            images.push(batch);
-        }
+        // A part of the results has few of many outputs, so that threads share them.
+        let all = (0..outputs)
+            .into_par_iter()
+            .with_min_len(ASSEMBLED / samples.max(1));
+        let all = all.map(|output| assemble(&parts, &order, output));
+        let (states, images): (Vec<_>, Vec<_>) =
+            all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let count = |wanted: fn(u32) -> bool| {
             let all = states.iter().flatten();
             all.filter(|state| wanted(**state)).count()
@@ -336,6 +344,9 @@ impl Program {
 fn clock() -> Option<Instant> {
     (!cfg!(target_family = "wasm")).then(Instant::now)
 }
+
+/// Results that justify a parallel task.
+const ASSEMBLED: usize = 4096;
 
 /// What ran: the results in parts, and where those of each sample are.
 type Ran = (Vec<Collected>, Vec<(u32, u32)>, Counts);

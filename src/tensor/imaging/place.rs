@@ -34,9 +34,9 @@ impl From<&Device> for Place {
 /// Measured costs of running image programs on this machine and on a device, by which [`Place::Auto`] chooses.
 ///
 /// The costs of a batch are predicted from the sizes of its images and the operations of the program. They assume that
-/// all results are valid, and that images have their capacity. Each program therefore also remembers how long its runs on
-/// each machine took, for batches of about the same size, and predicts by that from the second such run on. A machine
-/// whose prediction is at most twice the best one is tried once for each such size.
+/// all results are valid, and that images have their capacity. Each program therefore also remembers how long its runs
+/// on each machine took, for batches of about the same size, and predicts by that from the second such run on. A
+/// machine whose prediction is at most twice the best one is tried once for each such size.
 ///
 /// ```no_run
 /// use vsla::Device;
@@ -84,7 +84,7 @@ fn fastest(mut run: impl FnMut() -> Result<()>) -> Result<f64> {
     let began = Instant::now();
     let mut best = f64::INFINITY;
     let mut runs = 0;
-    while runs < 3 || (began.elapsed() < TIME && runs < 1000) {
+    while runs == 0 || (began.elapsed() < TIME && runs < 1000) {
         let start = Instant::now();
         run()?;
         best = best.min(start.elapsed().as_secs_f64());
@@ -134,6 +134,8 @@ impl Calibration {
             ));
         }
         const CHAIN: i32 = 32;
+        /// Seconds.
+        const ENOUGH: f64 = 2e-3;
         let (tiny, large) = (squares(1, 1)?, squares(1, 32)?);
         let one = |program: &Program, images: &Ragged<i32>, place: &Place| {
             fastest(|| program.run_blocking(place, &[images]).map(|_| ()))
@@ -163,17 +165,31 @@ impl Calibration {
             let all = one(&cells, &tiny, &place)?;
             let levels = (cells.levels() - short.levels()).max(1) as f64;
             let level = ((all - submission) / levels).max(0.0);
-            let moved = squares(256, 64)?;
-            let bytes = 4.0 * moved.values().len() as f64;
-            let byte = ((one(&short, &moved, &place)? - submission) / bytes).max(0.0);
-            // Two sizes of images: two equations in two unknowns.
-            let full = |side: usize| -> Result<f64> {
-                let images = squares(2048, side)?;
-                let rest = submission + levels * level + byte * 4.0 * images.values().len() as f64;
-                let steps = 2048.0 * cells.operations() as f64;
-                Ok(((one(&cells, &images, &place)? - rest) / steps).max(1e-12))
+            // So many samples that the time exceeds the latency, without taking long on a slow device.
+            let filling = |program: &Program, side: usize, most: usize| -> Result<(f64, usize)> {
+                let mut samples = 16;
+                loop {
+                    let images = squares(samples, side)?;
+                    let start = Instant::now();
+                    program.run_blocking(&place, &[&images])?;
+                    if samples >= most
+                        || start.elapsed().as_secs_f64() > ENOUGH.max(4.0 * submission)
+                    {
+                        return Ok((one(program, &images, &place)?, samples));
+                    }
+                    samples *= 4;
+                }
             };
-            let (small, large) = (full(2)?, full(16)?);
+            let (time, samples) = filling(&short, 64, 256)?;
+            let byte = ((time - submission) / (samples * 4 * 64 * 64) as f64).max(0.0);
+            // Two sizes of images: two equations in two unknowns.
+            let per_step = |side: usize| -> Result<f64> {
+                let (time, samples) = filling(&cells, side, 4096)?;
+                let rest = submission + levels * level + byte * (samples * 4 * side * side) as f64;
+                let steps = (samples * cells.operations()) as f64;
+                Ok(((time - rest) / steps).max(1e-12))
+            };
+            let (small, large) = (per_step(2)?, per_step(16)?);
             let cell = ((large - small) / 252.0).max(0.0);
             costs.gpu = Some(GpuCosts {
                 submission,

@@ -158,28 +158,49 @@ pub(super) fn choose(c: View<'_>, a: View<'_>, b: View<'_>, out: &mut Out<'_>) -
 }
 
 pub(super) fn extreme(largest: bool, eight: bool, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
-    let best = if largest { i32::max } else { i32::min };
+    match largest {
+        true => extreme_by(eight, a, out, |x, y| x.max(y)),
+        false => extreme_by(eight, a, out, |x, y| x.min(y)),
+    }
+}
+
+fn extreme_by(
+    eight: bool,
+    a: View<'_>,
+    out: &mut Out<'_>,
+    best: impl Fn(i32, i32) -> i32 + Copy,
+) -> Done<()> {
     let cells = out.room(a.rows, a.columns)?;
+    let columns = a.columns;
+    let row_of = |row: usize| &a.cells[row * columns..][..columns];
+    // Combines each cell with its neighbours in its own row.
+    let widen = |from: &[i32], to: &mut [i32]| {
+        for (to, &left) in to[1..].iter_mut().zip(from) {
+            *to = best(*to, left);
+        }
+        for (to, &right) in to.iter_mut().zip(&from[1..]) {
+            *to = best(*to, right);
+        }
+    };
+    if columns == 0 {
+        return Ok(());
+    }
     for row in 0..a.rows {
-        let rows = row.saturating_sub(1)..(row + 2).min(a.rows);
-        for column in 0..a.columns {
-            let columns = column.saturating_sub(1)..(column + 2).min(a.columns);
-            let mut cell = a.at(row, column);
-            if eight {
-                for row in rows.clone() {
-                    for &other in &a.cells[row * a.columns..][columns.clone()] {
-                        cell = best(cell, other);
-                    }
-                }
-            } else {
-                for row in rows.clone() {
-                    cell = best(cell, a.at(row, column));
-                }
-                for column in columns {
-                    cell = best(cell, a.at(row, column));
-                }
+        let begin = cells.len();
+        cells.extend_from_slice(row_of(row));
+        let to = &mut cells[begin..];
+        widen(row_of(row), to);
+        for near in [row.wrapping_sub(1), row + 1] {
+            if near >= a.rows {
+                continue;
             }
-            cells.push(cell);
+            let near = row_of(near);
+            for (to, &near) in to.iter_mut().zip(near) {
+                *to = best(*to, near);
+            }
+            if eight {
+                widen(near, to);
+            }
         }
     }
     Ok(())
@@ -258,9 +279,9 @@ fn reduce_by(
     nothing: Option<i32>,
     f: impl Fn(i32, i32) -> i32 + Copy,
 ) -> Done<()> {
-    let all = |cells: &mut dyn Iterator<Item = i32>| match cells.reduce(f).or(nothing) {
-        Some(cell) => Ok(cell),
-        None => invalid(),
+    let all = |cells: &[i32]| match (cells.iter().copied().reduce(f), nothing) {
+        (Some(cell), _) | (None, Some(cell)) => Ok(cell),
+        _ => invalid(),
     };
     match axes {
         // A cell for each column.
@@ -286,14 +307,11 @@ fn reduce_by(
             let cells = out.room(a.rows, 1)?;
             for row in 0..a.rows {
                 let row = &a.cells[row * a.columns..][..a.columns];
-                cells.push(all(&mut row.iter().copied())?);
+                cells.push(all(row)?);
             }
         }
         _ => {
-            let cell = match a.cells {
-                [] => all(&mut std::iter::empty())?,
-                [first, rest @ ..] => rest.iter().fold(*first, |x, &y| f(x, y)),
-            };
+            let cell = all(a.cells)?;
             out.number(cell)?;
         }
     }
