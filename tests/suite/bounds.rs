@@ -23,7 +23,7 @@ use libtest_mimic::Trial;
 use vsla::{Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
 use crate::support::bench::{
-    Bench, DeviceTest, all_are_instrumented, assert_within, instrumented_gpu, is_software,
+    Bench, DeviceTest, all_are_instrumented, assert_within, instrumented_gpu, is_long, is_software,
 };
 use crate::support::corpus::rng;
 
@@ -79,8 +79,14 @@ fn copies_of_halves(device: &Device) {
 }
 
 /// Seconds after which a software device begins no further program, because its driver compiles a kernel for up to a
-/// second. The trials over the corpus run every kernel on it. With `VSLA_INSTRUMENTED=1`, it runs all programs.
-const SOFTWARE_SECONDS: u64 = 8;
+/// second. The trials over the corpus run every kernel on it. With `VSLA_INSTRUMENTED=1` or `VSLA_LONG=1`, it runs all
+/// programs.
+const SOFTWARE_SECONDS: u64 = 3;
+
+/// Whether such a device stops after that time.
+fn is_hurried(device: &Device) -> bool {
+    is_software(device) && !all_are_instrumented() && !is_long()
+}
 
 /// Runs `count` random programs. Then each operation must have succeeded, and each of these kernels must have run.
 fn programs(
@@ -92,7 +98,7 @@ fn programs(
 ) {
     let mut draw = Draw::new(device, rng(&format!("bounds of {purpose}")));
     let begin = Instant::now();
-    let hurried = is_software(device) && !all_are_instrumented();
+    let hurried = is_hurried(device);
     let mut outside = BTreeSet::new();
     for turn in 0..count {
         draw.turn = turn;
@@ -115,7 +121,7 @@ fn programs(
 fn random_programs(device: &Device) {
     let mut rng = rng("bounds of random programs");
     let begin = Instant::now();
-    let hurried = is_software(device) && !all_are_instrumented();
+    let hurried = is_hurried(device);
     for number in 0..600 {
         if hurried && begin.elapsed().as_secs() >= 2 * SOFTWARE_SECONDS {
             break;
