@@ -5,6 +5,8 @@ use vsla::{
     conv::{ConvMethod, ConvMode},
 };
 
+use crate::support::bench::is_long;
+
 use super::{Rows, Subject, assert_same, beside, boxes_of, bytes, value};
 
 pub(super) const SUBJECTS: &[Subject] = &[
@@ -136,7 +138,7 @@ pub(super) fn named(device: &Device) {
 
 /// Batches of 50 random lengths: up to 5,000, where differences once occurred, and longer ones.
 pub(super) fn many_batches(device: &Device) {
-    let batches = if device.is_gpu() { 1 } else { 4 };
+    let batches = if device.is_gpu() || !is_long() { 1 } else { 4 };
     for seed in 0..batches {
         let mut rng = fastrand::Rng::with_seed(seed);
         let lengths: Vec<usize> = (0..50)
