@@ -34,6 +34,8 @@
 //!   [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
 //! * [`Tensor::label`] finds the connected components of images, and [`Tensor::regions`] tabulates them; [`image`] has
 //!   their options.
+//! * [`image::Program`] records many small operations on images, and runs them together for every sample of a batch.
+//!   [`pages::images`] is a guide to it.
 //! * [`program`] records operations once, plans them for the layouts of a batch, and runs them again and again, with
 //!   gradients. [`pages::programs`] is a guide to it.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.

@@ -50,7 +50,7 @@ pub fn markdown(run: &Value, filter: &str, accepts: impl Fn(&str) -> bool) -> St
 pub struct Common<'a> {
     pub name: &'a str,
     pub row: &'a Value,
-    /// The device time in microseconds.
+    /// The device time in microseconds, or the wall time of a row that measures transfers, too.
     pub ours: f64,
     pub theirs: &'a Value,
 }
@@ -64,7 +64,7 @@ pub fn common<'a>(run: &'a Value, peer: &'a Value) -> Vec<Common<'a>> {
     let common = rows.filter_map(|row| {
         let name = row["name"].as_str()?;
         let theirs = &peer["rows"][name];
-        let ours = device(row)?;
+        let ours = device(row).or(row["wall_us"].as_f64())?;
         theirs.is_object().then_some(Common {
             name,
             row,

@@ -24,7 +24,9 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     row(bench, "label/images", (images, 20..=200), four)?;
     row(bench, "label/images-8", (images, 20..=200), eight)?;
     row(bench, "label/small", (images, 8..=32), four)?;
-    row(bench, "label/large", (1, large..=large), four)
+    row(bench, "label/large", (1, large..=large), four)?;
+    let largest = if bench.size.quick { 600 } else { 16_384 };
+    row(bench, "label/16384", (1, largest..=largest), four)
 }
 
 fn row(

@@ -23,6 +23,7 @@ mod fft;
 mod frames;
 mod functions;
 mod histogram;
+mod image_programs;
 mod images;
 mod indexing;
 mod interop;
@@ -71,6 +72,7 @@ fn operations(bench: &mut Bench) -> Outcome<()> {
     functions::rows(bench)?;
     histogram::rows(bench)?;
     images::rows(bench)?;
+    image_programs::rows(bench)?;
     components::rows(bench)?;
     kron::rows(bench)?;
     indexing::rows(bench)?;

@@ -1,4 +1,4 @@
-//! Times by the number of samples, in each place, for programs of several sizes.
+//! Times in each place, by the number of samples, for programs of several sizes.
 
 use std::error::Error;
 use std::time::Duration;
@@ -10,12 +10,15 @@ use vsla::image::{Calibration, Machine, Place, Program};
 
 use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
 use crate::numbers::{duration, thousands};
-use crate::run::{Samples, Solver, program};
+use crate::run::{Samples, program};
+use crate::solvers::Solver;
 
 pub const SAMPLES: [usize; 6] = [1, 5, 20, 100, 1000, 4308];
 const OPERATIONS: [usize; 3] = [1, 10, 100];
-/// The runs of a place, of which the fastest counts; enough for `auto` to have learned.
-const RUNS: usize = 8;
+/// The number of runs in each place. The first of them are a warm-up, in which `auto` learns; the fastest of the others
+/// counts.
+const RUNS: usize = 16;
+const WARM_UP: usize = 10;
 
 /// The fastest times of one program and number of samples.
 pub struct Point {
@@ -89,8 +92,7 @@ pub fn measure(
                 for run in 0..RUNS {
                     let results = program.run_blocking(place, &inputs)?;
                     let report = results.report();
-                    // The first runs of `auto` try machines.
-                    if run >= 3 {
+                    if run >= WARM_UP {
                         best = best.min(report.actual);
                         chosen = report.place;
                     }

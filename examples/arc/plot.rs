@@ -7,7 +7,7 @@ use vsla::image::{Place, Program};
 
 use crate::ink::{FAINT, INK, font};
 use crate::puzzles::{Grid, Puzzle, batch};
-use crate::run::Solver;
+use crate::solvers::Solver;
 
 /// The colours in which these puzzles are usually shown.
 const COLOURS: [RGBColor; 10] = [

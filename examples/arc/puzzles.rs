@@ -16,7 +16,7 @@ pub struct Grid {
     pub cells: Vec<i32>,
 }
 
-/// What goes in, and what must come out.
+/// An input, and the output that a solver must make of it.
 pub struct Pair {
     pub input: Grid,
     pub output: Grid,

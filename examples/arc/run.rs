@@ -4,12 +4,11 @@ use std::error::Error;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use vsla::image::{Calibration, Image, Place, Program, Report, Results};
+use vsla::image::{Calibration, Place, Program, Report, Results};
 use vsla::{Device, Ragged};
 
 use crate::puzzles::{Puzzle, batch};
-
-pub type Solver = fn(&Image) -> Image;
+use crate::solvers::Solver;
 
 /// A dispatch of the GPU runs a level of the program.
 pub const SCHEDULE: &str = "levels";
@@ -39,7 +38,7 @@ impl Samples {
         self.inputs.len()
     }
 
-    /// The samples again and again, or the first of them.
+    /// So many samples: the first of them, or all of them repeated as often as necessary.
     pub fn repeated(&self, samples: usize) -> vsla::Result<[Ragged<i32>; 2]> {
         let some = |batch: &Ragged<i32>| {
             let all = (0..samples).map(|i| i % batch.len());
@@ -53,7 +52,7 @@ impl Samples {
     }
 }
 
-/// A program of these solvers: for each, whether its image is what is expected.
+/// A program of these solvers, with an output for each: whether its image is the expected one.
 pub fn program<'a>(
     solvers: impl Iterator<Item = &'a (&'a str, Solver)>,
     schedule: &str,

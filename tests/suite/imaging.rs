@@ -29,7 +29,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-fn images(shapes: &[[usize; 2]], cell: impl FnMut() -> i32) -> Ragged<i32> {
+pub fn images(shapes: &[[usize; 2]], cell: impl FnMut() -> i32) -> Ragged<i32> {
     let total = shapes.iter().map(|[rows, columns]| rows * columns).sum();
     let mut cell = cell;
     let cells = (0..total).map(|_| cell()).collect();
@@ -412,7 +412,7 @@ fn labels(x: &Tensor<i32>, components: Components<i32>) -> Result<Ragged<i32>> {
 }
 
 /// A random program of all operations, whose operands are often impossible.
-fn recorded(seed: &str, number: usize, operations: usize) -> impl Fn(&mut Recorder) {
+pub fn recorded(seed: &str, number: usize, operations: usize) -> impl Fn(&mut Recorder) {
     let seed = format!("{seed} {number}");
     move |r: &mut Recorder| {
         let mut rng = rng(&seed);

@@ -1,10 +1,11 @@
 //! Puzzles of colours: maps, counts, common colours, and patterns chosen by them.
 
+use super::Solver;
 use super::parts::{blank, colour_count, objects, spots, whole};
 use vsla::image::{Alike, Direction, Image, Neighbours};
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("0d3d703e", swap_colours_in_pairs),
     ("c8f0f002", orange_becomes_grey),
     ("b1948b0a", pink_becomes_red),
@@ -38,8 +39,7 @@ pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
     ("1190e5a7", cells_of_grid),
 ];
 
-/// Each colour is exchanged for its partner: 1 and 5, 2 and 6, 3 and 4, 8 and 9. Puzzle
-/// 0d3d703e.
+/// Colours change places in pairs: 1 and 5, 2 and 6, 3 and 4, 8 and 9. Puzzle 0d3d703e.
 fn swap_colours_in_pairs(x: &Image) -> Image {
     x.lookup(&x.constant(&[0, 5, 6, 4, 3, 1, 2, 7, 9, 8]))
 }
@@ -64,28 +64,29 @@ fn most_common_stays(x: &Image) -> Image {
     x.equals(&x.most_common(10)).choose(x, 5)
 }
 
-/// Rows of one colour become grey, other rows black. Puzzle 25d8a9c8.
+/// Rows of one colour become grey, all other rows black. Puzzle 25d8a9c8.
 fn uniform_rows(x: &Image) -> Image {
     x.min_of_rows()
         .equals(&x.max_of_rows())
         .choose(5, &blank(x))
 }
 
-/// A row's colour tells in which column its grey cell is. Puzzle a85d4709.
+/// Each row takes a colour that stands for the column of its grey cell: red, yellow or green.
+/// Puzzle a85d4709.
 fn rows_by_place_of_grey(x: &Image) -> Image {
     let place = x.equals(5).times(&x.column_numbers()).sum_of_rows();
     place.lookup(&x.constant(&[2, 4, 3])).plus(&blank(x))
 }
 
-/// Grey cells take the other colour, all else becomes black. Puzzle f76d97a5.
+/// Grey cells take the other colour, and all other cells become black. Puzzle f76d97a5.
 fn grey_takes_other_colour(x: &Image) -> Image {
     let grey = x.equals(5);
     let other = grey.choose(0, x).max();
     grey.choose(&other, 0)
 }
 
-/// One colour: a grey line on top; two: the main diagonal; three: the other diagonal. Puzzle
-/// 6e02f1e3.
+/// The number of colours selects a grey line: the top row for one, the main diagonal for two, the
+/// other diagonal for three. Puzzle 6e02f1e3.
 fn number_of_colours_as_line(x: &Image) -> Image {
     let n = colour_count(x);
     let r = x.row_numbers();
@@ -105,8 +106,8 @@ fn checkerboard_of_two_rows(x: &Image) -> Image {
     row.choose(&x.row(1), &x.row(0))
 }
 
-/// One column per colour, most frequent first; its length is the number of cells. Puzzle
-/// 9af7a82c.
+/// The answer has a column for each colour, the most frequent first. A column has as many coloured
+/// cells as the image has of this colour. Puzzle 9af7a82c.
 fn colours_by_count(x: &Image) -> Image {
     let colours = x.palette(10);
     let counts = colours.lookup(&x.histogram(10));
@@ -123,7 +124,8 @@ fn corner_colour_paints_object(x: &Image) -> Image {
     x.equals(&corner).choose(0, &spots(x).choose(&corner, 0))
 }
 
-/// Each of four patterns has a number. Puzzle 27a28665.
+/// The answer is one cell, whose colour stands for one of four patterns: 1, 2, 3 or 6. Puzzle
+/// 27a28665.
 fn patterns_as_numbers(x: &Image) -> Image {
     let on = spots(x);
     let middle = on.row(1).column(1);
@@ -132,7 +134,7 @@ fn patterns_as_numbers(x: &Image) -> Image {
     middle.choose(&first.choose(2, &left.choose(6, 3)), 1)
 }
 
-/// The colour selects one of three glyphs. Puzzle d4469b4b.
+/// The colour selects one of three grey glyphs. Puzzle d4469b4b.
 fn three_glyphs(x: &Image) -> Image {
     let colour = x.max();
     let r = blank(&x.crop(&x.constant(&[0, 0, 3, 3]))).row_numbers();
@@ -153,31 +155,31 @@ fn diagonals_become_black(x: &Image) -> Image {
     r.equals(&c).or(&r.equals(&c.flip_columns())).choose(0, x)
 }
 
-/// The middle column stays, all else becomes black. Puzzle d23f8c26.
+/// The middle column stays, and all other cells become black. Puzzle d23f8c26.
 fn middle_column_stays(x: &Image) -> Image {
     x.column_numbers()
         .equals(&x.columns().divide(2))
         .choose(x, 0)
 }
 
-/// Grey cells become green in every other column, counted from the right. Puzzle d406998b.
+/// In every other column, beginning with the last, grey cells become green. Puzzle d406998b.
 fn grey_in_every_other_column(x: &Image) -> Image {
     let c = x.column_numbers().flip_columns();
     x.and(&c.remainder(2).equals(0)).choose(3, x)
 }
 
-/// In every second column coloured cells become yellow. Puzzle a5f85a15.
+/// In every second column, coloured cells become yellow. Puzzle a5f85a15.
 fn every_second_column_yellow(x: &Image) -> Image {
     x.and(&x.column_numbers().remainder(2)).choose(4, x)
 }
 
-/// In every third column yellow cells become pink. Puzzle ba26e723.
+/// In every third column, beginning with the first, yellow cells become pink. Puzzle ba26e723.
 fn every_third_column_pink(x: &Image) -> Image {
     let third = x.column_numbers().remainder(3).equals(0);
     x.and(&third).choose(6, x)
 }
 
-/// Below the first two rows, whole rows take the colours of the first row in turn. Puzzle
+/// Below the first two rows, each row takes one colour: those of the first row, in turn. Puzzle
 /// bd4472b8.
 fn column_cycle_continued(x: &Image) -> Image {
     let r = x.row_numbers();
@@ -185,7 +187,7 @@ fn column_cycle_continued(x: &Image) -> Image {
     r.at_least(2).choose(&k.lookup(&x.row(0)), x)
 }
 
-/// Rows and columns that equal the one before are left out. Puzzle 746b3537.
+/// Rows and columns that are equal to the one before are left out. Puzzle 746b3537.
 fn duplicates_of_rows_and_columns_go(x: &Image) -> Image {
     let rows = x.keep_rows(
         &x.differs(&x.translate(&x.constant(&[1, 0]), -1))
@@ -195,7 +197,7 @@ fn duplicates_of_rows_and_columns_go(x: &Image) -> Image {
     rows.keep_columns(&rows.differs(&shifted).max_of_columns())
 }
 
-/// A map of coloured areas becomes one cell per area. Puzzle 90c28cc7.
+/// Each area of a map of coloured areas becomes one cell. Puzzle 90c28cc7.
 fn map_of_colour_areas(x: &Image) -> Image {
     let y = x.trim(0);
     let rows = y.keep_rows(
@@ -216,7 +218,7 @@ fn shift_down_and_turn_red(x: &Image) -> Image {
     spots(&x.translate(&x.constant(&[1, 0]), 0)).times(2)
 }
 
-/// Each colour runs down until the next one. Puzzle d037b0a7.
+/// Each colour runs down its column to the next coloured cell. Puzzle d037b0a7.
 fn colours_fall_through(x: &Image) -> Image {
     x.carry(Direction::Down)
 }
@@ -226,13 +228,14 @@ fn frame_of_light_blue(x: &Image) -> Image {
     x.outline(&whole(x), 8)
 }
 
-/// A row with one cell for each coloured cell. Puzzle d631b094.
+/// The answer is a row with as many cells, in the same colour, as the image has coloured cells.
+/// Puzzle d631b094.
 fn row_of_coloured_cells(x: &Image) -> Image {
     x.filled(1, &spots(x).sum(), &x.max(), 900)
 }
 
-/// As many red cells as there are blue cells, three in the first row, the fourth below. Puzzle
-/// 794b24be.
+/// Blue cells are counted by red ones: the first three fill the first row, and the fourth lies
+/// below the middle one. Puzzle 794b24be.
 fn counted_blue_cells(x: &Image) -> Image {
     let n = x.sum();
     let r = x.row_numbers();
@@ -243,7 +246,8 @@ fn counted_blue_cells(x: &Image) -> Image {
     rank.at_most(&n).times(2)
 }
 
-/// The red squares are counted; each adds a blue cell at every other place. Puzzle ff28f65a.
+/// Red squares are counted by blue cells, which lie at every other cell of a block of three by
+/// three. Puzzle ff28f65a.
 fn counted_squares(x: &Image) -> Image {
     let n = x.label(Alike::Values, Neighbours::Four, 0).max();
     let r = blank(&x.crop(&x.constant(&[0, 0, 3, 3]))).row_numbers();
@@ -251,7 +255,8 @@ fn counted_squares(x: &Image) -> Image {
     k.remainder(2).equals(0).and(&k.divide(2).less(&n))
 }
 
-/// Light blue if the two red squares are connected, else black. Puzzle 239be575.
+/// The answer is one cell: light blue if coloured cells connect the red squares, else black. Puzzle
+/// 239be575.
 fn are_red_cells_connected(x: &Image) -> Image {
     let labels = objects(x);
     let red = x.equals(2);
@@ -260,7 +265,7 @@ fn are_red_cells_connected(x: &Image) -> Image {
     highest.equals(&lowest).choose(8, 0)
 }
 
-/// An image with one cell of the ground colour for each field of the grid. Puzzle 1190e5a7.
+/// The answer has a cell in the background colour for each field of the grid. Puzzle 1190e5a7.
 fn cells_of_grid(x: &Image) -> Image {
     let rows = x.keep_rows(
         &x.differs(&x.translate(&x.constant(&[1, 0]), -1))

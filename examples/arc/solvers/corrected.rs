@@ -1,10 +1,11 @@
-//! Puzzles with solvers that are exact on the corrected data only (arcagi_aa922be.json).
+//! Puzzles whose solvers are right for every pair of the corrected data only (arcagi_aa922be.json).
 
+use super::Solver;
 use super::parts::{between, per_cell};
 use vsla::image::{Alike, Direction, Image, Neighbours};
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("d511f180", grey_and_light_blue_swap),
     ("42a50994", lone_cells_go),
     ("9edfc990", gaps_next_to_blue),
@@ -16,7 +17,8 @@ fn grey_and_light_blue_swap(x: &Image) -> Image {
     x.lookup(&x.constant(&[0, 1, 2, 3, 4, 8, 6, 7, 5, 9]))
 }
 
-/// Cells without a neighbour of their colour are removed, corners counted. Puzzle 42a50994.
+/// Cells without a neighbour of their colour become black; neighbours also touch at corners. Puzzle
+/// 42a50994.
 fn lone_cells_go(x: &Image) -> Image {
     let labels = x.label(Alike::Values, Neighbours::Eight, 0);
     let areas = per_cell(&labels, &labels.regions(x, 400).column(0));
@@ -31,7 +33,7 @@ fn gaps_next_to_blue(x: &Image) -> Image {
     labels.and(&labels.lookup(&hits)).choose(1, x)
 }
 
-/// Black cells between red blocks in a row become maroon. Puzzle ef135b50.
+/// Black cells between two red blocks in the same row become maroon. Puzzle ef135b50.
 fn red_blocks_bridged(x: &Image) -> Image {
     let row = between(x, Direction::Right, Direction::Left);
     let inside = x.row_numbers().flip_rows().differs(0);

@@ -1,5 +1,6 @@
 //! Puzzles of grids, fields, tilings and stripes.
 
+use super::Solver;
 use super::parts::{
     blank, block_code, fields_of_three, left_half, lower_half, moved, per_cell, right_half,
     upper_half, whole,
@@ -7,7 +8,7 @@ use super::parts::{
 use vsla::image::{Alike, Direction, Image, Neighbours};
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("5bd6f4ac", constant_part),
     ("5614dbcf", blocks_without_noise),
     ("54d9e175", centre_fills_field),
@@ -36,7 +37,7 @@ pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
     ("3bdb4ada", every_second_cell_of_middle_row),
 ];
 
-/// The upper right part of three by three cells. Puzzle 5bd6f4ac.
+/// The answer is the upper right block of three by three cells. Puzzle 5bd6f4ac.
 fn constant_part(x: &Image) -> Image {
     x.crop(&x.constant(&[0, 6, 3, 9]))
 }
@@ -50,14 +51,16 @@ fn blocks_without_noise(x: &Image) -> Image {
         .downscale(3)
 }
 
-/// Each field takes the colour of its middle cell, increased by five. Puzzle 54d9e175.
+/// Each field between the grey lines is filled with a colour: that of its middle cell, plus five.
+/// Puzzle 54d9e175.
 fn centre_fills_field(x: &Image) -> Image {
     let line = x.equals(5);
     let centre = line.choose(0, x).dilate(Neighbours::Eight);
     line.choose(5, &centre.plus(5))
 }
 
-/// One cell for each field of the grid: blue if it has two pink cells. Puzzle 6773b310.
+/// Each field of the grid becomes one cell: blue if the field has two pink cells, else black.
+/// Puzzle 6773b310.
 fn fields_with_two_pink_cells(x: &Image) -> Image {
     let six = x.equals(6);
     let rows = six.plus(&moved(&six, 1, 0)).plus(&moved(&six, -1, 0));
@@ -67,7 +70,8 @@ fn fields_with_two_pink_cells(x: &Image) -> Image {
         .equals(2)
 }
 
-/// The field with the most cells is filled, the other fields become black. Puzzle 29623171.
+/// The field with the most coloured cells is filled with their colour; the other fields become
+/// black. Puzzle 29623171.
 fn fullest_field(x: &Image) -> Image {
     let counts = fields_of_three(x);
     let best = counts
@@ -80,7 +84,8 @@ fn fullest_field(x: &Image) -> Image {
     line.choose(5, &best.times(&colour))
 }
 
-/// The field with the fewest cells is enlarged to the whole grid. Puzzle 09629e4f.
+/// The field with the fewest coloured cells is enlarged to the whole grid, a field for each of its
+/// cells. Puzzle 09629e4f.
 fn emptiest_field_enlarged(x: &Image) -> Image {
     let k = fields_of_three(x).place_of_min();
     let place = k.divide(3).beside(&k.remainder(3)).times(4);
@@ -92,7 +97,8 @@ fn emptiest_field_enlarged(x: &Image) -> Image {
     x.equals(5).choose(5, &large)
 }
 
-/// The first field becomes blue, the middle one red, the last one green. Puzzle 941d9a10.
+/// Of the black fields between the lines, the first becomes blue, the middle one red and the last
+/// one green. Puzzle 941d9a10.
 fn first_middle_last_field(x: &Image) -> Image {
     let labels = x.not().label(Alike::Values, Neighbours::Four, 0);
     let middle = labels
@@ -104,14 +110,15 @@ fn first_middle_last_field(x: &Image) -> Image {
     first.choose(1, &inside.choose(2, &last.choose(3, x)))
 }
 
-/// Five of the nine fields between the lines are coloured by their place. Puzzle 272f95fa.
+/// Of the nine fields between the lines, five get a colour that depends on their place. Puzzle
+/// 272f95fa.
 fn nine_fields_coloured(x: &Image) -> Image {
     let labels = x.not().label(Alike::Values, Neighbours::Four, 0);
     let colours = x.constant(&[0, 0, 2, 0, 4, 6, 3, 0, 1, 0]);
     labels.choose(&labels.lookup(&colours), x)
 }
 
-/// Of four fields the one with a cell of another colour is cut out. Puzzle 2dc579da.
+/// Of four fields, the one that has a cell of another colour is cut out. Puzzle 2dc579da.
 fn field_with_odd_cell(x: &Image) -> Image {
     let odd = x.equals(&x.least_common(10));
     let uniform = x.min_of_rows().equals(&x.max_of_rows());
@@ -137,7 +144,7 @@ fn pattern_in_all_fields(x: &Image) -> Image {
     line.choose(4, &far)
 }
 
-/// Stripes: each row or column takes its most common colour. Puzzle e26a3af2.
+/// Stripes with noise: each row, or each column, takes its most common colour. Puzzle e26a3af2.
 fn stripes_without_noise(x: &Image) -> Image {
     let mut by_row = x.equals(1).sum_of_rows().times(10).plus(1);
     let mut by_column = x.equals(1).sum_of_columns().times(10).plus(1);
@@ -151,7 +158,7 @@ fn stripes_without_noise(x: &Image) -> Image {
     better.choose(&rows, &columns)
 }
 
-/// Noisy coloured fields between black lines become one cell each. Puzzle 780d0b14.
+/// Each noisy coloured field between black lines becomes one cell of its colour. Puzzle 780d0b14.
 fn map_of_noisy_fields(x: &Image) -> Image {
     let rows = x.max_of_rows();
     let starts = rows.and(&moved(&rows, 1, 0).not());
@@ -172,8 +179,8 @@ fn map_of_noisy_fields(x: &Image) -> Image {
     cells.keep_columns(&last).remainder(10)
 }
 
-/// Each of three grey blocks has one of four patterns, which gives the colour of a row. Puzzle
-/// 995c5fa3.
+/// Each of three grey blocks has one of four patterns. The answer has a row for each block, whose
+/// colour stands for the pattern. Puzzle 995c5fa3.
 fn patterns_of_three_blocks(x: &Image) -> Image {
     let a = x.crop(&x.constant(&[0, 0, 4, 4]));
     let rows = block_code(&a).above(&block_code(&x.crop(&x.constant(&[0, 5, 4, 9]))));
@@ -182,8 +189,8 @@ fn patterns_of_three_blocks(x: &Image) -> Image {
         .within(900)
 }
 
-/// The light blue pattern is coloured, quarter by quarter, by the four corners. Puzzle
-/// 77fdfe62.
+/// The light blue pattern takes the colours of the four corner cells, a quarter of the pattern
+/// each. Puzzle 77fdfe62.
 fn grid_fields_by_corner_colours(x: &Image) -> Image {
     let colours = x.downscale(&x.rows().minus(1));
     let inside = whole(x).plus(&x.constant(&[2, 2, -2, -2]));
@@ -194,8 +201,8 @@ fn grid_fields_by_corner_colours(x: &Image) -> Image {
         .times(&pattern)
 }
 
-/// The green pattern is coloured, quarter by quarter, by the small block of four colours.
-/// Puzzle 7c008303.
+/// The green pattern takes the colours of the small block of four cells, a quarter of the pattern
+/// each. Puzzle 7c008303.
 fn pattern_by_four_colours(x: &Image) -> Image {
     let lines = x.equals(8).or(&x.equals(3));
     let colours = lines.choose(0, x).trim(0);
@@ -205,8 +212,8 @@ fn pattern_by_four_colours(x: &Image) -> Image {
     cut.equals(3).times(&colours.upscale(3).within(900))
 }
 
-/// Each coloured cell of one half becomes a copy of the light blue shape of the other. Puzzle
-/// b190f7f5.
+/// One half has coloured cells, the other a light blue shape. Each coloured cell becomes a copy of
+/// the shape in its colour. Puzzle b190f7f5.
 fn shape_at_each_cell(x: &Image) -> Image {
     let wide = x.columns().greater(&x.rows());
     let one = left_half(x).when(&wide).or_else(&upper_half(x));
@@ -222,7 +229,8 @@ fn shape_at_each_cell(x: &Image) -> Image {
         .times(&shape.equals(8).tile(&factors).within(900))
 }
 
-/// The four overlapping corners are laid over each other. Puzzle bc1d5164.
+/// The blocks of three by three cells in the four corners are laid over each other. Puzzle
+/// bc1d5164.
 fn overlapping_corners(x: &Image) -> Image {
     let a = x.crop(&x.constant(&[0, 0, 3, 3]));
     let b = x.crop(&x.constant(&[0, 4, 3, 7]));
@@ -231,7 +239,7 @@ fn overlapping_corners(x: &Image) -> Image {
     a.maximum(&b).maximum(&c.maximum(&d))
 }
 
-/// The right half is folded over the left half. Puzzle e3497940.
+/// The right half is folded over the left half, along the line between them. Puzzle e3497940.
 fn folded_at_line(x: &Image) -> Image {
     left_half(x).maximum(&left_half(&x.flip_columns()))
 }
@@ -241,14 +249,15 @@ fn halves_merged(x: &Image) -> Image {
     upper_half(x).maximum(&lower_half(x))
 }
 
-/// Black cells of columns with a coloured cell become light blue, then two by two tiles. Puzzle
-/// f5b8619d.
+/// In columns with a coloured cell, black cells become light blue; then the image is repeated to
+/// the right and below. Puzzle f5b8619d.
 fn light_blue_tiling(x: &Image) -> Image {
     let columns = x.max_of_columns();
     x.choose(x, &columns.choose(8, 0)).tile(2).within(900)
 }
 
-/// The rows are continued downwards as a zigzag. Puzzle eb281b96.
+/// The image is continued downwards by three reflections, at each of which the row at the turn
+/// occurs once. Puzzle eb281b96.
 fn mirrored_down_three_times(x: &Image) -> Image {
     let up = x.flip_rows();
     let bounds = whole(x).plus(&x.constant(&[1, 0, 0, 0]));
@@ -267,7 +276,8 @@ fn mirrored_to_bottom(x: &Image) -> Image {
     x.maximum(&x.flip_rows())
 }
 
-/// Diagonals repeat three colours; the whole image is filled with them. Puzzle 05269061.
+/// Three colours alternate along the diagonals, of which the image shows some. The pattern is
+/// continued over the whole image. Puzzle 05269061.
 fn diagonal_pattern(x: &Image) -> Image {
     let k = x.row_numbers().plus(&x.column_numbers()).remainder(3);
     let zero = k.equals(0).times(x).max();
@@ -276,7 +286,7 @@ fn diagonal_pattern(x: &Image) -> Image {
     k.lookup(&zero.beside(&one).beside(&two))
 }
 
-/// The pattern at the bottom is continued to the right. Puzzle d8c310e9.
+/// The periodic pattern at the bottom is continued to the right border. Puzzle d8c310e9.
 fn pattern_continued_right(x: &Image) -> Image {
     let end = x.bounding_box().column(3);
     let p = x
@@ -289,7 +299,7 @@ fn pattern_continued_right(x: &Image) -> Image {
         .crop(&whole(x))
 }
 
-/// In the middle row of each bar every second cell becomes black. Puzzle 3bdb4ada.
+/// In the middle row of each bar, every second cell becomes black. Puzzle 3bdb4ada.
 fn every_second_cell_of_middle_row(x: &Image) -> Image {
     let labels = x.label(Alike::Values, Neighbours::Four, 0);
     let table = labels.regions(x, 50);

@@ -1,12 +1,13 @@
 //! Puzzles of neighbourhoods: rings, insides, holes, stamps.
 
+use super::Solver;
 use super::parts::{
     between, blank, fills_box, inner, moved, neighbour_count, region_areas, spots, top_left,
 };
 use vsla::image::{Alike, Direction, Image, Neighbours};
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("ce22a75a", blocks_around_cells),
     ("4258a5f9", rings_around_cells),
     ("dc1df850", ring_around_red),
@@ -52,15 +53,15 @@ fn ring_around_red(x: &Image) -> Image {
     x.choose(x, &x.equals(2).dilate(Neighbours::Eight))
 }
 
-/// The colour that occurs once stays, with a red ring around it; all else goes. Puzzle
-/// 31aa019c.
+/// The cell whose colour occurs once stays and gets a red ring; all other cells become black.
+/// Puzzle 31aa019c.
 fn lone_colour_ringed(x: &Image) -> Image {
     let lone = x.equals(&x.histogram(10).equals(1).place_of_max());
     let ring = lone.dilate(Neighbours::Eight);
     lone.choose(x, &ring.times(2))
 }
 
-/// The four cells diagonal to each grey block are numbered. Puzzle 95990924.
+/// The four cells diagonally next to each grey block take the colours 1 to 4. Puzzle 95990924.
 fn numbered_corners(x: &Image) -> Image {
     let b = x.equals(5);
     let none_left = b.and(&moved(&b, 0, 1).not());
@@ -72,15 +73,16 @@ fn numbered_corners(x: &Image) -> Image {
     x.maximum(&one.maximum(&two)).maximum(&three.maximum(&four))
 }
 
-/// Each grey cell becomes a black cell with a ring of grey corners and blue edges. Puzzle
-/// b60334d2.
+/// Each grey cell becomes a block of three by three cells, with a black middle, grey corners and
+/// blue edges. Puzzle b60334d2.
 fn grey_corners_blue_edges(x: &Image) -> Image {
     let near = spots(x).dilate(Neighbours::Four);
     let block = spots(x).dilate(Neighbours::Eight);
     spots(x).choose(0, &near.choose(1, &block.times(5)))
 }
 
-/// Blue cells get an orange cross, red cells four yellow corners. Puzzle 0ca9ddb6.
+/// Each blue cell gets an orange cross around it, and each red cell four yellow corners. Puzzle
+/// 0ca9ddb6.
 fn flowers(x: &Image) -> Image {
     let blue = x.equals(1);
     let red = x.equals(2);
@@ -91,8 +93,8 @@ fn flowers(x: &Image) -> Image {
     x.choose(x, &cross.choose(7, &corners.times(4)))
 }
 
-/// Crosses grow to five by five cells: longer arms, diagonals of the middle's colour. Puzzle
-/// 0962bcdd.
+/// Each cross grows to five by five cells: its arms become longer, and diagonals take the colour of
+/// its middle. Puzzle 0962bcdd.
 fn crosses_grow(x: &Image) -> Image {
     let flags = spots(x);
     let centre = flags.and(&neighbour_count(&flags).equals(4));
@@ -112,7 +114,7 @@ fn crosses_grow(x: &Image) -> Image {
     x.plus(&arms.or(&sides).times(&arm)).plus(&diagonals)
 }
 
-/// The cell that completes an angle of three cells to a block becomes blue. Puzzle 3aa6fb7a.
+/// The cell that completes three cells to a block of two by two becomes blue. Puzzle 3aa6fb7a.
 fn corners_completed(x: &Image) -> Image {
     let b = spots(x);
     let up = moved(&b, 1, 0);
@@ -124,7 +126,8 @@ fn corners_completed(x: &Image) -> Image {
     b.not().and(&one.or(&two)).choose(1, x)
 }
 
-/// Green cells next to a red cell become light blue, and the red cells go. Puzzle d90796e8.
+/// Green cells next to a red cell become light blue, and these red cells become black. Puzzle
+/// d90796e8.
 fn green_next_to_red(x: &Image) -> Image {
     let red = x.equals(2);
     let green = x.equals(3);
@@ -133,8 +136,8 @@ fn green_next_to_red(x: &Image) -> Image {
     first.choose(8, &second.choose(0, x))
 }
 
-/// Each blue cell gets a red cell above, orange left, pink right and light blue below. Puzzle
-/// d364b489.
+/// Each blue cell gets four neighbours: red above, orange on the left, pink on the right, and light
+/// blue below. Puzzle d364b489.
 fn four_neighbours_coloured(x: &Image) -> Image {
     let above = moved(x, -1, 0).times(2);
     let below = moved(x, 1, 0).times(8);
@@ -143,7 +146,7 @@ fn four_neighbours_coloured(x: &Image) -> Image {
     x.choose(x, &above.maximum(&below).maximum(&left.maximum(&right)))
 }
 
-/// A black cell between two blue cells in a row becomes red. Puzzle a699fb00.
+/// The black cell between two blue cells in a row becomes red. Puzzle a699fb00.
 fn gap_between_blue_cells(x: &Image) -> Image {
     moved(x, 0, 1).and(&moved(x, 0, -1)).choose(2, x)
 }
@@ -158,7 +161,7 @@ fn inside_light_blue(x: &Image) -> Image {
     inner(&spots(x)).choose(8, x)
 }
 
-/// The blocks become hollow. Puzzle 4347f46a.
+/// The inner cells of the blocks become black. Puzzle 4347f46a.
 fn hollow_blocks(x: &Image) -> Image {
     inner(&spots(x)).choose(0, x)
 }
@@ -171,20 +174,20 @@ fn outlined_and_filled(x: &Image) -> Image {
     holes.choose(4, &ground.and(&outline).choose(3, x))
 }
 
-/// The black cells in the box around the shape become red. Puzzle 6d75e8bb.
+/// The black cells in the smallest box around the shape become red. Puzzle 6d75e8bb.
 fn box_filled_red(x: &Image) -> Image {
     let bounds = x.bounding_box();
     let cut = x.crop(&bounds);
     x.paste(&cut.choose(&cut, 2), &top_left(&bounds))
 }
 
-/// Black cells enclosed by lines become red, the ground green. Puzzle 7b6016b9.
+/// Black cells that lines enclose become red, all other black cells green. Puzzle 7b6016b9.
 fn inside_and_outside(x: &Image) -> Image {
     let y = x.fill_holes(0, 2);
     y.choose(&y, 3)
 }
 
-/// Square fields of the grid become green, all other black cells yellow. Puzzle 83302e8f.
+/// Square fields of the grid become green, all other fields yellow. Puzzle 83302e8f.
 fn squares_in_grid(x: &Image) -> Image {
     let labels = x.not().label(Alike::Values, Neighbours::Four, 0);
     let table = labels.regions(x, 200);
@@ -201,7 +204,8 @@ fn square_holes_red(x: &Image) -> Image {
     fills_box(&labels, &table).choose(2, x)
 }
 
-/// Holes of one cell become pink, of four orange, of nine light blue. Puzzle c0f76784.
+/// Holes of one cell become pink, those of four orange, and those of nine light blue. Puzzle
+/// c0f76784.
 fn holes_by_size(x: &Image) -> Image {
     let holes = x.fill_holes(0, 1).equals(1);
     let areas = region_areas(&holes);
@@ -211,7 +215,7 @@ fn holes_by_size(x: &Image) -> Image {
     )
 }
 
-/// The grey box is filled with light blue, which flows straight out through the gap. Puzzle
+/// The grey box is filled with light blue, which also flows straight out through the gap. Puzzle
 /// d4f3cd78.
 fn box_overflows(x: &Image) -> Image {
     let bounds = x.bounding_box();
@@ -260,7 +264,7 @@ fn middle_of_two_cells(x: &Image) -> Image {
     x.choose(x, &middle.dilate(Neighbours::Four).times(3))
 }
 
-/// Cells that are not part of a block of two by two cells are removed. Puzzle 7f4411dc.
+/// Cells that are not part of a block of two by two cells become black. Puzzle 7f4411dc.
 fn noise_removed(x: &Image) -> Image {
     let b = spots(x);
     let row = b.and(&moved(&b, 0, -1));
@@ -269,7 +273,7 @@ fn noise_removed(x: &Image) -> Image {
     wide.or(&moved(&wide, 1, 0)).times(x)
 }
 
-/// Cells of the noise colour take the colour of the block around them, or black. Puzzle
+/// Cells of the noise's colour take the colour of the block around them, or become black. Puzzle
 /// 7e0986d6.
 fn noise_replaced(x: &Image) -> Image {
     let noise = x.equals(&x.least_common(10));
@@ -279,7 +283,7 @@ fn noise_replaced(x: &Image) -> Image {
     noise.choose(&count.at_least(2).times(&colour), x)
 }
 
-/// The pattern in the corner is copied around each blue cell. Puzzle 363442ee.
+/// The pattern in the upper left corner is copied around each blue cell. Puzzle 363442ee.
 fn stamps(x: &Image) -> Image {
     let ones = x.crop(&x.constant(&[0, 4, 30, 30])).equals(1);
     let pattern = x.crop(&x.constant(&[0, 0, 3, 3]));
@@ -294,7 +298,8 @@ fn stamps(x: &Image) -> Image {
     side.beside(&out)
 }
 
-/// The neighbourhoods of all grey cells are laid over each other. Puzzle 137eaa0f.
+/// The blocks of three by three cells around all grey cells are laid over each other. Puzzle
+/// 137eaa0f.
 fn neighbourhoods_overlaid(x: &Image) -> Image {
     let grey = x.equals(5);
     let mut out = blank(&x.crop(&x.constant(&[0, 0, 3, 3])));

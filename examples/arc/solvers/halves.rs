@@ -1,10 +1,11 @@
 //! Puzzles of images of two or more parts that are laid over each other.
 
+use super::Solver;
 use super::parts::{left_half, lower_half, right_half, spots, upper_half};
 use vsla::image::Image;
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("0520fde7", both_halves_become_red),
     ("1b2d62fb", neither_of_halves_beside),
     ("f2829549", neither_of_halves_beside_green),
@@ -36,21 +37,21 @@ fn neither_of_halves_beside_green(x: &Image) -> Image {
     spots(&left_half(x)).or(&spots(&right_half(x))).choose(0, 3)
 }
 
-/// Two halves above each other: cells set in neither become green. Puzzle 6430c8c4.
+/// Two halves, one above the other: cells set in neither become green. Puzzle 6430c8c4.
 fn neither_of_halves_green(x: &Image) -> Image {
     spots(&upper_half(x))
         .or(&spots(&lower_half(x)))
         .choose(0, 3)
 }
 
-/// Two halves above each other: cells set in neither become red. Puzzle 94f9d214.
+/// Two halves, one above the other: cells set in neither become red. Puzzle 94f9d214.
 fn neither_of_halves_red(x: &Image) -> Image {
     spots(&upper_half(x))
         .or(&spots(&lower_half(x)))
         .choose(0, 2)
 }
 
-/// Two halves above each other: cells set in neither become red. Puzzle fafffa47.
+/// Two halves, one above the other: cells set in neither become red. Puzzle fafffa47.
 fn neither_of_halves_red_again(x: &Image) -> Image {
     spots(&upper_half(x))
         .or(&spots(&lower_half(x)))
@@ -83,7 +84,7 @@ fn any_of_halves_pink(x: &Image) -> Image {
     spots(&left_half(x)).or(&spots(&right_half(x))).choose(6, 0)
 }
 
-/// Of four blocks three are equal; the other one is wanted. Puzzle 88a62173.
+/// Three of four blocks are equal. The answer is the other one. Puzzle 88a62173.
 fn odd_one_of_four(x: &Image) -> Image {
     let a = upper_half(&left_half(x));
     let b = upper_half(&right_half(x));
@@ -95,7 +96,7 @@ fn odd_one_of_four(x: &Image) -> Image {
     first.or_else(&second).or_else(&third).or_else(&d)
 }
 
-/// Three blocks are laid over each other: yellow over brown over blue. Puzzle cf98881b.
+/// Three blocks are laid over each other: yellow over maroon over blue. Puzzle cf98881b.
 fn three_layers(x: &Image) -> Image {
     let a = x.crop(&x.constant(&[0, 0, 4, 4]));
     let b = x.crop(&x.constant(&[0, 5, 4, 9]));
@@ -103,8 +104,8 @@ fn three_layers(x: &Image) -> Image {
     a.choose(&a, &b.choose(&b, &c))
 }
 
-/// Four quarters are laid over each other: upper left, upper right, lower left, lower right.
-/// Puzzle a68b268e.
+/// Four quarters are laid over each other, from top to bottom: upper left, upper right, lower left,
+/// lower right. Puzzle a68b268e.
 fn four_layers(x: &Image) -> Image {
     let a = upper_half(&left_half(x));
     let b = upper_half(&right_half(x));
@@ -113,8 +114,8 @@ fn four_layers(x: &Image) -> Image {
     a.choose(&a, &b.choose(&b, &c.choose(&c, &d)))
 }
 
-/// Four quarters are laid over each other: upper right, lower left, lower right, upper left.
-/// Puzzle 75b8110e.
+/// Four quarters are laid over each other, from top to bottom: upper right, lower left, lower
+/// right, upper left. Puzzle 75b8110e.
 fn four_layers_shuffled(x: &Image) -> Image {
     let a = upper_half(&left_half(x));
     let b = upper_half(&right_half(x));

@@ -1,10 +1,11 @@
 //! Puzzles of lines, rays, and cells that are joined.
 
+use super::Solver;
 use super::parts::{between, joined, moved, spots, top_left};
 use vsla::image::{Direction, Image, Neighbours};
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("178fcbfb", lines_through_cells),
     ("23581191", crossing_lines),
     ("99fa7670", waterfalls),
@@ -40,8 +41,8 @@ pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
     ("7ddcd7ec", tails_extended),
 ];
 
-/// Red cells become vertical lines, blue and green cells horizontal lines over them. Puzzle
-/// 178fcbfb.
+/// Red cells become vertical lines; blue and green cells become horizontal lines, which lie on top.
+/// Puzzle 178fcbfb.
 fn lines_through_cells(x: &Image) -> Image {
     let red = x.equals(2);
     let row = red.choose(0, x).max_of_rows();
@@ -49,8 +50,8 @@ fn lines_through_cells(x: &Image) -> Image {
     row.choose(&row, &column.times(2))
 }
 
-/// Both cells become lines in both directions; lines of different colour cross in red. Puzzle
-/// 23581191.
+/// Each of two cells becomes a horizontal and a vertical line. Where lines of different colours
+/// cross, the cell is red. Puzzle 23581191.
 fn crossing_lines(x: &Image) -> Image {
     let row = x.max_of_rows();
     let column = x.max_of_columns();
@@ -58,7 +59,7 @@ fn crossing_lines(x: &Image) -> Image {
     crossing.choose(2, &row.maximum(&column))
 }
 
-/// Each cell runs to the right, then down along the last column until the next one. Puzzle
+/// Each coloured cell runs right to the border, and from there down to the next one. Puzzle
 /// 99fa7670.
 fn waterfalls(x: &Image) -> Image {
     let y = x.carry(Direction::Right);
@@ -67,15 +68,15 @@ fn waterfalls(x: &Image) -> Image {
     last.choose(&edge, &y)
 }
 
-/// From each cell its colour and grey alternate to the right. Puzzle 97999447.
+/// From each coloured cell to the right, its colour and grey alternate. Puzzle 97999447.
 fn alternating_rays(x: &Image) -> Image {
     let ray = x.carry(Direction::Right);
     let steps = spots(&ray).scan_sum(Direction::Right);
     ray.and(&steps.remainder(2).equals(0)).choose(5, &ray)
 }
 
-/// Rows with two end cells: each colour fills its half, the middle becomes grey. Puzzle
-/// 29c11459.
+/// In rows with a coloured cell at both ends, each colour fills its half, and the middle becomes
+/// grey. Puzzle 29c11459.
 fn half_and_half(x: &Image) -> Image {
     let first = x.column(0);
     let last = x.column(-1);
@@ -87,7 +88,7 @@ fn half_and_half(x: &Image) -> Image {
     first.choose(&filled, 0)
 }
 
-/// Rows whose two ends have one colour are filled with it. Puzzle 22eb0ac0.
+/// Rows whose two ends have the same colour are filled with it. Puzzle 22eb0ac0.
 fn rows_with_equal_ends(x: &Image) -> Image {
     let first = x.column(0);
     first.equals(&x.column(-1)).choose(&first, x)
@@ -113,29 +114,30 @@ fn across_then_down(x: &Image) -> Image {
     x.choose(x, &path)
 }
 
-/// Black cells between two light blue cells in a row or column become green. Puzzle 253bf280.
+/// Black cells between two light blue cells in the same row or column become green. Puzzle
+/// 253bf280.
 fn green_between_light_blue(x: &Image) -> Image {
     let row = between(x, Direction::Right, Direction::Left);
     let column = between(x, Direction::Down, Direction::Up);
     x.not().and(&row.or(&column)).choose(3, x)
 }
 
-/// Light blue cells in one row or column are joined by lines. Puzzle ded97339.
+/// Light blue cells in the same row or column are joined by lines. Puzzle ded97339.
 fn light_blue_cells_joined(x: &Image) -> Image {
     let row = between(x, Direction::Right, Direction::Left);
     let column = between(x, Direction::Down, Direction::Up);
     row.or(&column).times(8)
 }
 
-/// Blue cells in one row or column are joined by light blue lines. Puzzle dbc1a6ce.
+/// Blue cells in the same row or column are joined by light blue lines. Puzzle dbc1a6ce.
 fn blue_cells_joined(x: &Image) -> Image {
     let row = between(x, Direction::Right, Direction::Left);
     let column = between(x, Direction::Down, Direction::Up);
     x.not().and(&row.or(&column)).choose(8, x)
 }
 
-/// Cells of one colour in a row or column are joined; vertical lines lie on top. Puzzle
-/// 40853293.
+/// Cells of one colour in the same row or column are joined by lines; vertical lines lie on top.
+/// Puzzle 40853293.
 fn equal_colours_joined(x: &Image) -> Image {
     let row = joined(x, Direction::Right, Direction::Left);
     let column = joined(x, Direction::Down, Direction::Up);
@@ -147,14 +149,14 @@ fn outlines_filled_by_rows(x: &Image) -> Image {
     joined(x, Direction::Right, Direction::Left)
 }
 
-/// Cells of one colour on a diagonal are joined. Puzzle 1f876c06.
+/// Cells of one colour on the same diagonal are joined by lines. Puzzle 1f876c06.
 fn diagonals_joined(x: &Image) -> Image {
     let down = joined(x, Direction::DownRight, Direction::UpLeft);
     let up = joined(x, Direction::UpRight, Direction::DownLeft);
     down.maximum(&up)
 }
 
-/// Rows and columns that are black throughout become red. Puzzle c1d99e64.
+/// Rows and columns without a coloured cell become red. Puzzle c1d99e64.
 fn black_lines_red(x: &Image) -> Image {
     let rows = x.max_of_rows().not();
     let columns = x.max_of_columns().not();
@@ -171,8 +173,8 @@ fn diagonal_and_base(x: &Image) -> Image {
     x.choose(x, &last.choose(4, &slope.times(2)))
 }
 
-/// Above the red bar green rows grow by one each, below it blue rows shrink by one each. Puzzle
-/// a65b410d.
+/// Above the red bar, each green row is longer by one cell than the row below it. Below the bar,
+/// each blue row is shorter by one than the row above it. Puzzle a65b410d.
 fn stairs_on_both_sides(x: &Image) -> Image {
     let red = x.equals(2);
     let length = red.sum();
@@ -182,8 +184,8 @@ fn stairs_on_both_sides(x: &Image) -> Image {
     x.column_numbers().less(&above.plus(&length)).times(&colour)
 }
 
-/// The bar is repeated in half as many rows as there are columns, longer by one each. Puzzle
-/// bbc9ae5d.
+/// The answer has half as many rows as columns. The first is the bar, and in each row the bar is
+/// longer by one cell than in the row above. Puzzle bbc9ae5d.
 fn growing_bar(x: &Image) -> Image {
     let length = spots(x).sum();
     let sheet = x.filled(&x.columns().divide(2), &x.columns(), 0, 900);
@@ -191,7 +193,8 @@ fn growing_bar(x: &Image) -> Image {
     sheet.column_numbers().less(&reach).times(&x.max())
 }
 
-/// The vertical line becomes a triangle of columns of alternating colours. Puzzle db3e9e38.
+/// The vertical line becomes a triangle: to both sides, each column is shorter by one cell, and
+/// orange and light blue alternate. Puzzle db3e9e38.
 fn triangle_under_line(x: &Image) -> Image {
     let flags = spots(x);
     let length = flags.sum();
@@ -202,7 +205,8 @@ fn triangle_under_line(x: &Image) -> Image {
     distance.plus(&x.row_numbers()).less(&length).times(&colour)
 }
 
-/// Each coloured cell of the row rises as a diagonal in a large square. Puzzle feca6190.
+/// The row becomes the last row of a square, whose side is five times the number of coloured cells.
+/// Each of these starts a diagonal that rises to the right. Puzzle feca6190.
 fn row_as_diagonals(x: &Image) -> Image {
     let size = spots(x).sum().times(5);
     let sheet = x.filled(&size, &size, 0, 900);
@@ -210,7 +214,8 @@ fn row_as_diagonals(x: &Image) -> Image {
     sheet.paste(x, &place).carry(Direction::UpRight)
 }
 
-/// The path of a ball that rises and bounces between the sides, on light blue. Puzzle e179c5f4.
+/// A blue ball rises from the lower left corner and bounces between the sides; its path is drawn on
+/// light blue. Puzzle e179c5f4.
 fn bouncing_ball(x: &Image) -> Image {
     let wave = x.columns().minus(1);
     let phase = x.row_numbers().flip_rows().remainder(&wave.times(2));
@@ -218,7 +223,8 @@ fn bouncing_ball(x: &Image) -> Image {
     x.column_numbers().equals(&place).choose(1, 8)
 }
 
-/// The path of a ball that rises and bounces between the sides. Puzzle a3df8b1e.
+/// A blue ball rises from the lower left corner and bounces between the sides; its path is drawn on
+/// black. Puzzle a3df8b1e.
 fn bouncing_ball_on_black(x: &Image) -> Image {
     let wave = x.columns().minus(1);
     let phase = x.row_numbers().flip_rows().remainder(&wave.times(2));
@@ -237,7 +243,8 @@ fn four_diagonals(x: &Image) -> Image {
     down.maximum(&up)
 }
 
-/// A beam of the marked cell's colour leaves the triangle at its tip. Puzzle 25d487eb.
+/// One cell of the triangle has another colour. A beam of this colour leaves the triangle at the
+/// opposite tip. Puzzle 25d487eb.
 fn beam_through_triangle(x: &Image) -> Image {
     let colour = x.least_common(10);
     let mark = x.equals(&colour);
@@ -263,7 +270,7 @@ fn beam_through_triangle(x: &Image) -> Image {
     x.choose(x, &across.or(&along).times(&colour))
 }
 
-/// Where two lines cross, the eight cells around become yellow. Puzzle 67a423a3.
+/// Where two lines cross, the eight cells around the crossing become yellow. Puzzle 67a423a3.
 fn ring_around_crossing(x: &Image) -> Image {
     let rows = spots(x).min_of_rows();
     let columns = spots(x).min_of_columns();
@@ -272,14 +279,15 @@ fn ring_around_crossing(x: &Image) -> Image {
     ring.choose(4, x)
 }
 
-/// Both bars are extended to whole lines, which cross in yellow. Puzzle bdad9b1f.
+/// The red bar is extended to a whole row, the light blue one to a whole column; they cross in
+/// yellow. Puzzle bdad9b1f.
 fn lines_extended(x: &Image) -> Image {
     let row = x.equals(2).max_of_rows();
     let column = x.equals(8).max_of_columns();
     row.and(&column).choose(4, &row.choose(2, &column.times(8)))
 }
 
-/// Of two crossing bars the one below comes to lie on top. Puzzle ba97ae07.
+/// Two bars cross. The one that lies below comes to lie on top. Puzzle ba97ae07.
 fn crossing_under_over(x: &Image) -> Image {
     let rows = spots(x).min_of_rows();
     let columns = spots(x).min_of_columns();
@@ -300,7 +308,8 @@ fn grey_takes_colour_of_row(x: &Image) -> Image {
     x.equals(5).choose(&x.column(0), x)
 }
 
-/// Lines whose two ends have one colour are drawn, all else goes. Puzzle 6cdd2623.
+/// Only lines whose two ends have the same colour stay; all other cells become black. Puzzle
+/// 6cdd2623.
 fn full_lines_only(x: &Image) -> Image {
     let left = x.column(0);
     let top = x.row(0);
@@ -311,7 +320,7 @@ fn full_lines_only(x: &Image) -> Image {
     lines.times(&colour)
 }
 
-/// Cells below a grey cell of the first row and left of one in the last column become red.
+/// Black cells below a grey cell of the first row and left of one in the last column become red.
 /// Puzzle 2281f1f4.
 fn marked_rows_and_columns(x: &Image) -> Image {
     let row = x.column(-1).equals(5);
@@ -319,8 +328,8 @@ fn marked_rows_and_columns(x: &Image) -> Image {
     x.not().and(&row.and(&column)).choose(2, x)
 }
 
-/// A blue diagonal leaves the blue block up to the left, a red one the red block down right.
-/// Puzzle 5c0a986e.
+/// A blue diagonal leads from the blue block up to the left, and a red one from the red block down
+/// to the right. Puzzle 5c0a986e.
 fn tails_of_blocks(x: &Image) -> Image {
     let blue = x.equals(1);
     let red = x.equals(2);
@@ -339,7 +348,8 @@ fn tails_of_blocks(x: &Image) -> Image {
     x.choose(x, &up.maximum(&down))
 }
 
-/// The diagonal cells at the block's corners are extended to the border. Puzzle 7ddcd7ec.
+/// The diagonals that begin at the corners of the block are continued to the border. Puzzle
+/// 7ddcd7ec.
 fn tails_extended(x: &Image) -> Image {
     let flags = spots(x);
     let row = flags.and(&moved(&flags, 0, -1));

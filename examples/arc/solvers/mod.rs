@@ -13,7 +13,10 @@ mod shapes;
 mod symmetry;
 mod tiling;
 
-use crate::run::Solver;
+use vsla::image::Image;
+
+/// Makes the output of a pair from its input.
+pub type Solver = fn(&Image) -> Image;
 
 /// All solvers, by puzzle.
 pub fn all() -> Vec<(&'static str, Solver)> {

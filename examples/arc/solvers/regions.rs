@@ -1,10 +1,11 @@
 //! Puzzles of regions: areas, ranks, the largest, the smallest, the odd one out.
 
+use super::Solver;
 use super::parts::{blank, box_of, neighbour_count, objects, per_cell, ranks, region_areas, spots};
 use vsla::image::{Alike, Image, Neighbours};
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("aedd82e4", lone_red_cells),
     ("67385a82", large_green_parts),
     ("d2abd087", regions_of_six),
@@ -53,7 +54,7 @@ fn regions_of_six(x: &Image) -> Image {
     areas.equals(6).choose(2, &spots(x))
 }
 
-/// Of the grey bars the longest becomes blue and the shortest red; the others go. Puzzle
+/// Of the grey bars, the longest becomes blue and the shortest red; the others become black. Puzzle
 /// a61f2674.
 fn tallest_and_shortest_bar(x: &Image) -> Image {
     let areas = region_areas(x);
@@ -62,7 +63,7 @@ fn tallest_and_shortest_bar(x: &Image) -> Image {
         .choose(1, &x.and(&areas.equals(&shortest)).times(2))
 }
 
-/// The grey bars are numbered by length, the longest first. Puzzle 08ed6ac7.
+/// The grey bars take the colours 1, 2, … by their length, the longest first. Puzzle 08ed6ac7.
 fn bars_ranked(x: &Image) -> Image {
     let labels = x.label(Alike::Values, Neighbours::Four, 0);
     per_cell(&labels, &ranks(&labels.regions(x, 100).column(0)))
@@ -75,13 +76,14 @@ fn three_bars_ranked(x: &Image) -> Image {
     rank.lookup(&x.constant(&[0, 1, 4, 2]))
 }
 
-/// Regions of four cells become blue, of three red, of two green. Puzzle 6e82a1ae.
+/// Regions of four cells become blue, those of three red, and those of two green. Puzzle 6e82a1ae.
 fn regions_coloured_by_area(x: &Image) -> Image {
     let areas = region_areas(x);
     areas.lookup(&x.constant(&[0, 0, 3, 2, 1]))
 }
 
-/// Black regions of one cell become green, of two red, of three blue. Puzzle e8593010.
+/// Black regions of one cell become green, those of two red, and those of three blue. Puzzle
+/// e8593010.
 fn black_gaps_by_area(x: &Image) -> Image {
     let areas = region_areas(&x.not());
     x.not().choose(
@@ -90,7 +92,7 @@ fn black_gaps_by_area(x: &Image) -> Image {
     )
 }
 
-/// Of the objects, the one that differs from the others becomes red, the others blue. Puzzle
+/// The object whose area differs from that of the others becomes red, the others blue. Puzzle
 /// b230c067.
 fn odd_object_out(x: &Image) -> Image {
     let labels = objects(x);
@@ -99,7 +101,7 @@ fn odd_object_out(x: &Image) -> Image {
     per_cell(&labels, &twins.equals(1).plus(1))
 }
 
-/// Blue objects that enclose ground become light blue. Puzzle b2862040.
+/// Blue objects that enclose a part of the maroon background become light blue. Puzzle b2862040.
 fn objects_with_holes(x: &Image) -> Image {
     let ground = x.equals(9);
     let holes = ground.fill_holes(1, 2).equals(2);
@@ -112,7 +114,7 @@ fn objects_with_holes(x: &Image) -> Image {
     ringed.choose(8, x)
 }
 
-/// The insides of the red rings become green, the rings go. Puzzle d5d6de2d.
+/// The insides of the red rings become green, and the rings black. Puzzle d5d6de2d.
 fn holes_only(x: &Image) -> Image {
     x.fill_holes(0, 3).equals(3).times(3)
 }
@@ -127,14 +129,14 @@ fn holes_blue(x: &Image) -> Image {
     x.fill_holes(0, 1)
 }
 
-/// Corners of the grey blocks become blue, edges yellow, inner cells red. Puzzle b6afb2da.
+/// In the grey blocks, corners become blue, edges yellow, and inner cells red. Puzzle b6afb2da.
 fn corners_and_edges_of_blocks(x: &Image) -> Image {
     let flags = spots(x);
     let n = neighbour_count(&flags);
     flags.choose(&n.lookup(&x.constant(&[0, 0, 1, 4, 2])), 0)
 }
 
-/// The block with the fewest cells is cut out. Puzzle 23b5c85d.
+/// The block of the colour with the fewest cells is cut out. Puzzle 23b5c85d.
 fn smallest_block(x: &Image) -> Image {
     let counts = x.histogram(10);
     let colour = counts.equals(0).choose(10000, &counts).place_of_min();
@@ -149,7 +151,7 @@ fn largest_object(x: &Image) -> Image {
     x.crop(&box_of(&table, &k))
 }
 
-/// The largest object is cut out of the noise. Puzzle 1f85a75f.
+/// The largest object is cut out; all others are noise. Puzzle 1f85a75f.
 fn largest_among_noise(x: &Image) -> Image {
     let labels = x.label(Alike::Values, Neighbours::Eight, 0);
     let table = labels.regions(x, 400);
@@ -157,7 +159,7 @@ fn largest_among_noise(x: &Image) -> Image {
     x.crop(&box_of(&table, &k))
 }
 
-/// Of three objects the one that equals its mirror image is cut out. Puzzle 72ca375d.
+/// Of three objects, the one that equals its mirror image is cut out. Puzzle 72ca375d.
 fn symmetric_object(x: &Image) -> Image {
     let labels = x.label(Alike::Values, Neighbours::Eight, 0);
     let table = labels.regions(x, 100);
@@ -169,7 +171,7 @@ fn symmetric_object(x: &Image) -> Image {
     one.or_else(&two).or_else(&third)
 }
 
-/// The object that has a light blue cell is cut out; that cell takes the object's colour.
+/// The object with a light blue cell is cut out, and this cell takes the colour of the object.
 /// Puzzle 5117e062.
 fn object_with_light_blue(x: &Image) -> Image {
     let labels = objects(x);
@@ -180,7 +182,7 @@ fn object_with_light_blue(x: &Image) -> Image {
         .choose(&cut.equals(8).choose(0, &cut).max(), &cut)
 }
 
-/// The colour of the only block with a hole. Puzzle b9b7f026.
+/// The answer is one cell: the colour of the only block with a hole. Puzzle b9b7f026.
 fn colour_with_hole(x: &Image) -> Image {
     let labels = x.label(Alike::Values, Neighbours::Four, 0);
     let table = labels.regions(x, 100);
@@ -191,7 +193,7 @@ fn colour_with_hole(x: &Image) -> Image {
     table.column(7).row(&k)
 }
 
-/// The colour of the larger frame fills two by two cells. Puzzle 445eab21.
+/// The answer is a block of two by two cells, in the colour of the larger frame. Puzzle 445eab21.
 fn larger_frame_colour(x: &Image) -> Image {
     let table = x.label(Alike::Values, Neighbours::Four, 0).regions(x, 100);
     let height = table.column(3).minus(&table.column(1));
@@ -200,13 +202,13 @@ fn larger_frame_colour(x: &Image) -> Image {
     table.column(7).row(&k).upscale(2)
 }
 
-/// The colours of the objects, one below the other, the largest object first. Puzzle f8ff0b80.
+/// The answer is a column of the objects' colours, the largest object first. Puzzle f8ff0b80.
 fn colours_by_size(x: &Image) -> Image {
     let table = objects(x).regions(x, 100);
     table.sort_rows(&table.column(0), true).column(7)
 }
 
-/// The objects are counted: so many light blue cells on the diagonal of a square. Puzzle
+/// The answer is a square whose side is the number of objects, with a light blue diagonal. Puzzle
 /// d0f5fe59.
 fn number_of_objects_on_diagonal(x: &Image) -> Image {
     let n = objects(x).max();
@@ -214,8 +216,8 @@ fn number_of_objects_on_diagonal(x: &Image) -> Image {
     sheet.row_numbers().equals(&sheet.column_numbers()).times(8)
 }
 
-/// One column for each of the largest objects, from left to right, as long as its area. Puzzle
-/// a3325580.
+/// The answer has a column for each object of the largest area, in its colour and from left to
+/// right, and as many rows as that area. Puzzle a3325580.
 fn columns_of_largest_objects(x: &Image) -> Image {
     let table = objects(x).regions(x, 100);
     let areas = table.column(0);
@@ -244,14 +246,14 @@ fn closed_shapes_green(x: &Image) -> Image {
     closed.choose(3, x)
 }
 
-/// Dominoes of red cells are surrounded by green. Puzzle b27ca6d3.
+/// Each pair of red cells side by side gets a green ring. Puzzle b27ca6d3.
 fn pairs_surrounded(x: &Image) -> Image {
     let pair = region_areas(x).equals(2);
     let around = pair.dilate(Neighbours::Eight).and(&x.not());
     around.choose(3, x)
 }
 
-/// Each grey block takes the colour of the cell of the top row above it. Puzzle ddf7fa4f.
+/// Each grey block takes the colour that the top row has above it. Puzzle ddf7fa4f.
 fn grey_blocks_take_top_colour(x: &Image) -> Image {
     let labels = x.equals(5).label(Alike::Values, Neighbours::Four, 0);
     let paint = x.row(0).differs(5).choose(&x.row(0), 0);

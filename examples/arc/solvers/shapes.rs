@@ -1,5 +1,6 @@
 //! Puzzles of objects: moved, cut out, copied, completed.
 
+use super::Solver;
 use super::parts::{
     blank, box_of, gravity_step, left_half, lower_half, moved, objects, right_half, spots,
     top_left, upper_half,
@@ -7,7 +8,7 @@ use super::parts::{
 use vsla::image::{Alike, Image, Neighbours};
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("1e0a9b12", falling_cells),
     ("3618c87e", blue_cells_sink),
     ("3906de3d", red_cells_rise),
@@ -41,7 +42,7 @@ pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
     ("3631a71a", covered_by_symmetry),
 ];
 
-/// All cells fall to the bottom of their columns. Puzzle 1e0a9b12.
+/// All coloured cells fall to the bottom of their columns. Puzzle 1e0a9b12.
 fn falling_cells(x: &Image) -> Image {
     let mut y = x.clone();
     for _ in 0..6 {
@@ -50,7 +51,7 @@ fn falling_cells(x: &Image) -> Image {
     y
 }
 
-/// Blue cells sink to the last row through the grey ones. Puzzle 3618c87e.
+/// Blue cells sink through the grey ones to the last row. Puzzle 3618c87e.
 fn blue_cells_sink(x: &Image) -> Image {
     let blue = x.equals(1).max_of_columns();
     let last = x.row_numbers().flip_rows().equals(0);
@@ -88,7 +89,7 @@ fn fractal_of_object(x: &Image) -> Image {
         .times(&cut.tile(3).within(900))
 }
 
-/// For each colour the box around its cells is filled. Puzzle 56ff96f3.
+/// For each colour, the smallest box around its cells is filled. Puzzle 56ff96f3.
 fn boxes_filled(x: &Image) -> Image {
     let mut out = x.clone();
     for colour in 1..10 {
@@ -101,7 +102,7 @@ fn boxes_filled(x: &Image) -> Image {
     out
 }
 
-/// The upper left quarter of the symmetric object. Puzzle 2013d3e2.
+/// The answer is the upper left quarter of the symmetric object. Puzzle 2013d3e2.
 fn corner_of_symmetric_object(x: &Image) -> Image {
     let cut = x.trim(0);
     cut.crop(&x.constant(&[0, 0, 3, 3]))
@@ -112,19 +113,20 @@ fn mirrored_object(x: &Image) -> Image {
     x.trim(0).flip_columns()
 }
 
-/// The object is cut out, its two colours change places. Puzzle b94a9452.
+/// The object is cut out, and its two colours change places. Puzzle b94a9452.
 fn swapped_colours_of_object(x: &Image) -> Image {
     let cut = x.trim(0);
     cut.palette(10).sum().minus(&cut)
 }
 
-/// The object is cut out of the blue ground, which becomes black. Puzzle a740d043.
+/// The object is cut out of the blue background, which becomes black. Puzzle a740d043.
 fn black_ground_of_object(x: &Image) -> Image {
     let cut = x.trim(1);
     cut.equals(1).choose(0, &cut)
 }
 
-/// The bars are sorted by length and moved to the right. Puzzle beb8660c.
+/// The bars are sorted by length, the shortest first, and moved to the right border. Puzzle
+/// beb8660c.
 fn rows_sorted_by_length(x: &Image) -> Image {
     let lengths = spots(x).sum_of_rows();
     let keys = lengths.sort_rows(&lengths, false);
@@ -133,7 +135,7 @@ fn rows_sorted_by_length(x: &Image) -> Image {
     far.less(&keys).times(&colours)
 }
 
-/// The blocks move up or down to the rows of the blue block. Puzzle 1caeab9d.
+/// The blocks move up or down until they begin in the same row as the blue block. Puzzle 1caeab9d.
 fn aligned_to_blue(x: &Image) -> Image {
     let target = x.equals(1).max_of_rows().place_of_max();
     let mut out = blank(x);
@@ -146,7 +148,7 @@ fn aligned_to_blue(x: &Image) -> Image {
     out
 }
 
-/// The colours of the nested rings are reversed. Puzzle 85c4e7cd.
+/// The nested rings take their colours in reverse order. Puzzle 85c4e7cd.
 fn rings_reversed(x: &Image) -> Image {
     let r = x.row_numbers();
     let c = x.column_numbers();
@@ -158,8 +160,8 @@ fn rings_reversed(x: &Image) -> Image {
     n.minus(1).minus(&ring).lookup(&middle)
 }
 
-/// The colours of the nested rings move by one: the innermost colour comes outside. Puzzle
-/// bda2d7a6.
+/// Each of the three nested rings takes the colour of the next outer one, and the outermost that of
+/// the innermost. Puzzle bda2d7a6.
 fn rings_shifted(x: &Image) -> Image {
     let middle = x.row(&x.rows().divide(2));
     let first = middle.column(0);
@@ -169,12 +171,14 @@ fn rings_shifted(x: &Image) -> Image {
         .choose(&third, &x.equals(&second).choose(&first, &second))
 }
 
-/// The black part of the symmetric image is looked up in its mirror image. Puzzle 9ecd008a.
+/// A black box hides a part of a symmetric image. The answer is this part, as the mirror image
+/// shows it. Puzzle 9ecd008a.
 fn masked_part_from_mirror(x: &Image) -> Image {
     x.flip_columns().crop(&x.not().bounding_box())
 }
 
-/// The blue part of the symmetric image is looked up in its mirror image. Puzzle ff805c23.
+/// A blue box hides a part of a symmetric image. The answer is this part, as the mirror image shows
+/// it. Puzzle ff805c23.
 fn masked_part_from_mirror_blue(x: &Image) -> Image {
     let bounds = x.equals(1).bounding_box();
     let across = x.flip_columns().crop(&bounds);
@@ -182,7 +186,8 @@ fn masked_part_from_mirror_blue(x: &Image) -> Image {
     across.equals(1).choose(&down, &across)
 }
 
-/// The green part of the symmetric image is looked up in its mirror image. Puzzle dc0a314f.
+/// A green box hides a part of a symmetric image. The answer is this part, as the mirror image
+/// shows it. Puzzle dc0a314f.
 fn masked_part_from_mirror_green(x: &Image) -> Image {
     let bounds = x.equals(3).bounding_box();
     let across = x.flip_columns().crop(&bounds);
@@ -190,20 +195,19 @@ fn masked_part_from_mirror_green(x: &Image) -> Image {
     across.equals(3).choose(&down, &across)
 }
 
-/// The frame of the colour that is least common is cut out. Puzzle c909285e.
+/// The frame of the least common colour is cut out. Puzzle c909285e.
 fn frame_of_rare_colour(x: &Image) -> Image {
     x.crop(&x.equals(&x.least_common(10)).bounding_box())
 }
 
-/// Of four parts the one of another colour is cut out. Puzzle 0b148d64.
+/// Of four parts, the one in the less common colour is cut out. Puzzle 0b148d64.
 fn quarter_of_rare_colour(x: &Image) -> Image {
     let counts = x.histogram(10);
     let colour = counts.equals(0).choose(10000, &counts).place_of_min();
     x.crop(&x.equals(&colour).bounding_box())
 }
 
-/// The object between four corner cells is cut out; it takes the corners' colour. Puzzle
-/// 3de23699.
+/// The object between four corner cells is cut out, and takes their colour. Puzzle 3de23699.
 fn inside_four_corners(x: &Image) -> Image {
     let colour = x.least_common(10);
     let bounds = x
@@ -213,14 +217,15 @@ fn inside_four_corners(x: &Image) -> Image {
     spots(&x.crop(&bounds)).times(&colour)
 }
 
-/// The object under the grey cell is cut out. Puzzle 48d8fb45.
+/// The object below the grey cell is cut out: three by three cells. Puzzle 48d8fb45.
 fn object_below_grey(x: &Image) -> Image {
     let place = top_left(&x.equals(5).bounding_box());
     let bounds = place.beside(&place).plus(&x.constant(&[1, -1, 4, 2]));
     x.crop(&bounds)
 }
 
-/// The blue blocks of two by two cells are counted in a row of five cells. Puzzle 1fad071e.
+/// The answer is a row of five cells: as many of them are blue as there are blue blocks of two by
+/// two cells. Puzzle 1fad071e.
 fn squares_counted(x: &Image) -> Image {
     let n = x
         .equals(1)
@@ -230,7 +235,7 @@ fn squares_counted(x: &Image) -> Image {
     sheet.column_numbers().less(&n)
 }
 
-/// In the last row, below each opening, a yellow cell is drawn. Puzzle 54d82841.
+/// Below each opening of a shape, the cell in the last row becomes yellow. Puzzle 54d82841.
 fn openings_marked(x: &Image) -> Image {
     let b = spots(x);
     let gap = x
@@ -263,8 +268,8 @@ fn object_with_most_blue(x: &Image) -> Image {
     x.crop(&labels.equals(&k).bounding_box())
 }
 
-/// The block in the middle takes the colours of the four cells around, corner by corner. Puzzle
-/// d89b689b.
+/// The block in the middle takes the colours of the four cells around it, each in its corner.
+/// Puzzle d89b689b.
 fn four_colours_to_the_middle(x: &Image) -> Image {
     let block = x.equals(8);
     let cells = block.choose(0, x);
@@ -277,7 +282,7 @@ fn four_colours_to_the_middle(x: &Image) -> Image {
     blank(x).paste(&patch, &place)
 }
 
-/// The object is copied so that its middle lies on the grey cell. Puzzle 88a10436.
+/// A copy of the object replaces the grey cell, with its middle there. Puzzle 88a10436.
 fn object_copied_to_grey_cell(x: &Image) -> Image {
     let grey = x.equals(5);
     let cells = grey.choose(0, x);
@@ -301,7 +306,7 @@ fn object_copied_over_blocks(x: &Image) -> Image {
     out
 }
 
-/// The four angles of three cells become the corners of a square. Puzzle a61ba2ce.
+/// Four angles of three cells become the corners of a square. Puzzle a61ba2ce.
 fn four_angles(x: &Image) -> Image {
     let table = objects(x).regions(x, 20);
     let mut out = x.filled(4, 4, 0, 900);
@@ -323,7 +328,7 @@ fn shape_mirrored_towards_pointer(x: &Image) -> Image {
     x.paste(&shape, &place)
 }
 
-/// The maroon patches hide parts of a symmetric pattern, which are restored. Puzzle 3631a71a.
+/// Maroon patches hide parts of a symmetric pattern. These parts are restored. Puzzle 3631a71a.
 fn covered_by_symmetry(x: &Image) -> Image {
     let clean = x.equals(9).choose(0, x);
     let turned = moved(&clean.flip_columns(), 0, 2);

@@ -1,10 +1,11 @@
 //! Puzzles of rotations, reflections, and parts put side by side.
 
+use super::Solver;
 use super::parts::{blank, left_half, pinwheel, quadrupled, upper_half};
 use vsla::image::{Direction, Image};
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("6150a2bd", half_turn),
     ("3c9b0459", half_turn_again),
     ("67a3c6ac", mirror_left_right),
@@ -106,25 +107,25 @@ fn kaleidoscope_of_four(x: &Image) -> Image {
     quadrupled(x)
 }
 
-/// The image is put beside its mirror image; the pair is stacked three times, turned over.
-/// Puzzle 8d5021e8.
+/// The mirror image and the image lie side by side. Three such pairs are stacked; the upper and the
+/// lower one are upside down. Puzzle 8d5021e8.
 fn mirrored_towers(x: &Image) -> Image {
     let pair = x.flip_columns().beside(x);
     let turned = pair.flip_rows();
     turned.above(&pair).above(&turned)
 }
 
-/// The image and its three turns are put around a centre. Puzzle 7fe24cdd.
+/// The image and its three other turns are put around a centre. Puzzle 7fe24cdd.
 fn four_turns(x: &Image) -> Image {
     pinwheel(x)
 }
 
-/// The image and its three turns are put around a centre. Puzzle 46442a0e.
+/// The image and its three other turns are put around a centre. Puzzle 46442a0e.
 fn four_turns_again(x: &Image) -> Image {
     pinwheel(x)
 }
 
-/// The border cells of the image are repeated outside, without the corners. Puzzle 49d1d64f.
+/// The image gets a frame, which repeats its border cells and has black corners. Puzzle 49d1d64f.
 fn framed_by_its_border(x: &Image) -> Image {
     let top = x.row(0);
     let left = x.column(0);
@@ -135,18 +136,18 @@ fn framed_by_its_border(x: &Image) -> Image {
     edge.above(&middle).above(&end)
 }
 
-/// The answer is blue (1) if the image equals its mirror image, else orange (7). Puzzle
+/// The answer is one cell: blue (1) if the image equals its mirror image, else orange (7). Puzzle
 /// 44f52bb0.
 fn is_it_symmetric(x: &Image) -> Image {
     x.same(&x.flip_columns()).choose(1, 7)
 }
 
-/// The upper left block of two by two cells. Puzzle d10ecb37.
+/// The answer is the upper left block of two by two cells. Puzzle d10ecb37.
 fn upper_left_block(x: &Image) -> Image {
     x.crop(&x.constant(&[0, 0, 2, 2]))
 }
 
-/// The image is a pattern three times side by side; one of them is wanted. Puzzle 2dee498d.
+/// The image is a pattern, three times side by side. The answer is one of them. Puzzle 2dee498d.
 fn first_third(x: &Image) -> Image {
     x.crop(
         &x.constant(&[0, 0])
@@ -154,15 +155,14 @@ fn first_third(x: &Image) -> Image {
     )
 }
 
-/// The image is a pattern repeated along its longer side; one of the two is wanted. Puzzle
-/// 7b7f7511.
+/// The image is a pattern, twice along its longer side. The answer is one of them. Puzzle 7b7f7511.
 fn one_of_two_equal_halves(x: &Image) -> Image {
     let wide = x.columns().greater(&x.rows());
     left_half(x).when(&wide).or_else(&upper_half(x))
 }
 
-/// Each cell is drawn out along its diagonal, down to the right, in a double-size image. Puzzle
-/// d13f3404.
+/// The image grows to twice its size, and each coloured cell is continued along its diagonal, down
+/// and to the right. Puzzle d13f3404.
 fn cells_drawn_out_diagonally(x: &Image) -> Image {
     let side = x.above(&blank(x));
     let big = side.beside(&blank(&side));

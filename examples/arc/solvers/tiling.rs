@@ -1,10 +1,11 @@
 //! Puzzles of enlargements, tilings and fractals.
 
+use super::Solver;
 use super::parts::{colour_count, whole};
 use vsla::image::Image;
 
 /// The solvers of this file by puzzle id.
-pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
+pub const SOLVERS: &[(&str, Solver)] = &[
     ("a416b8f3", side_by_side),
     ("c59eb873", twice_as_large),
     ("9172f3a0", three_times_as_large),
@@ -19,7 +20,7 @@ pub const SOLVERS: &[(&str, fn(&Image) -> Image)] = &[
     ("963e52fc", pattern_to_twice_the_width),
 ];
 
-/// The image is put beside itself. Puzzle a416b8f3.
+/// The image is repeated to its right. Puzzle a416b8f3.
 fn side_by_side(x: &Image) -> Image {
     x.beside(x)
 }
@@ -34,22 +35,24 @@ fn three_times_as_large(x: &Image) -> Image {
     x.upscale(3).within(900)
 }
 
-/// Each cell becomes a block; its size is the number of colours. Puzzle ac0a08a4.
+/// Each cell becomes a square block, whose side is the number of colours besides black. Puzzle
+/// ac0a08a4.
 fn enlarged_by_number_of_colours(x: &Image) -> Image {
     x.upscale(&colour_count(x).minus(1)).within(900)
 }
 
-/// Each cell becomes a block; its size is the number of colours. Puzzle b91ae062.
+/// Each cell becomes a square block, whose side is the number of colours besides black. Puzzle
+/// b91ae062.
 fn enlarged_by_number_of_colours_again(x: &Image) -> Image {
     x.upscale(&colour_count(x).minus(1)).within(900)
 }
 
-/// The object is cut out and enlarged twice. Puzzle f25fbde4.
+/// The object is cut out and enlarged to twice its size. Puzzle f25fbde4.
 fn object_twice_as_large(x: &Image) -> Image {
     x.trim(0).upscale(2).within(900)
 }
 
-/// The object is cut out and put beside itself. Puzzle 28bf18c6.
+/// The object is cut out and repeated to its right. Puzzle 28bf18c6.
 fn object_twice(x: &Image) -> Image {
     let cut = x.trim(0);
     cut.beside(&cut)
@@ -60,7 +63,8 @@ fn cut_out(x: &Image) -> Image {
     x.trim(0)
 }
 
-/// Each coloured cell becomes a copy of the whole image. Puzzle 007bbfb7.
+/// Each coloured cell becomes a copy of the whole image, each black cell a black block. Puzzle
+/// 007bbfb7.
 fn fractal(x: &Image) -> Image {
     x.upscale(3)
         .within(900)
@@ -68,7 +72,8 @@ fn fractal(x: &Image) -> Image {
         .choose(&x.tile(3).within(900), 0)
 }
 
-/// Each red cell becomes a copy of the whole image, the others become black. Puzzle cce03e0d.
+/// Each red cell becomes a copy of the whole image, every other cell a black block. Puzzle
+/// cce03e0d.
 fn fractal_at_red(x: &Image) -> Image {
     x.upscale(3)
         .within(900)
@@ -76,7 +81,8 @@ fn fractal_at_red(x: &Image) -> Image {
         .choose(&x.tile(3).within(900), 0)
 }
 
-/// Each cell of the most common colour becomes a copy of the whole image. Puzzle c3e719e8.
+/// Each cell of the most common colour becomes a copy of the whole image, every other cell a black
+/// block. Puzzle c3e719e8.
 fn fractal_at_most_common(x: &Image) -> Image {
     x.upscale(3)
         .within(900)
@@ -84,7 +90,7 @@ fn fractal_at_most_common(x: &Image) -> Image {
         .choose(&x.tile(3).within(900), 0)
 }
 
-/// The pattern of the columns is continued to twice the width. Puzzle 963e52fc.
+/// The periodic pattern of the columns is continued to twice the width. Puzzle 963e52fc.
 fn pattern_to_twice_the_width(x: &Image) -> Image {
     let p = x.period(1);
     let wide = x.beside(x);

@@ -9,15 +9,20 @@ use crate::ops::neighbours::Neighbours;
 
 /// An image of each sample, in a program that is being recorded: `rows × columns` cells of type i32.
 ///
-/// A number is an image of 1 × 1, a box an image of 1 × 4, a table an image with a row for each entry. Extents may
-/// depend on values, and may be 0. Flags are 0 and 1, and any value but 0 is true. Integers wrap.
+/// A number is an image of 1 × 1, a place or an offset an image of 1 × 2 (row and column), a box an image of 1 × 4, and
+/// a table an image with a row for each entry. Extents may depend on values, and may be 0. Conditions and flags are
+/// integers: 0 is false, and every other value is true. Operations that return flags return 0 and 1. Integers wrap.
 ///
-/// An operation that is impossible for a sample has an *invalid* result for it, and so has every operation on an
-/// invalid operand, except [`is_valid`](Image::is_valid) and [`or_else`](Image::or_else). Other samples are not
-/// affected. A result with more cells than its capacity is invalid, too. Unless a method says otherwise, its result has
-/// at most as many cells as its largest operand.
+/// If an operation is impossible for a sample, its result for this sample is *invalid*. Every operation on an invalid
+/// operand has an invalid result, too, except [`is_valid`](Image::is_valid) and [`or_else`](Image::or_else). Other
+/// samples are not affected.
 ///
-/// Handles are cheap to clone. Methods record an operation and compute nothing.
+/// Each result has a *capacity*, the largest number of cells that it may have. A result with more cells is invalid.
+/// Unless a method says otherwise, the capacity is that of this image, or the largest of all operands if they are
+/// combined cell by cell. A row and a column together make an image that is larger than both, so such a result needs
+/// [`within`](Image::within).
+///
+/// An `Image` is a handle, cheap to clone. Methods only record an operation; they compute nothing.
 ///
 /// ```
 /// use vsla::image::{Alike, Neighbours, Place, Program};
@@ -29,7 +34,7 @@ use crate::ops::neighbours::Neighbours;
 ///     let labels = x.label(Alike::Values, Neighbours::Four, 0);
 ///     let table = labels.regions(&x, 100);
 ///     let largest = table.sort_rows(&table.column(0), true).row(0);
-///     r.output(&x.crop(&largest.columns_from(1, 4)));
+///     r.output(&x.crop(&largest.columns_from(1, 5)));
 /// })?;
 /// let image = Ragged::from_shapes(vec![0, 5, 5, 3, 0, 5], 2, [Shape::new(&[2, 3])?])?;
 /// let results = program.run_blocking(&Place::OneCore, &[&image])?;
@@ -42,7 +47,7 @@ pub struct Image {
     step: u32,
 }
 
-/// Which cells a component joins.
+/// Which neighbouring cells belong to the same component.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Alike {
     /// Neighbours of equal values.
@@ -56,7 +61,7 @@ pub enum Alike {
 pub enum Operand<'a> {
     /// A number that is the same for all samples.
     Constant(i32),
-    /// An image of each sample; where a number is expected, of 1 × 1.
+    /// An image of each sample. Where a number is expected, it must have 1 × 1 cells.
     Image(&'a Image),
 }
 
@@ -123,6 +128,7 @@ macro_rules! operations {
         impl Image {$(
             $(#[$about])*
             #[must_use]
+            #[allow(clippy::extra_unused_lifetimes, reason = "some have no other operand")]
             pub fn $name<'a>(&self $(, $operand: impl Into<Operand<'a>>)*) -> Image {
                 self.record(Opcode::$opcode, &[$($operand.into()),*], [$m as u32, $n as u32])
             }
@@ -133,103 +139,103 @@ macro_rules! operations {
 operations! {
     /// `a + b` for each cell, which wraps.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn plus(other) = Combine [Function::Plus, 0];
 
     /// `a − b` for each cell, which wraps.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn minus(other) = Combine [Function::Minus, 0];
 
     /// `a · b` for each cell, which wraps.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn times(other) = Combine [Function::Times, 0];
 
     /// `⌊a / b⌋` for each cell. Invalid if a divisor is 0.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn divide(other) = Combine [Function::Divide, 0];
 
     /// `a − b ⌊a / b⌋` for each cell: it has the sign of the divisor. Invalid if a divisor is 0.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn remainder(other) = Combine [Function::Remainder, 0];
 
-    /// The smaller of both cells.
+    /// The smaller of the two cells.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn minimum(other) = Combine [Function::Minimum, 0];
 
-    /// The larger of both cells.
+    /// The larger of the two cells.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn maximum(other) = Combine [Function::Maximum, 0];
 
     /// Whether both cells are equal.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn equals(other) = Combine [Function::Equals, 0];
 
     /// Whether both cells differ.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn differs(other) = Combine [Function::Differs, 0];
 
     /// Whether `a < b`, for each cell.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn less(other) = Combine [Function::Less, 0];
 
     /// Whether `a ≤ b`, for each cell.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn at_most(other) = Combine [Function::AtMost, 0];
 
     /// Whether `a > b`, for each cell.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn greater(other) = Combine [Function::Greater, 0];
 
     /// Whether `a ≥ b`, for each cell.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn at_least(other) = Combine [Function::AtLeast, 0];
 
     /// Whether both cells are true.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn and(other) = Combine [Function::And, 0];
 
-    /// Whether a cell is true.
+    /// Whether at least one of the two cells is true.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn or(other) = Combine [Function::Or, 0];
 
-    /// Whether exactly one cell is true.
+    /// Whether exactly one of the two cells is true.
     ///
-    /// As for all functions of two images, axes of extent 1 are repeated, and other extents must agree; else the result
-    /// is invalid.
+    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
+    /// differ otherwise, the result is invalid.
     fn xor(other) = Combine [Function::Xor, 0];
 
-    /// Where this is true, the cell of the first image, and elsewhere that of the second.
+    /// The cell of `yes` where this image is true, and that of `no` elsewhere.
     ///
-    /// Axes of extent 1 are repeated in all three; other extents must agree.
+    /// Axes of extent 1 are repeated in all three images. If extents differ otherwise, the result is invalid.
     fn choose(yes, no) = Choose [0, 0];
 
     /// The image upside down.
@@ -241,26 +247,27 @@ operations! {
     /// The image with rows and columns exchanged.
     fn transpose() = Orient [Orientation::Transpose, 0];
 
-    /// The image with rows and columns exchanged along the other diagonal.
+    /// The image reflected across its other diagonal, from the lower left to the upper right.
     fn anti_transpose() = Orient [Orientation::AntiTranspose, 0];
 
-    /// The cells in a box: 1 × 4, the first row, the first column, and the ends of rows and columns, which are
-    /// excluded. What is outside is left out, so the result may be empty.
+    /// The cells in a box. A box is a row of four: the first row, the first column, the end of the rows and the end of
+    /// the columns; the ends are excluded. The part of the box outside of the image is left out, so the result may be
+    /// empty.
     fn crop(bounds) = Crop [0, 0];
 
-    /// The cells in a box, as [`crop`](Image::crop) cuts them. Invalid if the box reaches outside, or an end is before
-    /// its begin.
+    /// As [`crop`](Image::crop), but invalid if the box reaches outside of the image, or an end is smaller than its
+    /// first row or column.
     fn crop_strict(bounds) = Crop [1, 0];
 
     /// Each cell repeated to `f` rows and `f` columns; the factor is a number, or a row of two, for rows and for
     /// columns.
     ///
-    /// Invalid for factors below 1. With constant factors, the capacity is known; else it is 16 times that of this
-    /// image, or [`within`](Image::within) sets it.
+    /// Invalid for factors below 1. If the factors are constants, the capacity is that of this image times both
+    /// factors. Otherwise it is 16 times that of this image; [`within`](Image::within) sets another.
     fn upscale(factor) = Upscale [0, 0];
 
-    /// Every f-th row and column, beginning with the first; the factor is a number, or a row of two. Invalid for
-    /// factors below 1.
+    /// Every `f`-th row and column, from the first on; the factor is a number, or a row of two. Invalid for factors
+    /// below 1.
     fn downscale(factor) = Downscale [0, 0];
 
     /// The image repeated, `f` times downwards and `f` times to the right; the factor is a number, or a row of two.
@@ -268,26 +275,28 @@ operations! {
     /// Invalid for factors below 1. The capacity is that of [`upscale`](Image::upscale).
     fn tile(factor) = Tile [0, 0];
 
-    /// The image with another to its right. Invalid if they have different numbers of rows. The capacity is the sum of
-    /// both.
+    /// The image, and another to its right. Invalid if they have different numbers of rows. The capacity is the sum of
+    /// both capacities.
     fn beside(right) = Join [1, 0];
 
-    /// The image with another below. Invalid if they have different numbers of columns. The capacity is the sum of
-    /// both.
+    /// The image, and another below it. Invalid if they have different numbers of columns. The capacity is the sum of
+    /// both capacities.
     fn above(below) = Join [0, 0];
 
-    /// The image moved by an offset, a row of two: rows and columns. What leaves the image is lost, and `fill` comes
-    /// in.
+    /// The image moved by an offset, a row of two: down by so many rows, and right by so many columns. Cells that leave
+    /// the image are lost, and those that become free have the value `fill`.
     fn translate(offset, fill) = Translate [0, 0];
 
-    /// The image with a patch over it, whose first cell lies at a place, a row of two. What is outside is left out.
+    /// The image with a patch over it. The first cell of the patch lies at `place`, a row of two. The part of the patch
+    /// outside of the image is left out.
     fn paste(patch, place) = Paste [0, 0];
 
-    /// The image in which cells of `background` that no path of background connects to the border become `value`. A
-    /// cell has four neighbours.
+    /// The image with its holes filled: cells of `background` become `value` unless a path of background cells connects
+    /// them to the border. A path goes from a cell to one of its four neighbours.
     fn fill_holes(background, value) = FillHoles [0, 0];
 
-    /// The entry of a table, a row or a column, for each cell. Invalid if a cell is not the place of an entry.
+    /// For each cell, the entry of a table at the position that the cell gives, from 0 on. The table is one row or one
+    /// column. Invalid if it has no entry at one of the positions.
     fn lookup(table) = Lookup [0, 0];
 
     /// The sum of all cells; 0 if there is none.
@@ -299,7 +308,7 @@ operations! {
     /// The sum of each column, as a row; 0 if there is none.
     fn sum_of_columns() = Reduce [0, 0];
 
-    /// The smallest cell of all cells; invalid if there is none.
+    /// The smallest of all cells; invalid if there is none.
     fn min() = Reduce [1, 2];
 
     /// The smallest cell of each row, as a column; invalid if there is none.
@@ -308,7 +317,7 @@ operations! {
     /// The smallest cell of each column, as a row; invalid if there is none.
     fn min_of_columns() = Reduce [1, 0];
 
-    /// The largest cell of all cells; invalid if there is none.
+    /// The largest of all cells; invalid if there is none.
     fn max() = Reduce [2, 2];
 
     /// The largest cell of each row, as a column; invalid if there is none.
@@ -317,35 +326,38 @@ operations! {
     /// The largest cell of each column, as a row; invalid if there is none.
     fn max_of_columns() = Reduce [2, 0];
 
-    /// The number of the first largest cell in row-major order. Invalid for an empty image.
+    /// The position, in row-major order and from 0 on, of the first of the largest cells. Invalid for an empty image.
     fn place_of_max() = Place [1, 0];
 
-    /// The number of the first smallest cell in row-major order. Invalid for an empty image.
+    /// The position, in row-major order and from 0 on, of the first of the smallest cells. Invalid for an empty image.
     fn place_of_min() = Place [0, 0];
 
-    /// The smallest box around the cells that are true, as [`crop`](Image::crop) takes it. Invalid if none is.
+    /// The smallest box that contains all cells that are not 0, as [`crop`](Image::crop) takes it. Invalid if all cells
+    /// are 0.
     fn bounding_box() = Box [0, 0];
 
-    /// The rows that are flagged by a column of as many flags.
+    /// The rows whose flag is true. `flags` is a column with a flag for each row; otherwise, the result is invalid.
     fn keep_rows(flags) = Compact [0, 0];
 
-    /// The columns that are flagged by a row of as many flags.
+    /// The columns whose flag is true. `flags` is a row with a flag for each column; otherwise, the result is invalid.
     fn keep_columns(flags) = Compact [1, 0];
 
-    /// Row k as an image; a negative number counts from the end. Invalid outside.
+    /// Row `k`, as an image of one row. A negative `k` counts from the end. Invalid if there is no such row.
     fn row(k) = Pick [0, 0];
 
-    /// Column k as an image; a negative number counts from the end. Invalid outside.
+    /// Column `k`, as an image of one column. A negative `k` counts from the end. Invalid if there is no such column.
     fn column(k) = Pick [1, 0];
 
-    /// The image in which the border of a box has a value. What is outside is left out.
+    /// The image with the border of a box drawn on it: the box's first and last rows and columns become `value`. The
+    /// part outside of the image is left out.
     fn outline(bounds, value) = Outline [0, 0];
 
-    /// Flags of the places at which a template lies in this image: (rows − r + 1) × (columns − c + 1) for a template of
-    /// r × c. Empty if the template is, or is larger.
+    /// For each place, whether a template occurs in this image with its first cell there. The flags have
+    /// (rows − r + 1) × (columns − c + 1) cells for a template of r × c, and 0 × 0 if the template is empty or does not
+    /// fit.
     fn matches(template) = Match [0, 0];
 
-    /// Whether both images have the same extents and cells: a number.
+    /// Whether both images have the same extents and the same cells, as a number.
     fn same(other) = Same [0, 0];
 
     /// The number of rows.
@@ -354,19 +366,19 @@ operations! {
     /// The number of columns.
     fn columns() = Extent [1, 0];
 
-    /// The row of each cell.
+    /// For each cell, the number of its row, from 0 on.
     fn row_numbers() = Numbers [0, 0];
 
-    /// The column of each cell.
+    /// For each cell, the number of its column, from 0 on.
     fn column_numbers() = Numbers [1, 0];
 
-    /// Whether the image is valid: a number, which is always valid.
+    /// Whether the image is valid, as a number. This number is always valid.
     fn is_valid() = Valid [0, 0];
 
-    /// This image where it is valid, else the other one.
+    /// For each sample, this image if it is valid, else the other one.
     fn or_else(other) = OrElse [0, 0];
 
-    /// This image if a number is true, else an invalid one.
+    /// For each sample, this image if `condition`, a number, is true; else an invalid image.
     fn when(condition) = When [0, 0];
 }
 
@@ -402,7 +414,7 @@ impl Image {
         self.record(Opcode::Orient, &[], [orientation as u32, 0])
     }
 
-    /// The columns from `first` to `end`, which is excluded, of a table. Invalid if it has fewer.
+    /// The columns of a table from `first` on, before `end`. Invalid if it has fewer.
     #[must_use]
     pub fn columns_from(&self, first: i32, end: i32) -> Image {
         let sides = self.constant(&[0, first]).beside(&self.rows());
@@ -429,7 +441,8 @@ impl Image {
         )
     }
 
-    /// The connected components: labels 1, 2, … in row-major order of their first cells, and 0 for the background.
+    /// Labels of the connected components. Each cell gets the number of its component, and background cells get 0.
+    /// Components are numbered 1, 2, … in row-major order of their first cells.
     #[must_use]
     pub fn label<'a>(
         &self,
@@ -441,39 +454,41 @@ impl Image {
         self.record(Opcode::Label, &[background.into()], numbers.map(u32::from))
     }
 
-    /// A table of the regions that this image labels: a row for each label from 1 to the largest, and eight columns.
-    /// These are the area, the box (four columns, as [`crop`](Image::crop) takes it), the mean row and the mean column,
-    /// rounded down, and the value of `image` at the region's first cell.
+    /// A table of the regions that this image labels. It has a row for each label from 1 to the largest, and eight
+    /// columns: 0 is the area, 1 to 4 are the box, as [`crop`](Image::crop) takes it, 5 and 6 the mean row and the mean
+    /// column, rounded down, and 7 is the value of `image` at the first cell of the region.
     ///
-    /// Labels below 1 are ignored, and one that no cell has gives a row of zeros. More than `limit` regions exceed the
-    /// capacity of the result. Invalid if a label is larger than the number of cells, or the extents differ.
+    /// Labels below 1 are ignored. A label that no cell has gives a row of zeros. Invalid if a label is larger than the
+    /// number of cells, or if the two images have different extents. More than `limit` regions exceed the capacity of
+    /// the result.
     #[must_use]
     pub fn regions(&self, image: &Image, limit: u32) -> Image {
         self.record(Opcode::Regions, &[image.into()], [limit, 0])
     }
 
-    /// The numbers of cells with the values 0, 1, … below `size`, as a row. Invalid if there are others.
+    /// For each value from 0 to `size` − 1, the number of cells that have it, as a row. Invalid if a cell has another
+    /// value.
     #[must_use]
     pub fn histogram(&self, size: u32) -> Image {
         self.record(Opcode::Histogram, &[], [size, 0])
     }
 
-    /// The different values in ascending order, as a row. Invalid if one is not in 0..size.
+    /// The values that occur, each once and in ascending order, as a row. Invalid if one is not in `0..size`.
     #[must_use]
     pub fn palette(&self, size: u32) -> Image {
         self.record(Opcode::Palette, &[], [size, 0])
     }
 
-    /// The value in 0..size that most cells have, the smallest of several. Invalid if a value is outside, or there is
-    /// none.
+    /// The most frequent value, or the smallest of several. Invalid if a value is not in `0..size`, or the image is
+    /// empty.
     #[must_use]
     pub fn most_common(&self, size: u32) -> Image {
         let place = self.histogram(size).place_of_max();
         place.when(&self.rows().times(&self.columns()))
     }
 
-    /// The value in 0..size that the fewest cells have, but at least one; the smallest of several. Invalid if a value
-    /// is outside, or there is none.
+    /// The least frequent of the values that occur, or the smallest of several. Invalid if a value is not in `0..size`,
+    /// or the image is empty.
     #[must_use]
     pub fn least_common(&self, size: u32) -> Image {
         let counts = self.histogram(size);
@@ -481,60 +496,64 @@ impl Image {
         place.when(&self.rows().times(&self.columns()))
     }
 
-    /// The image without the rows and columns at its border that have only background. Invalid if all is background.
+    /// The image without the outer rows and columns that have only background cells. Invalid if all cells are
+    /// background.
     #[must_use]
     pub fn trim<'a>(&self, background: impl Into<Operand<'a>>) -> Image {
         self.crop(&self.differs(background).bounding_box())
     }
 
-    /// The rows in the order of a column of keys. Rows of equal keys keep their order.
+    /// The rows in the order of their keys, a column with a key for each row; otherwise, the result is invalid. Rows of
+    /// equal keys keep their order.
     #[must_use]
     pub fn sort_rows(&self, keys: &Image, descending: bool) -> Image {
         self.record(Opcode::Sort, &[keys.into()], [descending.into(), 0])
     }
 
-    /// The image with a line of a value from a place to another, both rows of two and included. What is outside is left
-    /// out. Invalid if the line is neither in a row, nor in a column, nor in a diagonal.
+    /// The image with a line drawn on it: the cells from one place to another, both included, become `value`. A place
+    /// is a row of two. The part of the line outside of the image is left out. Invalid if the line is neither
+    /// horizontal, nor vertical, nor diagonal (at 45°).
     #[must_use]
     pub fn line<'a>(&self, from: &Image, to: &Image, value: impl Into<Operand<'a>>) -> Image {
         let ends = from.beside(to);
         self.record(Opcode::Line, &[(&ends).into(), value.into()], [0, 0])
     }
 
-    /// The smallest number of rows (axis 0) or columns (axis 1) after which the image repeats: at most their number.
-    /// Invalid if there are none.
+    /// The smallest number of rows (axis 0) or columns (axis 1) after which the image repeats. If it never does, this
+    /// is the number of its rows or columns. Invalid if this is 0.
     #[must_use]
     pub fn period(&self, axis: usize) -> Image {
         let axis = self.axis(axis);
         self.record(Opcode::Period, &[], [axis, 0])
     }
 
-    /// The sums of the cells from the border to each cell, in a direction.
+    /// For each cell, the sum of the cells from the border up to and including it, in a direction.
     #[must_use]
     pub fn scan_sum(&self, direction: Direction) -> Image {
         self.record(Opcode::Scan, &[], [0, direction as u32])
     }
 
-    /// The largest of the cells from the border to each cell, in a direction.
+    /// For each cell, the largest of the cells from the border up to and including it, in a direction.
     #[must_use]
     pub fn scan_max(&self, direction: Direction) -> Image {
         self.record(Opcode::Scan, &[], [1, direction as u32])
     }
 
-    /// The smallest of the cells from the border to each cell, in a direction.
+    /// For each cell, the smallest of the cells from the border up to and including it, in a direction.
     #[must_use]
     pub fn scan_min(&self, direction: Direction) -> Image {
         self.record(Opcode::Scan, &[], [2, direction as u32])
     }
 
-    /// The last value but 0 from the border to each cell, in a direction; 0 if there is none.
+    /// For each cell, the last value that is not 0 on the way from the border up to and including it, in a direction; 0
+    /// if there is none.
     #[must_use]
     pub fn carry(&self, direction: Direction) -> Image {
         self.record(Opcode::Scan, &[], [3, direction as u32])
     }
 
-    /// An image of equal cells, whose extents are numbers. Invalid if one is negative; more than `capacity` cells are
-    /// too many.
+    /// An image of equal cells, whose numbers of rows and columns are given by numbers. Invalid if one is negative, or
+    /// if there are more than `capacity` cells.
     #[must_use]
     pub fn filled<'a, 'b, 'c>(
         &self,
@@ -549,7 +568,8 @@ impl Image {
         self.at(step)
     }
 
-    /// The same image with a capacity of so many cells, whatever the size of the inputs.
+    /// The same image with a capacity of so many cells, whatever the size of the inputs. It replaces the capacity of
+    /// the operation that makes this image, and may be larger or smaller.
     #[must_use]
     pub fn within(&self, capacity: u32) -> Image {
         let step = self.graph.borrow_mut().within(self.step, capacity);

@@ -24,13 +24,16 @@ use crate::ops::imaging::{Imaging, OP};
 use crate::ragged::Ragged;
 use crate::{Error, Result, host};
 
-/// A recorded program of operations on images, each of its own size: for many small operations, which run together.
+/// A recorded program of many small operations on images of different sizes, which run together.
 ///
-/// A batch of *samples* has an image of each input for each sample. Shapes may depend on values; see [`Image`]. Results
-/// of a sample do not depend on others, and are the same on every device, bit for bit. On a GPU, a run is one upload,
-/// one submission and one download, whatever the number of operations: a dispatch runs all operations of a level of the
-/// program's graph for all samples. A program is compiled once, for all devices and batches. Equal operations are
-/// computed once, and those that no output needs not at all.
+/// A program runs for a batch of *samples*. Each sample has one image for each input of the program, and gets one image
+/// for each output. Shapes may depend on values: see [`Image`]. The results of a sample do not depend on other samples,
+/// and are the same on every device, bit for bit.
+///
+/// A program is compiled once, for all devices and batches. Equal operations are computed once, and those that no
+/// output needs are left out. On a GPU, a run is one upload, one submission and one download, whatever the number of
+/// operations; a dispatch runs all operations of one level of the program's graph, for all samples. A batch that
+/// exceeds the limits of the device runs in several parts.
 ///
 /// Cost: see [the chapter on images](crate::pages::images). For single operations on large images, use the methods of
 /// [`Tensor`](crate::Tensor), such as [`label`](crate::Tensor::label).
@@ -76,9 +79,9 @@ pub struct Report {
     pub place: Machine,
     /// The number of samples.
     pub samples: usize,
-    /// The operations of the program for each sample, without those left out.
+    /// The operations that run for each sample, as [`Program::operations`] counts them.
     pub operations: usize,
-    /// The levels of the program's graph: runs of operations that need results only of earlier levels.
+    /// The levels of the program's graph, as [`Program::levels`] counts them.
     pub levels: usize,
     /// Dispatches of the GPU; 0 on the CPU. A batch that exceeds the device's limits runs in several parts, each with
     /// all levels.
@@ -89,9 +92,9 @@ pub struct Report {
     pub downloads: usize,
     /// Submissions to the GPU's queue; 0 on the CPU.
     pub submissions: usize,
-    /// Results that are invalid: of all samples and outputs.
+    /// The number of invalid results, of all samples and outputs.
     pub invalid: usize,
-    /// Those of them that have more cells than their capacity, or depend on such a result.
+    /// The number of these that have more cells than their capacity, or that depend on such an image.
     pub overflown: usize,
     /// The time that the run was expected to take, if the place was chosen by [`Place::Auto`].
     pub predicted: Option<Duration>,
@@ -187,25 +190,27 @@ impl Program {
         })
     }
 
-    /// The operations that run for each sample, without inputs, constants and outputs.
+    /// The number of operations that run for each sample. Inputs, constants, outputs, repeated operations and those
+    /// that no output needs do not count.
     pub fn operations(&self) -> usize {
         self.compiled.operations()
     }
 
-    /// The levels of the graph, each of which is a dispatch on a GPU.
+    /// The number of levels of the graph, each of which is a dispatch on a GPU. Operations of a level need only the
+    /// results of earlier levels, and of up to seven operations before them in the same level.
     pub fn levels(&self) -> usize {
         self.compiled.dispatches()
     }
 
-    /// The length of the longest chain of operations of which each needs the one before.
+    /// The length of the longest chain of operations, each of which needs the result of the one before.
     pub fn depth(&self) -> usize {
         self.compiled.depth
     }
 
-    /// Runs the program for a batch: element i of each input belongs to sample i.
-    ///
-    /// The images have rank 2. Nothing runs if the batch is refused, or exceeds the limits of the device. An empty
+    /// Runs the program for a batch: element i of each input belongs to sample i. All images have rank 2. An empty
     /// batch has empty results.
+    ///
+    /// Nothing runs if an input is refused, or a sample exceeds the limits of the device.
     ///
     /// # Errors
     /// [`Argument`](crate::Error::Argument) if the number of inputs is not the program's; [`Rank`](crate::Error::Rank),
@@ -359,7 +364,7 @@ struct Counts {
 }
 
 impl Results {
-    /// Output `i` of all samples. Invalid ones have 0 × 0 cells.
+    /// Output `i` of all samples. Invalid images have 0 × 0 cells.
     ///
     /// # Panics
     /// If the program has no output `i`.
@@ -375,7 +380,8 @@ impl Results {
         self.states[i][sample] == VALID_STATE
     }
 
-    /// Whether output `i` of a sample is invalid because an image has more cells than its capacity.
+    /// Whether output `i` of a sample is invalid because it, or an image that it depends on, has more cells than its
+    /// capacity.
     ///
     /// # Panics
     /// If the program has no output `i`, or the batch no such sample.

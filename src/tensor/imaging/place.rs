@@ -1,4 +1,4 @@
-//! Where a program runs: a choice by measured costs.
+//! The machine that a program runs on, and its choice by measured costs.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub enum Place {
     AllCores,
     /// On this device: a GPU, or all cores for the CPU.
     Device(Device),
-    /// On one core, all cores or the calibration's device, whichever is predicted to take the least time.
+    /// On one core, on all cores or on the calibration's device, whichever is predicted to take the least time.
     Auto(Calibration),
 }
 
@@ -31,12 +31,13 @@ impl From<&Device> for Place {
     }
 }
 
-/// Measured costs of running image programs on this machine and on a device, by which [`Place::Auto`] chooses.
+/// Measured costs of image programs on this computer and on a device, from which [`Place::Auto`] predicts times.
 ///
-/// The costs of a batch are predicted from the sizes of its images and the operations of the program. They assume that
-/// all results are valid, and that images have their capacity. Each program therefore also remembers how long its runs
-/// on each machine took, for batches of about the same size, and predicts by that from the second such run on. A
-/// machine whose prediction is at most twice the best one is tried once for each such size.
+/// The time of a batch is predicted from the sizes of its images and the operations of the program, as if all results
+/// were valid and had as many cells as their capacity. Such a prediction is often too high. Therefore, each program
+/// also remembers how long its runs with [`Place::Auto`] took, for each machine and each size of batch (sizes that
+/// differ by less than about a fifth count as one), and predicts by that from the second run on. A machine whose
+/// prediction is at most twice the smallest one is tried three times for each size, so that it becomes known.
 ///
 /// ```no_run
 /// use vsla::Device;
@@ -251,18 +252,36 @@ pub(super) struct Choice<'a> {
     pub predicted: Option<f64>,
 }
 
-/// How long the runs of a program took: seconds by machine and size of the batch.
+/// How long the runs of a program took, by machine and size of the batch.
 #[derive(Debug, Default)]
-pub(super) struct Learned(HashMap<(Machine, u32), f64>);
+pub(super) struct Learned(HashMap<(Machine, u32), Known>);
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    seconds: f64,
+    runs: u32,
+}
+
+/// Runs of a machine after which its time is known. The first run is often slow, because caches are cold.
+const TRIES: u32 = 3;
 
 impl Learned {
     pub(super) fn learn(&mut self, machine: Machine, size: Option<u32>, actual: Duration) {
         let Some(size) = size else { return };
         let actual = actual.as_secs_f64();
-        let known = self.0.entry((machine, size)).or_insert(actual);
+        let entry = self.0.entry((machine, size));
+        let known = entry.or_insert(Known {
+            seconds: actual,
+            runs: 0,
+        });
+        known.runs = known.runs.saturating_add(1);
         // Follows a machine that becomes slower, but not single runs that were disturbed.
-        let weight = if actual < *known { 0.5 } else { 0.2 };
-        *known += weight * (actual - *known);
+        let weight = match actual < known.seconds {
+            true if known.runs <= TRIES => 1.0,
+            true => 0.5,
+            false => 0.1,
+        };
+        known.seconds += weight * (actual - known.seconds);
     }
 }
 
@@ -298,8 +317,13 @@ impl Program {
                 .predict(&self.compiled, work)
                 .into_iter()
                 .map(|(machine, time)| {
-                    let known = learned.0.get(&(machine, size)).copied();
-                    (machine, known.unwrap_or(time), known.is_some())
+                    let known = learned.0.get(&(machine, size));
+                    let time = known.map_or(time, |known| known.seconds);
+                    (
+                        machine,
+                        time,
+                        known.is_some_and(|known| known.runs >= TRIES),
+                    )
                 });
         let predicted: Vec<_> = predicted.collect();
         let by_time = |a: &&(Machine, f64, bool), b: &&(Machine, f64, bool)| a.1.total_cmp(&b.1);

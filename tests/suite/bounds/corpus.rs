@@ -128,6 +128,7 @@ fn blocks(d: &mut Draw<'_>) {
 fn rest_of_values(d: &mut Draw<'_>) {
     equal_matrices(d);
     super::values::labelled::<u32>(d, &[[9, 9], [70, 90], [3, 0]]);
+    super::values::labelled::<i32>(d, &[[9, 9], [20, 30], [3, 0]]);
     super::recorded::programs(d);
 }
 

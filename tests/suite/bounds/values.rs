@@ -1,7 +1,7 @@
 //! Programs of operations that move values, element-wise functions and reductions.
 
 use vsla::batch::Permutation;
-use vsla::image::{Components, Neighbours};
+use vsla::image::{self, Components, Neighbours};
 use vsla::program::{Outputs, Program};
 use vsla::{
     Complex32, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor,
@@ -37,6 +37,7 @@ pub const KERNELS: &[&str] = &[
     "gather",
     "histogram",
     "join",
+    "imaging",
     "label",
     "label_borders",
     "label_finish",
@@ -413,8 +414,15 @@ fn image_shapes(d: &mut Draw<'_>) -> Vec<[usize; 2]> {
     (0..n).map(shape).collect()
 }
 
-/// Components of images, their table, and holes.
+/// Components of images, their table, and holes; for i32 a program of operations on images.
 pub fn labelled<T: Value + Integer>(d: &mut Draw<'_>, shapes: &[[usize; 2]]) {
+    if T::DTYPE == DType::I32 {
+        let images = crate::imaging::images(shapes, || 2);
+        let program =
+            image::Program::new(crate::imaging::recorded("bounds", d.turn % 4, 20)).unwrap();
+        let ran = program.run_blocking(&image::Place::from(d.device), &[&images]);
+        d.ran("image program", ran);
+    }
     let shapes = shapes.iter().map(|shape| Shape::new(shape).unwrap());
     let x = d.tensor::<T>(&Layout::from_shapes(2, shapes).unwrap());
     for neighbours in [Neighbours::Four, Neighbours::Eight] {
