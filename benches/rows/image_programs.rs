@@ -1,5 +1,5 @@
-//! A program of two thousand operations on small images, from the samples on the host to the results on the host. The
-//! baseline is the same program on one core, sample by sample.
+//! A program of two thousand operations on small images, grids of the Abstraction and Reasoning Corpus (ARC), from the
+//! samples on the host to the results on the host. The baseline is the same program on one core, sample by sample.
 
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     let spec = Spec {
         name: case.name,
         data: format!(
-            "{} operations on {samples} pairs of grids of the Abstraction and Reasoning Corpus, with transfers; {}",
+            "{} operations on {samples} pairs of ARC grids, with transfers; {}",
             program.operations(),
             case.about
         ),

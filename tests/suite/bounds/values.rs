@@ -7,7 +7,7 @@ use vsla::{
     Complex32, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor,
     batch::Remainder,
     f16,
-    scalar::{Factor, Float, Integer, Real},
+    scalar::{DType, Factor, Float, Integer, Real},
 };
 
 use super::{Draw, Value, recorded};
