@@ -169,6 +169,9 @@ fn ids(solvers: &[(&str, solvers::Solver)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "gpu")]
+    use vsla::image::Place;
+
     use super::*;
 
     fn args(more: &[&str]) -> Args {
@@ -194,19 +197,18 @@ mod tests {
             return;
         };
         let puzzles = puzzles::read(None).unwrap();
-        let puzzles = &puzzles[..40];
-        let samples = Samples::new(puzzles).unwrap();
-        let bar = progress::bar(true, String::new(), 1);
-        let outcome = run::run(
-            &device,
-            puzzles,
-            &solvers::all(),
-            &samples,
-            run::SCHEDULE,
-            &bar,
-        )
-        .unwrap();
-        let report = outcome.gpu.unwrap().report;
+        let samples = Samples::new(&puzzles[..5]).unwrap();
+        let solvers = solvers::all();
+        let program = run::program(solvers.iter(), run::SCHEDULE).unwrap();
+        let run = |place: &Place| {
+            let inputs = [&samples.inputs, &samples.expected];
+            program.run_blocking(place, &inputs).unwrap()
+        };
+        let (found, expected) = (run(&Place::from(&device)), run(&Place::OneCore));
+        for (i, (id, _)) in solvers.iter().enumerate() {
+            assert!(found.images(i) == expected.images(i), "{id}");
+        }
+        let report = found.report();
         assert_eq!(
             [report.uploads, report.downloads, report.submissions],
             [1; 3]
