@@ -527,6 +527,16 @@ fn images() {
             &Op::Occurrences(super::occurrences::Occurrences),
             &[&one],
         );
+        let (boxes, values) = (
+            Layout::from_lengths(vec![4; x.len()]),
+            Layout::from_lengths(vec![1; x.len()]),
+        );
+        all(
+            &x,
+            "draw_boxes",
+            &Op::Figures(super::figures::Figures::Boxes { dtype }),
+            &[&boxes.unwrap(), &values.unwrap()],
+        );
         let table = Layout::from_lengths([most]).unwrap();
         let lookup = super::lookup::Lookup {
             dtype,

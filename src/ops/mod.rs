@@ -18,6 +18,7 @@ pub(crate) mod cross_entropy;
 pub(crate) mod embedding;
 pub(crate) mod eval;
 pub(crate) mod fft;
+pub(crate) mod figures;
 pub(crate) mod frames;
 pub(crate) mod gather;
 pub(crate) mod histogram;
@@ -131,6 +132,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &map::FILL,
     &sequence::KERNEL,
     &occurrences::KERNEL,
+    &figures::KERNEL,
     &imaging::KERNEL,
     &one_hot::KERNEL,
     &embedding::KERNEL,

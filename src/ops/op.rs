@@ -3,9 +3,10 @@
 use super::traits::Traits;
 use super::{
     ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max,
-    cross_entropy, embedding, eval, fft, frames, gather, histogram, imaging, kron, label, lines,
-    lookup, map, maps, matmul, morphology, occurrences, one_hot, period, pooling, random, reduce,
-    regions, rotary, runs, scatter, select, sequence, shape_matmul, sort, strided, take, written,
+    cross_entropy, embedding, eval, fft, figures, frames, gather, histogram, imaging, kron, label,
+    lines, lookup, map, maps, matmul, morphology, occurrences, one_hot, period, pooling, random,
+    reduce, regions, rotary, runs, scatter, select, sequence, shape_matmul, sort, strided, take,
+    written,
 };
 use crate::Result;
 use crate::plan::Plan;
@@ -75,6 +76,7 @@ pub(crate) enum Op {
     Lookup(lookup::Lookup),
     Runs(runs::Runs),
     Occurrences(occurrences::Occurrences),
+    Figures(figures::Figures),
     Imaging(imaging::Imaging),
     Period(period::Period),
     Attention(attention::Attention),
@@ -206,6 +208,7 @@ impl Op {
             Op::Runs(runs) => runs.launch(inputs[0])?.into(),
             Op::Period(period) => period.launch(inputs[0])?.into(),
             Op::Occurrences(found) => found.launch(inputs[0], inputs[1])?.into(),
+            Op::Figures(figures) => figures.launch(inputs)?.into(),
             Op::Imaging(imaging) => imaging.launch()?.into(),
             Op::Attention(attention) => attention.launch(inputs, device.binding)?.into(),
             Op::Rotary(rotary) => rotary.launch(inputs)?.into(),

@@ -16,6 +16,7 @@ mod device;
 mod display;
 mod elements;
 mod embedding;
+mod figures;
 mod frames;
 mod functions;
 mod geometry;

@@ -277,6 +277,7 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::Label(_)
         | Op::Lookup(_)
         | Op::Occurrences(_)
+        | Op::Figures(_)
         | Op::Imaging(_)
         | Op::Period(_)
         | Op::Runs(_)

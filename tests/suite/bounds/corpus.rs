@@ -210,6 +210,9 @@ fn values(d: &mut Draw<'_>, case: &Case) {
         let small = Layout::uniform(1, vsla::Shape::new(&[2, 2]).unwrap()).unwrap();
         let small = d.tensor::<i32>(&small);
         d.ran("match_template", signed.match_template(&small));
+        let boxes = d.tensor::<u32>(&Layout::from_lengths(vec![4; n]).unwrap());
+        let values = d.tensor::<i32>(&Layout::from_lengths(vec![1; n]).unwrap());
+        d.ran("draw_boxes", signed.draw_boxes(&boxes, &values));
     }
     let lines = Layout::from_lengths(vec![5; n]).unwrap();
     let tables = d.tensor::<f16>(&lines);

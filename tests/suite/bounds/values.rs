@@ -33,6 +33,7 @@ pub const KERNELS: &[&str] = &[
     "embedding",
     "embedding_slopes",
     "embedding_starts",
+    "figures",
     "fill",
     "gather",
     "histogram",
@@ -222,6 +223,11 @@ fn coloured<T: Value + Integer>(d: &mut Draw<'_>) {
     let shapes = Layout::uniform(d.of(&[1, n]), Shape::new(&[2, 1]).unwrap()).unwrap();
     let small = d.tensor::<T>(&shapes);
     d.ran("match_template", x.match_template(&small));
+    let rows = (0..n).map(|_| Shape::new(&[d.rng.usize(..4), 4]).unwrap());
+    let figures = Layout::from_shapes(2, rows.collect::<Vec<_>>()).unwrap();
+    let values = Layout::from_lengths((0..n).map(|i| figures.length(i) / 4)).unwrap();
+    let (figures, values) = (d.tensor::<u32>(&figures), d.tensor::<T>(&values));
+    d.ran("draw_boxes", x.draw_boxes(&figures, &values));
     d.ran("period", x.period(0));
     d.ran("period", x.period(1));
 }

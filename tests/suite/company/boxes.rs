@@ -66,6 +66,7 @@ fn images(device: &Device, picked: &[usize]) -> Rows {
     let x: Tensor<i32> = boxes_of(device, picked, |i| EXTENTS[i], colour);
     let factors: Vec<[usize; 2]> = picked.iter().map(|i| [1 + i % 2, 1 + i % 3]).collect();
     let small: Tensor<i32> = boxes_of(device, picked, |_| [1, 2], colour);
+    let values: Tensor<i32> = boxes_of(device, picked, |_| [1], colour);
     let table: Tensor<f32> = boxes_of(device, picked, |i| [1 + i % 4], |i, at| value(4, i, at));
     beside([
         bytes(&x.rot90(1).unwrap()),
@@ -79,6 +80,7 @@ fn images(device: &Device, picked: &[usize]) -> Rows {
         bytes(&x.trim_blocking(1).unwrap()),
         bytes(&x.match_template(&small).unwrap()),
         bytes(&x.period(1).unwrap()),
+        bytes(&x.draw_boxes(&x.bounding_box(0).unwrap(), &values).unwrap()),
     ])
 }
 

@@ -1,0 +1,185 @@
+//! Boxes and lines drawn on images. Where several of an image meet, the last one counts.
+//!
+//! Cost: values read once, the result written once, in one dispatch, in which each cell looks for the last figure of
+//! its image that it lies on.
+
+use std::ops::Range;
+
+use super::par_tiles;
+use crate::plan::{
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
+    constants, params, slots, stream_tile,
+};
+use crate::ragged::{DType, Layout};
+use crate::{Error, Result};
+
+slots! {
+    struct Slots { x: Read, figures: Read, figures_meta: Read, values: Read, c: Write, c_meta: Read }
+}
+
+params! {
+    struct Params { total, elements, tile, x_base, figures_base, values_base, what }
+}
+
+/// What the four numbers of a figure are: `p.what`.
+const BOXES: u32 = 0;
+const LINES: u32 = 1;
+
+pub(crate) static KERNEL: Kernel = Kernel {
+    stem: "figures",
+    source: include_str!("../../shaders/figures.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![BOXES]],
+    variants: &[Variant::of(DType::U32, &[])],
+};
+
+/// What is drawn on operand 0: operand 1 has four numbers for each figure, and operand 2 its value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Figures {
+    /// The border of a box: top, left, bottom and right, of u32, where the last two are not in the box.
+    Boxes { dtype: DType },
+    /// A line from cell to cell: their rows and columns, of i32. Its direction is one of eight.
+    Lines { dtype: DType },
+}
+
+impl Figures {
+    pub(crate) fn op(self) -> &'static str {
+        match self {
+            Figures::Boxes { .. } => "draw_boxes",
+            Figures::Lines { .. } => "draw_lines",
+        }
+    }
+
+    fn check(self, x: &Layout, figures: &Layout, values: &Layout) -> Result<()> {
+        let op = self.op();
+        x.check_rank(op, 2)?;
+        if figures.rank() > 2 {
+            let expected = "1 or 2 for the figures, four numbers each";
+            return Err(Error::rank(op, expected, figures.rank()));
+        }
+        if values.rank() != 1 {
+            return Err(Error::rank(op, "1 for the values", values.rank()));
+        }
+        x.check_len(op, figures.len())?;
+        x.check_len(op, values.len())?;
+        for (element, shape) in figures.shapes().enumerate() {
+            let extents = shape.extents();
+            let is_table = figures.length(element) == 0 || extents[extents.len() - 1] == 4;
+            if !is_table {
+                let expected = "four numbers for each figure";
+                return Err(Error::argument(op, expected, shape.to_string()).at(element));
+            }
+        }
+        values.check_lengths(op, (0..x.len()).map(|element| figures.length(element) / 4))
+    }
+
+    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+        let [x, figures, values] = [inputs[0], inputs[1], inputs[2]];
+        self.check(x, figures, values)?;
+        let (Figures::Boxes { dtype } | Figures::Lines { dtype }) = self;
+        let cost = (0..x.len()).fold(0u64, |cost, element| {
+            let each = 1 + figures.length(element) as u64 / 4;
+            cost.saturating_add(each.saturating_mul(x.length(element) as u64))
+        });
+        let total = x.total();
+        let tile = stream_tile(total, x.len());
+        let number = |n: usize| Param::U32(n as u32);
+        let dispatch = Dispatch::new(
+            (&KERNEL, KERNEL.variant(DType::U32, &[])),
+            Slots {
+                x: Slot::Input(0),
+                figures: Slot::Input(1),
+                figures_meta: Slot::InputMeta(1),
+                values: Slot::Input(2),
+                c: Slot::Output(0),
+                c_meta: Slot::InputMeta(0),
+            },
+            Params {
+                total: number(total),
+                elements: number(x.len()),
+                tile: number(tile),
+                x_base: Param::InputBase(0),
+                figures_base: Param::InputBase(1),
+                values_base: Param::InputBase(2),
+                what: Param::U32(match self {
+                    Figures::Boxes { .. } => BOXES,
+                    Figures::Lines { .. } => LINES,
+                }),
+            },
+            total.div_ceil(tile) as u32,
+            cost,
+        );
+        let twin = CpuKernel::new(move |args| twin(args, self));
+        Ok(Launch::new(
+            self.op(),
+            dtype,
+            OutputLayout::Input(0),
+            dispatch,
+            twin,
+        ))
+    }
+
+    /// The rows of a figure.
+    fn rows(self, figure: [u32; 4]) -> Range<i64> {
+        match self {
+            Figures::Boxes { .. } => figure[0].into()..figure[2].into(),
+            Figures::Lines { .. } => {
+                let [from, _, to, _] = figure.map(|word| i64::from(word as i32));
+                from.min(to)..from.max(to) + 1
+            }
+        }
+    }
+
+    /// The columns of a figure in one of its rows: two ranges, of which one may be empty.
+    fn columns(self, figure: [u32; 4], row: i64) -> [Range<i64>; 2] {
+        match self {
+            Figures::Boxes { .. } => {
+                let [top, left, bottom, right] = figure.map(i64::from);
+                match row == top || row == bottom - 1 {
+                    true => [left..right, 0..0],
+                    false if left < right => [left..left + 1, right - 1..right],
+                    false => [0..0, 0..0],
+                }
+            }
+            Figures::Lines { .. } => {
+                let [from_row, from, to_row, to] = figure.map(|word| i64::from(word as i32));
+                let all = from.min(to)..from.max(to) + 1;
+                let at = from + (to - from).signum() * (row - from_row).abs();
+                match from_row == to_row {
+                    true => [all, 0..0],
+                    false => [at..at + 1, 0..0],
+                }
+            }
+        }
+    }
+}
+
+fn twin(args: &mut CpuArgs<'_>, what: Figures) {
+    let (x, layout) = args.input::<u32>(0);
+    let (figures, figures_layout) = args.input::<u32>(1);
+    let (values, values_layout) = args.input::<u32>(2);
+    let (c, _) = args.output::<u32>(0);
+    par_tiles(layout.offsets(), c, |element, within, out| {
+        out.copy_from_slice(&x[layout.offsets().range(element)][within.clone()]);
+        let width = layout.extents()[2 * element + 1] as usize;
+        let rows = (within.start / width) as i64..within.end.div_ceil(width) as i64;
+        let figures = &figures[figures_layout.offsets().range(element)];
+        let values = &values[values_layout.offsets().range(element)];
+        for (figure, value) in figures.chunks_exact(4).zip(values) {
+            let figure = [0, 1, 2, 3].map(|k| figure[k]);
+            let of_figure = what.rows(figure);
+            for row in of_figure.start.max(rows.start)..of_figure.end.min(rows.end) {
+                for columns in what.columns(figure, row) {
+                    let place = |column: i64| {
+                        let at = row as usize * width + column.clamp(0, width as i64) as usize;
+                        at.clamp(within.start, within.end) - within.start
+                    };
+                    let (begin, end) = (place(columns.start), place(columns.end));
+                    if begin < end {
+                        out[begin..end].fill(*value);
+                    }
+                }
+            }
+        }
+    });
+}
