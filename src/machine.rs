@@ -1,4 +1,4 @@
-//! Shared by the CPU and GPU devices: memory statistics and device ids.
+//! Shared by the CPU and GPU devices: memory statistics, what a device was asked to do, and device ids.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,6 +29,29 @@ pub struct Memory {
     /// most 512 MiB and an eighth of the host's budget, or the single longest plan, counted by an upper bound.
     /// [`Device::trim`](crate::Device::trim) of any CPU device releases them. Always 0 on a GPU.
     pub shared: u64,
+}
+
+/// What a GPU was asked to do so far, by all threads; nothing on the CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Traffic {
+    /// Buffers that were copied from the host.
+    pub uploads: usize,
+    /// Parts of buffers that were copied to the host.
+    pub downloads: usize,
+    pub dispatches: usize,
+    pub submissions: usize,
+}
+
+impl Traffic {
+    /// What was asked after `before` was known.
+    pub(crate) fn since(self, before: Traffic) -> Traffic {
+        Traffic {
+            uploads: self.uploads - before.uploads,
+            downloads: self.downloads - before.downloads,
+            dispatches: self.dispatches - before.dispatches,
+            submissions: self.submissions - before.submissions,
+        }
+    }
 }
 
 /// The most bytes that live tensors held during a profile. Only one profile at a time is watched.

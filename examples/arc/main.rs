@@ -204,6 +204,8 @@ mod tests {
             let inputs = [&samples.inputs, &samples.expected];
             program.run_blocking(place, &inputs).unwrap()
         };
+        // The first run also copies the program to the device.
+        run(&Place::from(&device));
         let (found, expected) = (run(&Place::from(&device)), run(&Place::OneCore));
         for (i, (id, _)) in solvers.iter().enumerate() {
             assert!(found.images(i) == expected.images(i), "{id}");
@@ -214,6 +216,7 @@ mod tests {
             [1; 3]
         );
         assert!(report.dispatches <= report.levels + 2);
+        assert!(report.levels <= program.depth());
         assert!(report.levels <= 36, "{} levels", report.levels);
     }
 

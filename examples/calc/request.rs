@@ -159,9 +159,20 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "boxes",
-        "[[top, left, bottom, right], ..]: a box for each element, half open",
+        "[[top, left, bottom, right], ..]: a box for each element, half open; for draw_boxes, a list of boxes",
     ),
-    ("strict", "true: boxes must lie inside of their images"),
+    (
+        "lines",
+        "[[[row, column, last row, last column], ..], ..]: the lines of each element",
+    ),
+    (
+        "values",
+        "[[number, ..], ..]: for each element, the values in which it is drawn on",
+    ),
+    (
+        "strict",
+        "true: boxes must lie inside of their images; values must have an entry in their table, or a bin",
+    ),
     (
         "flags",
         "[[number, ..], ..]: for each slice of each element, 0 to remove it",

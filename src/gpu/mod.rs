@@ -38,7 +38,7 @@ use recorder::{Machine, Recorder};
 use staging::Staging;
 
 use crate::Result;
-use crate::machine::{Memory, Wait};
+use crate::machine::{Memory, Traffic, Wait};
 use crate::plan::Matrices;
 
 pub(crate) use assembler::assemble;
@@ -182,6 +182,11 @@ impl Gpu {
     pub(crate) fn flush(&self) -> Result<()> {
         self.health.check("flush")?;
         self.recorder().submit(&self.machine(), "flush").map(|_| ())
+    }
+
+    /// What the device was asked to do so far.
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.recorder().traffic
     }
 
     /// The number of submissions so far, counting the open one.

@@ -53,6 +53,7 @@ impl Gpu {
     ) -> Result<()> {
         wait.check(op)?;
         self.health.check(op)?;
+        self.recorder().traffic.downloads += 1;
         let end = offset + to.len() as u64;
         let mut pieces: VecDeque<Piece> = VecDeque::new();
         let mut to = to;
@@ -142,6 +143,7 @@ impl Gpu {
                 places.push(at + begin - first);
                 at += bytes;
             }
+            recorder.traffic.downloads += reads.len();
             recorder.submit(&machine, op)?
         };
         let submission = submission.ok_or_else(|| Error::gpu(op, "a read was not recorded"))?;

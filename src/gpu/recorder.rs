@@ -22,6 +22,7 @@ use super::pipelines::{PARAM_BYTES, Pipeline};
 use super::pool::{GpuBuffer, Pool};
 use super::profiler::Profiler;
 use super::staging::{Held, Staging, Uploads};
+use crate::machine::Traffic;
 use crate::plan::Access;
 use crate::{Error, Result};
 
@@ -96,6 +97,7 @@ pub(crate) struct Recorder {
     param_data: Vec<u8>,
     bind_groups: HashMap<BindKey, wgpu::BindGroup, DefaultHashBuilder>,
     uploads: Uploads,
+    pub traffic: Traffic,
     pub profiler: Option<Profiler>,
 }
 
@@ -145,6 +147,7 @@ impl Recorder {
             param_data: Vec::new(),
             bind_groups: HashMap::default(),
             uploads: Uploads::default(),
+            traffic: Traffic::default(),
             profiler: None,
         })
     }
@@ -315,6 +318,7 @@ impl Recorder {
             pass.set_pipeline(&pipeline.raw);
             pass.set_bind_group(0, group, &[offset]);
             pass.dispatch_workgroups(grid.0, grid.1, 1);
+            self.traffic.dispatches += 1;
         }
         Ok(())
     }
@@ -479,6 +483,7 @@ impl Recorder {
         let Some(encoder) = self.encoder.take() else {
             return Ok(None);
         };
+        self.traffic.submissions += 1;
         let submitted = m.health.caught(op, || {
             self.uploads.before_submit(m.queue);
             // Submits only if the parameters were written: kernels must not run with stale ones.

@@ -225,7 +225,7 @@ impl Gpu {
 
     /// Compiles the kernels of these dispatches in parallel, but for those that contain an expression of the
     /// application, which were compiled with it.
-    pub(super) fn compile<'a>(
+    pub(crate) fn compile<'a>(
         &self,
         dispatches: impl Iterator<Item = (&'static str, &'a Dispatch)>,
     ) -> Result<()> {
@@ -349,6 +349,7 @@ impl Gpu {
 
     /// A buffer with these parts, each of whole words, one after the other.
     pub(super) fn upload_parts(&self, op: &'static str, parts: &[&[u8]]) -> Result<Arc<GpuBuffer>> {
+        self.recorder().traffic.uploads += 1;
         let bytes: usize = parts.iter().map(|p| p.len()).sum();
         let buffer = self.allocate(op, bytes as u64 / 4)?;
         if self.poison {

@@ -12,12 +12,12 @@ pub use info::{Counters, DeviceInfo, DeviceKind, DeviceLimits};
 use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
-use crate::machine::Memory;
+use crate::machine::{Memory, Traffic};
 use crate::ops::conv::choice::CostTable;
 use crate::ops::fft::FftLimits;
 use crate::ops::matmul::tiles::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ops::{Op, Traits};
-use crate::plan::{Matrices, PlanCache};
+use crate::plan::{Dispatch, Matrices, PlanCache};
 use crate::ragged::{Layout, Ragged, Scalar};
 use crate::{Error, Result, Tensor};
 
@@ -324,6 +324,24 @@ impl Device {
             Backend::Cpu(_) => None,
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => Some(gpu.limits.binding_bytes),
+        }
+    }
+
+    /// What the device was asked to do so far.
+    pub(super) fn traffic(&self) -> Traffic {
+        match &self.backend {
+            Backend::Cpu(_) => Traffic::default(),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => gpu.traffic(),
+        }
+    }
+
+    /// Compiles the kernels of these dispatches, in parallel; nothing on the CPU.
+    pub(super) fn prepare(&self, op: &'static str, dispatches: &[Dispatch]) -> Result<()> {
+        match &self.backend {
+            Backend::Cpu(_) => Ok(()),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(gpu) => gpu.compile(dispatches.iter().map(|dispatch| (op, dispatch))),
         }
     }
 

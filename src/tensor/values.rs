@@ -2,12 +2,12 @@
 
 use super::Tensor;
 use super::run::Call;
-use crate::Result;
 use crate::ops::Op;
 use crate::ops::histogram::Bins;
 use crate::ops::lookup::Lookup;
 use crate::ops::runs::Runs;
 use crate::ragged::{DType, Integer, Layout, Ragged, Scalar};
+use crate::{Error, Result};
 
 impl<T: Integer> Tensor<T> {
     /// Replaces each value by the value of a table at that index, c\[i\] = table\[x\[i\]\].
@@ -45,6 +45,83 @@ impl<T: Integer> Tensor<T> {
         Call::new(&self.device, Op::Lookup(lookup), &operands).one()
     }
 
+    /// [`lookup`](Self::lookup) in tables that must have an entry for each value.
+    ///
+    /// This call reads back from the device: it runs the recorded work, and reads the smallest and the largest value of
+    /// each element. Cost: values read twice more.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// # let device = Device::cpu();
+    /// let x = device.upload(&Ragged::from_rows([vec![2, 0, 2], vec![1, 9]])?)?;
+    /// let table = device.upload(&Ragged::from_rows([[10, 11, 12]])?)?;
+    /// # pollster::block_on(async {
+    /// let error = x.lookup_strict(&table).await.unwrap_err();
+    /// assert_eq!((error.kind(), error.element()), ("argument", Some(1)));
+    /// let first = x.elements(0..1)?.lookup_strict(&table).await?;
+    /// assert_eq!(first.download().await?.row(0), [12, 10, 12]);
+    /// # Ok::<(), vsla::Error>(()) })?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) with the first element that has a value without an entry; those of
+    /// [`lookup`](Self::lookup).
+    pub async fn lookup_strict<U: Scalar>(&self, table: &Tensor<U>) -> Result<Tensor<U>> {
+        let found = self.lookup_checked(table)?;
+        let ends = self.ends("lookup_strict")?;
+        let ends = (ends.0.download().await, ends.1.download().await);
+        self.check_ends("lookup_strict", ends, |element| entries(table, element))?;
+        Ok(found)
+    }
+
+    /// [`lookup_strict`](Self::lookup_strict), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`lookup_strict`](Self::lookup_strict).
+    pub fn lookup_strict_blocking<U: Scalar>(&self, table: &Tensor<U>) -> Result<Tensor<U>> {
+        let found = self.lookup_checked(table)?;
+        let ends = self.ends("lookup_strict")?;
+        let ends = (ends.0.download_blocking(), ends.1.download_blocking());
+        self.check_ends("lookup_strict", ends, |element| entries(table, element))?;
+        Ok(found)
+    }
+
+    fn lookup_checked<U: Scalar>(&self, table: &Tensor<U>) -> Result<Tensor<U>> {
+        self.check_readable("lookup_strict")?;
+        self.lookup(table)
+            .map_err(|error| error.named("lookup_strict"))
+    }
+
+    /// The smallest and the largest value of each element.
+    fn ends(&self, op: &'static str) -> Result<(Tensor<T>, Tensor<T>)> {
+        let ends = || Ok((self.min()?, self.max()?));
+        ends().map_err(|error: Error| error.named(op))
+    }
+
+    /// Checks that all values are from 0 to before the limit of their element.
+    fn check_ends(
+        &self,
+        op: &'static str,
+        (least, most): (Result<Ragged<T>>, Result<Ragged<T>>),
+        limit: impl Fn(usize) -> usize,
+    ) -> Result<()> {
+        let [least, most] = [least, most].map(|ends| ends.map_err(|error| error.named(op)));
+        let (least, most) = (least?, most?);
+        for element in (0..self.len()).filter(|&element| self.layout.length(element) > 0) {
+            let limit = limit(element);
+            let ends = [least.row(element)[0], most.row(element)[0]].map(number);
+            if let Some(value) = ends
+                .into_iter()
+                .find(|end| !(0..limit as i64).contains(end))
+            {
+                let expected = format!("values from 0 to {}", limit.saturating_sub(1));
+                return Err(Error::argument(op, expected, value).at(element));
+            }
+        }
+        Ok(())
+    }
+
     /// How often each of the integers from 0 to `values` − 1 occurs in each element.
     ///
     /// Each element gives a vector of `values` counts, whatever its rank; other values are not counted. Counts are
@@ -63,6 +140,52 @@ impl<T: Integer> Tensor<T> {
     /// [`histogram`](Tensor::histogram).
     pub fn bincount(&self, values: usize) -> Result<Tensor<u32>> {
         self.counts(Bins::integers(values)?)
+    }
+
+    /// [`bincount`](Self::bincount) of values that all must be counted.
+    ///
+    /// This call reads back from the device: it runs the recorded work, and reads the smallest and the largest value of
+    /// each element. Cost: values read twice more.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// let x = Device::cpu().upload(&Ragged::from_rows([vec![2, 0, 2], vec![-1]])?)?;
+    /// # pollster::block_on(async {
+    /// let error = x.bincount_strict(3).await.unwrap_err();
+    /// assert_eq!((error.kind(), error.element()), ("argument", Some(1)));
+    /// let counts = x.elements(0..1)?.bincount_strict(3).await?;
+    /// assert_eq!(counts.download().await?.row(0), [1, 0, 2]);
+    /// # Ok::<(), vsla::Error>(()) })?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Argument`](crate::Error::Argument) with the first element that has a value below 0, or of `values` or more;
+    /// those of [`bincount`](Self::bincount).
+    pub async fn bincount_strict(&self, values: usize) -> Result<Tensor<u32>> {
+        let counts = self.bincount_checked(values)?;
+        let ends = self.ends("bincount_strict")?;
+        let ends = (ends.0.download().await, ends.1.download().await);
+        self.check_ends("bincount_strict", ends, |_| values)?;
+        Ok(counts)
+    }
+
+    /// [`bincount_strict`](Self::bincount_strict), blocking the thread.
+    ///
+    /// # Errors
+    /// Those of [`bincount_strict`](Self::bincount_strict).
+    pub fn bincount_strict_blocking(&self, values: usize) -> Result<Tensor<u32>> {
+        let counts = self.bincount_checked(values)?;
+        let ends = self.ends("bincount_strict")?;
+        let ends = (ends.0.download_blocking(), ends.1.download_blocking());
+        self.check_ends("bincount_strict", ends, |_| values)?;
+        Ok(counts)
+    }
+
+    fn bincount_checked(&self, values: usize) -> Result<Tensor<u32>> {
+        self.check_readable("bincount_strict")?;
+        let counts = self.bincount(values);
+        counts.map_err(|error| error.named("bincount_strict"))
     }
 
     /// The value that occurs most often in each element, as a batch of rank 1 and length 1.
@@ -154,13 +277,27 @@ impl<T: Integer> Tensor<T> {
                 counts,
             })
         };
-        made().map_err(|error: crate::Error| error.named("palette"))
+        made().map_err(|error: Error| error.named("palette"))
     }
 
     /// The values of each element in ascending order, as vectors.
     fn sorted_values(&self) -> Result<Tensor<T>> {
         let vectors = Layout::from_offsets(self.layout.offsets().clone());
         self.view_as(&vectors)?.sort(0)
+    }
+}
+
+/// The entries of an element's table: one table for all elements, or one for each.
+fn entries<U: Scalar>(table: &Tensor<U>, element: usize) -> usize {
+    table
+        .layout
+        .length(element.min(table.len().saturating_sub(1)))
+}
+
+fn number<T: Integer>(value: T) -> i64 {
+    match T::DTYPE {
+        DType::I32 => bytemuck::cast::<T, i32>(value).into(),
+        _ => bytemuck::cast::<T, u32>(value).into(),
     }
 }
 
@@ -181,6 +318,6 @@ impl<T: Integer> Firsts<T> {
             let places = places.add_scalar(u32::MAX)?;
             self.sorted.put(&places, None, &layout)
         };
-        made().map_err(|error: crate::Error| error.named("palette"))
+        made().map_err(|error: Error| error.named("palette"))
     }
 }

@@ -2,6 +2,7 @@
 
 mod boxes;
 mod cells;
+mod figures;
 mod neighbours;
 mod parts;
 mod values;
@@ -30,6 +31,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("lookup", values::lookup),
         ("lookup_refused", values::lookup_refused),
         ("bincount", values::bincount),
+        ("strict_values", values::strict),
         ("common_values", values::common),
         ("palette", values::palette),
         ("bounding_box", boxes::bounding_box),
@@ -41,6 +43,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("period", parts::period),
         ("compact", parts::compact),
         ("parts_refused", parts::refused),
+        ("draw_boxes", figures::boxes),
+        ("draw_lines", figures::lines),
+        ("figures_refused", figures::refused),
     ])
 }
 

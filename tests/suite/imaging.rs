@@ -7,7 +7,7 @@ use vsla::image::{
 };
 use vsla::{Device, Ragged, Result, Shape, Tensor};
 
-use crate::support::bench::{Bench, DeviceTest, is_software};
+use crate::support::bench::{self, Bench, DeviceTest, is_software};
 use crate::support::corpus::rng;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -22,10 +22,16 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("nothing", nothing),
         ("counters", counters),
         ("two_inputs", two_inputs),
+        ("awaited", awaited),
         ("automatic", automatic),
     ];
     let mut trials = bench.all_on_each_device(tests);
     trials.push(bench.host("refusals", refusals));
+    #[cfg(feature = "gpu")]
+    trials.extend([
+        bench.on_gpu("in_parts", bench::gpu, |_| in_parts()),
+        bench.on_gpu("too_large", bench::gpu, |_| too_large()),
+    ]);
     trials
 }
 
@@ -697,7 +703,10 @@ fn counters(device: &Device) {
     let program = program.unwrap();
     for samples in [1, 4308] {
         let x = images(&vec![[5, 6]; samples], || rng.i32(0..9));
-        let results = program.run_blocking(&Place::from(device), &[&x]).unwrap();
+        // The first run also copies the program to the device.
+        let place = Place::from(device);
+        program.run_blocking(&place, &[&x]).unwrap();
+        let results = program.run_blocking(&place, &[&x]).unwrap();
         let report = results.report();
         assert_eq!(
             (report.samples, report.operations),
@@ -719,6 +728,110 @@ fn counters(device: &Device) {
             }
         );
     }
+}
+
+/// Samples of different sizes, with results of different sizes, whose order shows in the results.
+#[cfg(feature = "gpu")]
+fn many_sizes() -> Ragged<i32> {
+    let mut rng = rng("imaging::many_sizes");
+    let shapes: Vec<_> = (0..3000)
+        .map(|_| [rng.usize(0..9), rng.usize(0..9)])
+        .collect();
+    images(&shapes, || rng.i32(0..9))
+}
+
+/// A batch that exceeds a binding or the memory runs in several parts, with the same results.
+#[cfg(feature = "gpu")]
+fn in_parts() {
+    let x = many_sizes();
+    let program = Program::new(|r| {
+        let x = r.input();
+        let table = x.label(Alike::Values, Neighbours::Four, 0).regions(&x, 64);
+        r.output(&table);
+        r.output(&x.crop(&table.row(0).columns_from(1, 5)));
+        r.output(&x.upscale(3).beside(&x.upscale(3)));
+    });
+    let program = program.unwrap();
+    let expected = program.run_blocking(&Place::OneCore, &[&x]).unwrap();
+    let limits: [(&str, fn(&mut vsla::device::GpuOptions)); 2] = [
+        ("binding", |options| {
+            options.max_binding_bytes = Some(1 << 22)
+        }),
+        ("memory", |options| options.memory_limit = Some(9 << 20)),
+    ];
+    for (what, limit) in limits {
+        let device = bench::opened_for_one(limit);
+        let place = Place::from(&device);
+        program.prepare(&place).unwrap();
+        for _ in 0..2 {
+            let found = program.run_blocking(&place, &[&x]).unwrap();
+            assert!(found.report().uploads > 1, "{what}: {:?}", found.report());
+            for sample in 0..x.len() {
+                assert_eq!(
+                    outputs(&found, 3, sample),
+                    outputs(&expected, 3, sample),
+                    "{what}, sample {sample}"
+                );
+            }
+        }
+    }
+}
+
+/// A sample whose values exceed a binding is refused, with what it needs, before anything runs.
+#[cfg(feature = "gpu")]
+fn too_large() {
+    let device = bench::opened_for_one(|options| options.max_binding_bytes = Some(1 << 16));
+    let program = Program::new(|r| {
+        let x = r.input();
+        r.output(&x.upscale(4));
+    });
+    let program = program.unwrap();
+    let x = images(&[[1, 1], [40, 40], [3, 3]], || 1);
+    let error = program
+        .run_blocking(&Place::from(&device), &[&x])
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.element()),
+        ("too_large", Some(1)),
+        "{error}"
+    );
+    // Each image of 40 × 40 becomes 160 × 160 cells, in the arena and as a result.
+    let vsla::Error::TooLarge { bytes, limit, .. } = error else {
+        panic!("{error:?}");
+    };
+    assert!(bytes > 4 * 160 * 160 && limit == 1 << 16, "{bytes} {limit}");
+    let small = images(&[[1, 1], [3, 3]], || 1);
+    assert_eq!(
+        program
+            .run_blocking(&Place::from(&device), &[&small])
+            .unwrap()
+            .images(0)
+            .len(),
+        2
+    );
+    // A single sample for which there is no memory, either.
+    let device = bench::opened_for_one(|options| options.memory_limit = Some(9 << 20));
+    let large = images(&[[500, 500]], || 1);
+    let error = program
+        .run_blocking(&Place::from(&device), &[&large])
+        .unwrap_err();
+    assert_eq!(error.kind(), "out_of_memory", "{error}");
+}
+
+/// The call that yields instead of blocking has the same results, and a limit of work holds.
+fn awaited(device: &Device) {
+    let program = Program::new(recorded("imaging::awaited", 0, 60)).unwrap();
+    let mut rng = rng("imaging::awaited images");
+    let x = images(&[[3, 4], [5, 5], [1, 7]], || rng.i32(0..4));
+    let place = Place::from(device);
+    let expected = program.run_blocking(&Place::OneCore, &[&x]).unwrap();
+    let found = pollster::block_on(program.run(&place, &[&x])).unwrap();
+    for sample in 0..3 {
+        assert_eq!(outputs(&found, 6, sample), outputs(&expected, 6, sample));
+    }
+    let limited = Place::from(&device.with_work_limit(10));
+    let error = program.run_blocking(&limited, &[&x]).unwrap_err();
+    assert_eq!(error.kind(), "work_limit", "{error}");
 }
 
 fn two_inputs(device: &Device) {
@@ -762,7 +875,7 @@ fn refusals() {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(text), "{error}");
     };
-    expect(Program::new(|_| ()), "inputs and outputs");
+    expect(Program::new(|_| ()), "0 of `input` and 0 of `output`");
     let mut foreign = None;
     let program = Program::new(|r| {
         let x = r.input();

@@ -279,6 +279,8 @@ counted! {
     "dilate", 2000., |d| matrix::<u32>(d, [40, 50]).dilate(Neighbours::Eight);
     "erode", 2000., |d| matrix::<i32>(d, [40, 50]).erode(Neighbours::Four);
     "lookup", X, |d| x::<u32>(d).lookup(&ones::<f32>(d, &[7]));
+    "lookup_strict", X, |d| x::<u32>(d).lookup_strict_blocking(&ones::<f32>(d, &[7]));
+    "bincount_strict", X + 30., |d| x::<u32>(d).bincount_strict_blocking(10);
     "bincount", X + 30., |d| x::<u32>(d).bincount(10);
     "most_common", 1000. * 10. + 300. * 9., |d| x::<i32>(d).most_common();
     "least_common", 1000. * 10. + 300. * 9., |d| x::<u32>(d).least_common();
@@ -291,6 +293,13 @@ counted! {
     "trim", 2000., |d| matrix::<i32>(d, [40, 50]).trim_blocking(0);
     "equal_elements", X, |d| x::<f32>(d).equal_elements(&x(d));
     "match_template", 38. * 49. * 6., |d| matrix::<i32>(d, [40, 50]).match_template(&matrix(d, [3, 2]));
+    "draw_boxes", 4000., |d| {
+        let boxes = d.upload(&Ragged::from_rows([[5, 6, 35, 46u32]])?)?;
+        matrix::<i32>(d, [40, 50]).draw_boxes(&boxes, &ones(d, &[1]))
+    };
+    "draw_lines", 4000., |d| {
+        matrix::<i32>(d, [40, 50]).draw_lines(&Ragged::from_rows([[5, 6, 15, 16]])?, &ones(d, &[1]))
+    };
     "period", 4000., |d| matrix::<i32>(d, [40, 50]).period(1);
     "compact", 2000., |d| matrix::<f32>(d, [40, 50]).compact_blocking(&ones(d, &[40]), 0);
     "gather", 1500., |d| x::<f32>(d).gather(&indices());

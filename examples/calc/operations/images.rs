@@ -1,10 +1,10 @@
 //! Images of different sizes: other positions, neighbours, values as labels, boxes and occurrences.
 
 use serde_json::Value;
-use vsla::{Layout, Shape, image::Neighbours};
+use vsla::{Layout, Ragged, Shape, image::Neighbours};
 
 use super::{Call, Grows, Operation, UNARY, batch, within};
-use crate::batch::written_size;
+use crate::batch::{Number, written_size};
 use crate::failure::{Failure, Result};
 use crate::held::Args;
 
@@ -15,6 +15,26 @@ macro_rules! integers {
         match &$call.args {
             Args::I32($args) => $body,
             Args::U32($args) => $body,
+            _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
+        }
+    }};
+}
+
+/// An image of either type, and a batch of values of its type.
+macro_rules! drawn {
+    ($call:ident, |$device:ident, $x:ident, $values:ident| $drawn:expr) => {{
+        let $device = $call.device()?;
+        match &$call.args {
+            Args::I32(args) => {
+                let ($x, $values) = (args[0].on(&$device)?, required::<i32>($call, "values", 1)?);
+                let $values = $device.upload(&$values)?;
+                batch($drawn?)
+            }
+            Args::U32(args) => {
+                let ($x, $values) = (args[0].on(&$device)?, required::<u32>($call, "values", 1)?);
+                let $values = $device.upload(&$values)?;
+                batch($drawn?)
+            }
             _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
         }
     }};
@@ -89,6 +109,8 @@ pub const OF_INTEGERS: &[&str] = &[
     "trim",
     "match_template",
     "period",
+    "draw_boxes",
+    "draw_lines",
 ];
 
 /// Operations that take matrices only, or elements of a higher rank.
@@ -105,6 +127,8 @@ pub const OF_MATRICES: &[&str] = &[
     "trim",
     "crop",
     "match_template",
+    "draw_boxes",
+    "draw_lines",
 ];
 
 pub const ROWS: &[Operation] = &[
@@ -174,20 +198,32 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "lookup",
         args: 1,
-        options: &["dtype", "rank", "table"],
+        options: &["dtype", "rank", "table", "strict"],
         grows: Grows::No,
         about: "each value replaced by that value of a table of one type; 0 beyond its end (i32 or u32)",
         run: |call| {
-            let missing = || Failure::request("table is missing");
             let device = call.device()?;
+            let strict = call.options.flag("strict")?;
             match &call.args {
                 Args::I32(args) => {
-                    let table = call.options.batch::<i32>("table", 1)?.ok_or_else(missing)?;
-                    batch(args[0].on(&device)?.lookup(&device.upload(&table)?)?)
+                    let table = required::<i32>(call, "table", 1)?;
+                    {
+                        let (x, table) = (args[0].on(&device)?, device.upload(&table)?);
+                        match strict {
+                            true => batch(x.lookup_strict_blocking(&table)?),
+                            false => batch(x.lookup(&table)?),
+                        }
+                    }
                 }
                 Args::U32(args) => {
-                    let table = call.options.batch::<u32>("table", 1)?.ok_or_else(missing)?;
-                    batch(args[0].on(&device)?.lookup(&device.upload(&table)?)?)
+                    let table = required::<u32>(call, "table", 1)?;
+                    {
+                        let (x, table) = (args[0].on(&device)?, device.upload(&table)?);
+                        match strict {
+                            true => batch(x.lookup_strict_blocking(&table)?),
+                            false => batch(x.lookup(&table)?),
+                        }
+                    }
                 }
                 _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
             }
@@ -196,7 +232,7 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "bincount",
         args: 1,
-        options: &["dtype", "rank", "bins"],
+        options: &["dtype", "rank", "bins", "strict"],
         grows: Grows::No,
         about: "how often each integer from 0 to before bins occurs in each element (i32 or u32)",
         run: |call| {
@@ -204,9 +240,11 @@ pub const ROWS: &[Operation] = &[
             let elements = call.layout(0).len();
             let mut sizes = std::iter::repeat_n(1 + bins as u64, elements);
             within(call.max_values, &mut sizes)?;
-            integers!(call, |device, args| batch(
-                args[0].on(&device)?.bincount(bins)?
-            ))
+            let strict = call.options.flag("strict")?;
+            integers!(call, |device, args| match strict {
+                true => batch(args[0].on(&device)?.bincount_strict_blocking(bins)?),
+                false => batch(args[0].on(&device)?.bincount(bins)?),
+            })
         },
     },
     of_integers!(
@@ -261,8 +299,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the part of each image inside of its box",
         run: |call| {
-            let missing = || Failure::request("boxes is missing");
-            let boxes = call.options.batch::<u32>("boxes", 1)?.ok_or_else(missing)?;
+            let boxes = required::<u32>(call, "boxes", 1)?;
             let strict = call.options.flag("strict")?;
             typed!(call, |device, args| {
                 let (x, boxes) = (args[0].on(&device)?, device.upload(&boxes)?);
@@ -284,6 +321,29 @@ pub const ROWS: &[Operation] = &[
                 let (x, small) = (args[0].on(&device)?, args[1].on(&device)?);
                 batch(x.match_template(&small)?)
             })
+        },
+    },
+    Operation {
+        name: "draw_boxes",
+        args: 1,
+        options: &["dtype", "rank", "boxes", "values"],
+        grows: Grows::No,
+        about: "each image with the borders of boxes drawn on it (i32 or u32)",
+        run: |call| {
+            let boxes = required::<u32>(call, "boxes", 2)?;
+            drawn!(call, |device, x, values| x
+                .draw_boxes(&device.upload(&boxes)?, &values))
+        },
+    },
+    Operation {
+        name: "draw_lines",
+        args: 1,
+        options: &["dtype", "rank", "lines", "values"],
+        grows: Grows::No,
+        about: "each image with lines from cell to cell drawn on it (i32 or u32)",
+        run: |call| {
+            let lines = required::<i32>(call, "lines", 2)?;
+            drawn!(call, |device, x, values| x.draw_lines(&lines, &values))
         },
     },
     Operation {
@@ -319,8 +379,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the slices of each element along an axis whose flag is not 0",
         run: |call| {
-            let missing = || Failure::request("flags is missing");
-            let flags = call.options.batch::<u32>("flags", 1)?.ok_or_else(missing)?;
+            let flags = required::<u32>(call, "flags", 1)?;
             let axis = call.options.axis()?;
             typed!(call, |device, args| {
                 let (x, flags) = (args[0].on(&device)?, device.upload(&flags)?);
@@ -329,6 +388,12 @@ pub const ROWS: &[Operation] = &[
         },
     },
 ];
+
+/// An option that is a batch.
+fn required<T: Number>(call: &Call<'_>, name: &str, rank: usize) -> Result<Ragged<T>> {
+    let found = call.options.batch(name, rank)?;
+    found.ok_or_else(|| Failure::request(format!("{name} is missing")))
+}
 
 /// Pairs of integers.
 fn shifts(call: &Call<'_>) -> Result<Vec<[i64; 2]>> {

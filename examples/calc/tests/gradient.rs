@@ -304,6 +304,8 @@ fn every_operation_has_gradients_or_none() {
         "crop",
         "degree",
         "dilate",
+        "draw_boxes",
+        "draw_lines",
         "equal",
         "equal_elements",
         "equivalent",

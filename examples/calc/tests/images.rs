@@ -70,6 +70,14 @@ pub const GOLDEN: &[Golden] = &[
         "[[[1,0],[0,1]]]",
     ),
     (
+        r#"{"op": "draw_boxes", "args": [[[[0,0,0],[0,0,0],[0,0,0]]]], "options": {"dtype": "i32", "boxes": [[[0,0,3,3],[1,1,9,9]]], "values": [[5,-1]]}}"#,
+        "[[[5,5,5],[5,-1,-1],[5,-1,5]]]",
+    ),
+    (
+        r#"{"op": "draw_lines", "args": [[[[0,0,0],[0,0,0]],[]]], "options": {"dtype": "u32", "lines": [[[-1,0,1,2],[0,0,0,1]],[]], "values": [[5,6],[]]}}"#,
+        "[[[6,6,0],[0,0,5]],[]]",
+    ),
+    (
         r#"{"op": "equal_elements", "args": [[[1,2],[3]], [[1,2],[3,0]]]}"#,
         "[[1],[0]]",
     ),
@@ -84,6 +92,21 @@ pub const GOLDEN: &[Golden] = &[
 ];
 
 pub const REFUSED: &[Refused] = &[
+    (
+        r#"{"op": "lookup", "args": [[[1],[2]]], "options": {"dtype": "i32", "table": [[5,6]], "strict": true}}"#,
+        "argument",
+        Some(1),
+    ),
+    (
+        r#"{"op": "bincount", "args": [[[1],[3]]], "options": {"dtype": "u32", "bins": 3, "strict": true}}"#,
+        "argument",
+        Some(1),
+    ),
+    (
+        r#"{"op": "draw_lines", "args": [[[[1]],[[2]]]], "options": {"dtype": "i32", "lines": [[],[[0,0,1,2]]], "values": [[],[7]]}}"#,
+        "argument",
+        Some(1),
+    ),
     (
         r#"{"op": "rot90", "args": [[[1]]], "options": {"turns": 1, "rank": 1}}"#,
         "rank",

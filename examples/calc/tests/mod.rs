@@ -450,6 +450,8 @@ fn the_table_is_whole() {
             ("shifts", json!([[0, 0]])),
             ("table", json!([[0]])),
             ("boxes", json!([])),
+            ("lines", json!([])),
+            ("values", json!([])),
             ("flags", json!([])),
             ("of", json!({"op": "neg", "args": [[]]})),
         ] {

@@ -11,15 +11,6 @@ macro_rules! opcodes {
             $($(#[$about])* $name,)+
         }
 
-        impl Opcode {
-            /// The name in reports and in the shader.
-            pub(crate) fn name(self) -> &'static str {
-                match self {
-                    $(Opcode::$name => stringify!($upper),)+
-                }
-            }
-        }
-
         /// The numbers of opcodes, for the shader.
         pub(super) const OPCODES: Constants = &[$((stringify!($upper), Opcode::$name as u32)),+];
     };

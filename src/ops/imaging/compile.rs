@@ -131,6 +131,12 @@ impl Compiled {
         self.levels.len()
     }
 
+    /// The cost of a batch, of which the largest inputs of all samples have so many cells.
+    pub(crate) fn work(&self, cells: u64) -> u64 {
+        let steps = self.levels.iter().map(|level| u64::from(level.steps));
+        steps.sum::<u64>().saturating_mul(cells)
+    }
+
     /// The instructions that compute something: without inputs, constants and outputs.
     pub(crate) fn operations(&self) -> usize {
         let computes = |step: &&Step| {

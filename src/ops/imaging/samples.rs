@@ -61,6 +61,13 @@ impl<'a> Samples<'a> {
         cells.max().unwrap_or(0).max(1) as u32
     }
 
+    /// The sum of the cells of each sample's largest input.
+    pub(crate) fn units(&self) -> u64 {
+        (0..self.len)
+            .map(|sample| u64::from(self.unit(sample)))
+            .sum()
+    }
+
     /// Runs samples on this thread.
     pub(crate) fn run(&self, compiled: &Compiled, samples: Range<usize>) -> Result<Collected> {
         self.run_with(&mut Slots::new(compiled)?, compiled, samples)
@@ -130,29 +137,17 @@ impl<'a> Samples<'a> {
         let mut batches = Vec::new();
         let mut batch = Batch::default();
         for sample in order {
-            let unit = self.unit(sample as usize);
-            let (arena, results) = (compiled.arena.cells(unit), compiled.results.cells(unit));
-            let cells: usize = self
-                .inputs
-                .iter()
-                .map(|input| input.row(sample as usize).len())
-                .sum();
-            let words_of = u64::from(record(compiled)) + cells as u64;
-            let most = arena.max(results).max(words_of);
+            let size = self.size(compiled, sample);
+            let most = size.most();
             if most > words {
                 let what = "the values of the program";
                 return Err(Error::too_large(OP, what, 4 * most, 4 * words).at(sample as usize));
             }
-            let fits = batch.arena + arena <= words
-                && batch.results + results <= words
-                && batch.words + words_of <= words;
-            if !fits {
+            let together = batch.size.plus(size);
+            if together.most() > words {
                 host::push(OP, &mut batches, std::mem::take(&mut batch))?;
             }
-            batch.arena += arena;
-            batch.results += results;
-            batch.words += words_of;
-            batch.cells += u64::from(unit);
+            batch.size = batch.size.plus(size);
             host::push(OP, &mut batch.samples, sample)?;
         }
         if !batch.samples.is_empty() {
@@ -161,9 +156,30 @@ impl<'a> Samples<'a> {
         Ok(batches)
     }
 
+    /// These samples as one batch.
+    pub(crate) fn batch(&self, compiled: &Compiled, samples: &[u32]) -> Result<Batch> {
+        let sizes = samples.iter().map(|&sample| self.size(compiled, sample));
+        Ok(Batch {
+            samples: host::copied(OP, samples)?,
+            size: sizes.fold(Size::default(), Size::plus),
+        })
+    }
+
+    fn size(&self, compiled: &Compiled, sample: u32) -> Size {
+        let unit = self.unit(sample as usize);
+        let inputs = self.inputs.iter();
+        let cells = inputs.map(|input| input.row(sample as usize).len() as u64);
+        Size {
+            cells: unit.into(),
+            arena: compiled.arena.cells(unit),
+            results: compiled.results.cells(unit),
+            words: u64::from(record(compiled)) + cells.sum::<u64>(),
+        }
+    }
+
     /// The words of a batch, as the GPU receives them.
     pub(crate) fn pack(&self, compiled: &Compiled, batch: &Batch) -> Result<Ragged<i32>> {
-        let mut words: Vec<i32> = host::room(OP, batch.words as usize)?;
+        let mut words: Vec<i32> = host::room(OP, batch.size.words as usize)?;
         let mut first = batch.samples.len() as u64 * u64::from(record(compiled));
         let (mut arena, mut results) = (0, 0);
         for &sample in &batch.samples {
@@ -217,14 +233,36 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// Samples that a GPU runs at once, and the words that they take.
+/// Samples that a GPU runs at once.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub samples: Vec<u32>,
+    pub size: Size,
+}
+
+/// The cells of each sample's largest input, and the words of the arena, of the results, and of what is uploaded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Size {
     pub cells: u64,
     pub arena: u64,
     pub results: u64,
     words: u64,
+}
+
+impl Size {
+    fn plus(self, other: Size) -> Size {
+        Size {
+            cells: self.cells + other.cells,
+            arena: self.arena + other.arena,
+            results: self.results + other.results,
+            words: self.words + other.words,
+        }
+    }
+
+    /// The words of the largest buffer.
+    fn most(self) -> u64 {
+        self.arena.max(self.results).max(self.words)
+    }
 }
 
 /// A result of a sample: its state and extents, and the place of its cells.

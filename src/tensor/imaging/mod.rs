@@ -8,19 +8,21 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
+
 pub use image::{Alike, Image, Operand, Recorder};
 pub use place::{Calibration, Place};
 
 use self::place::{Choice, Learned};
 use super::Device;
 use super::run::Call;
-use rayon::prelude::*;
-
+use crate::machine::{Traffic, Wait};
 use crate::ops::Op;
-use crate::ops::imaging::code::{OVERFLOW, VALID_STATE};
+use crate::ops::imaging::code::{Capacity, OVERFLOW, Step, VALID_STATE};
 use crate::ops::imaging::compile::{Compiled, Passes, compile};
 use crate::ops::imaging::samples::{Batch, Collected, Samples, assemble};
 use crate::ops::imaging::{Imaging, OP};
+use crate::plan::check_work;
 use crate::ragged::Ragged;
 use crate::{Error, Result, host};
 
@@ -83,14 +85,16 @@ pub struct Report {
     pub operations: usize,
     /// The levels of the program's graph, as [`Program::levels`] counts them.
     pub levels: usize,
-    /// Dispatches of the GPU; 0 on the CPU. A batch that exceeds the device's limits runs in several parts, each with
-    /// all levels.
+    /// Dispatches that the GPU was given during the run, also by other threads; 0 on the CPU. A batch that exceeds the
+    /// limits or the memory of the device runs in several parts, each with all levels.
     pub dispatches: usize,
-    /// Uploads of samples; 0 on the CPU. The first run on a device also copies the program there.
+    /// Buffers copied from the host to the GPU, counted in the same way: the samples, and in the first run on a device
+    /// also the program.
     pub uploads: usize,
-    /// Downloads of results; 0 on the CPU.
+    /// Buffers of results copied to the host, counted in the same way.
     pub downloads: usize,
-    /// Submissions to the GPU's queue; 0 on the CPU.
+    /// Submissions to the GPU's queue, counted in the same way. Transfers that exceed the buffers for transfers take
+    /// several.
     pub submissions: usize,
     /// The number of invalid results, of all samples and outputs.
     pub invalid: usize,
@@ -168,21 +172,18 @@ impl Program {
         if graph.outputs == 0 || graph.inputs == 0 {
             return Err(Error::argument(
                 OP,
-                "a program with inputs and outputs",
-                "one without",
+                "at least one call of `input` and of `output` in the program",
+                format!(
+                    "{} of `input` and {} of `output`",
+                    graph.inputs, graph.outputs
+                ),
             ));
         }
-        if let Some(step) = graph
-            .steps
-            .iter()
-            .find(|step| step.capacity == Default::default())
-        {
-            let name = step.opcode.name();
-            return Err(Error::argument(
-                OP,
-                "capacities of at least 1 cell",
-                format!("0 for {name}"),
-            ));
+        let is_nothing = |step: &Step| step.capacity == Capacity::default();
+        if graph.steps.iter().any(is_nothing) {
+            let expected = "capacities of at least 1 cell in `within`, `regions`, `histogram`, `palette`, `filled` \
+                            and `constant`";
+            return Err(Error::argument(OP, expected, 0));
         }
         Ok(Program {
             compiled: Arc::new(compile(&graph, passes)?),
@@ -215,30 +216,61 @@ impl Program {
     /// # Errors
     /// [`Argument`](crate::Error::Argument) if the number of inputs is not the program's; [`Rank`](crate::Error::Rank),
     /// [`BatchSize`](crate::Error::BatchSize); [`TooLarge`](crate::Error::TooLarge) with the sample whose values exceed
-    /// the largest binding of the GPU; [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// the largest binding of the GPU; [`WorkLimit`](crate::Error::WorkLimit) if the place is a device with a limit;
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) if a single sample does not fit in the memory that is left,
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub async fn run(&self, place: &Place, inputs: &[&Ragged<i32>]) -> Result<Results> {
-        let began = clock();
-        let samples = Samples::new(&self.compiled, inputs)?;
-        let choice = self.choose(place, &samples);
-        let ran = match choice.device {
-            None => self.on_host(choice.machine, &samples)?,
-            Some(device) => self.on_gpu(device, &samples).await?,
-        };
-        self.results(&choice, samples.len, ran, began)
+        self.ran(place, inputs, Wait::Elsewhere).await
     }
 
     /// The blocking form of [`run`](Self::run).
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// Those of [`run`](Self::run); on a GPU in a browser, [`Unsupported`](crate::Error::Unsupported).
     pub fn run_blocking(&self, place: &Place, inputs: &[&Ragged<i32>]) -> Result<Results> {
+        pollster::block_on(self.ran(place, inputs, Wait::Here))
+    }
+
+    /// Compiles what a run in this place needs, so that the first run does not wait for it. Blocks the thread; does
+    /// nothing on the CPU.
+    ///
+    /// Programs share their kernels: after one program, others need nothing more. A
+    /// [`Calibration`](crate::image::Calibration) prepares its device, too.
+    ///
+    /// ```
+    /// use vsla::Device;
+    /// use vsla::image::{Place, Program};
+    ///
+    /// let program = Program::new(|r| {
+    ///     let x = r.input();
+    ///     r.output(&x.sum());
+    /// })?;
+    /// program.prepare(&Place::from(&Device::auto()))?;
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost),
+    /// [`Gpu`](crate::Error::Gpu).
+    pub fn prepare(&self, place: &Place) -> Result<()> {
+        let Some(device) = place.device() else {
+            return Ok(());
+        };
+        let launch = self.launched(&Batch::default()).launch()?;
+        device.prepare(OP, &launch.dispatches)
+    }
+
+    async fn ran(&self, place: &Place, inputs: &[&Ragged<i32>], wait: Wait) -> Result<Results> {
         let began = clock();
         let samples = Samples::new(&self.compiled, inputs)?;
+        if let Place::Device(device) = place {
+            let work = self.compiled.work(samples.units());
+            check_work(OP, None, work, device.traits().allowed)?;
+        }
         let choice = self.choose(place, &samples);
         let ran = match choice.device {
             None => self.on_host(choice.machine, &samples)?,
-            Some(device) => pollster::block_on(self.on_gpu(device, &samples))?,
+            Some(device) => self.on_gpu(device, &samples, wait).await?,
         };
         self.results(&choice, samples.len, ran, began)
     }
@@ -257,28 +289,46 @@ impl Program {
         for (i, part) in parts.iter().enumerate() {
             order.extend((0..part.len()).map(|sample| (i as u32, sample as u32)));
         }
-        Ok((parts, order, Counts::default()))
+        Ok((parts, order, Traffic::default()))
     }
 
-    async fn on_gpu(&self, device: &Device, samples: &Samples<'_>) -> Result<Ran> {
+    async fn on_gpu(&self, device: &Device, samples: &Samples<'_>, wait: Wait) -> Result<Ran> {
         let compiled = &self.compiled;
         let words = device.binding().unwrap_or(u64::MAX) / 4;
+        let before = device.traffic();
         // Places are 32-bit numbers of words.
-        let batches = samples.batches(compiled, words.min(1 << 30))?;
-        let mut parts = host::room(OP, batches.len())?;
+        let mut batches = samples.batches(compiled, words.min(1 << 30))?;
+        batches.reverse();
+        let mut parts = Vec::new();
         let mut order = host::filled(OP, (0, 0), samples.len)?;
-        for (i, batch) in batches.iter().enumerate() {
-            parts.push(self.batch_on_gpu(device, samples, batch).await?);
+        while let Some(batch) = batches.pop() {
+            let part = match self.batch_on_gpu(device, samples, &batch, wait).await {
+                // Half of the samples may fit.
+                Err(Error::OutOfMemory { .. }) if batch.samples.len() > 1 => {
+                    let (first, rest) = batch.samples.split_at(batch.samples.len() / 2);
+                    for half in [rest, first] {
+                        host::push(OP, &mut batches, samples.batch(compiled, half)?)?;
+                    }
+                    continue;
+                }
+                part => part?,
+            };
             for (k, &sample) in batch.samples.iter().enumerate() {
-                order[sample as usize] = (i as u32, k as u32);
+                order[sample as usize] = (parts.len() as u32, k as u32);
             }
+            host::push(OP, &mut parts, part)?;
         }
-        let runs = batches.len();
-        let counts = Counts {
-            runs,
-            dispatches: runs * compiled.dispatches(),
-        };
-        Ok((parts, order, counts))
+        Ok((parts, order, device.traffic().since(before)))
+    }
+
+    fn launched(&self, batch: &Batch) -> Imaging {
+        Imaging {
+            compiled: self.compiled.clone(),
+            samples: batch.samples.len() as u32,
+            cells: batch.size.cells,
+            arena: batch.size.arena,
+            results: batch.size.results,
+        }
     }
 
     async fn batch_on_gpu(
@@ -286,26 +336,24 @@ impl Program {
         device: &Device,
         samples: &Samples<'_>,
         batch: &Batch,
+        wait: Wait,
     ) -> Result<Collected> {
         let compiled = &self.compiled;
         let words = device.upload(&samples.pack(compiled, batch)?)?;
-        let op = Op::Imaging(Imaging {
-            compiled: compiled.clone(),
-            samples: batch.samples.len() as u32,
-            cells: batch.cells,
-            arena: batch.arena,
-            results: batch.results,
-        });
+        let op = Op::Imaging(self.launched(batch));
         let results = Call::new(device, op, &[words.operand()]).one::<i32>()?;
-        let (_, results) = results.download().await?.into_parts();
-        samples.unpack(compiled, batch, results)
+        let results = match wait {
+            Wait::Here => results.download_blocking()?,
+            Wait::Elsewhere => results.download().await?,
+        };
+        samples.unpack(compiled, batch, results.into_parts().1)
     }
 
     fn results(
         &self,
         choice: &Choice<'_>,
         samples: usize,
-        (parts, order, counts): Ran,
+        (parts, order, traffic): Ran,
         began: Option<Instant>,
     ) -> Result<Results> {
         let outputs = self.compiled.outputs as usize;
@@ -321,17 +369,16 @@ impl Program {
             all.filter(|state| wanted(**state)).count()
         };
         let actual = began.map_or(Duration::ZERO, |began| began.elapsed());
-        self.lock_learned()
-            .learn(choice.machine, choice.size, actual);
+        self.lock_learned().learn(choice, actual);
         let report = Report {
             place: choice.machine,
             samples,
             operations: self.operations(),
             levels: self.levels(),
-            dispatches: counts.dispatches,
-            uploads: counts.runs,
-            downloads: counts.runs,
-            submissions: counts.runs,
+            dispatches: traffic.dispatches,
+            uploads: traffic.uploads,
+            downloads: traffic.downloads,
+            submissions: traffic.submissions,
             invalid: count(|state| state != VALID_STATE),
             overflown: count(|state| state == OVERFLOW),
             predicted: choice.predicted.map(Duration::from_secs_f64),
@@ -353,15 +400,8 @@ fn clock() -> Option<Instant> {
 /// Results that justify a parallel task.
 const ASSEMBLED: usize = 4096;
 
-/// What ran: the results in parts, and where those of each sample are.
-type Ran = (Vec<Collected>, Vec<(u32, u32)>, Counts);
-
-/// What a GPU was asked to do.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    runs: usize,
-    dispatches: usize,
-}
+/// What ran: the results in parts, where those of each sample are, and what a GPU was asked to do.
+type Ran = (Vec<Collected>, Vec<(u32, u32)>, Traffic);
 
 impl Results {
     /// Output `i` of all samples. Invalid images have 0 × 0 cells.

@@ -25,6 +25,17 @@ pub enum Place {
     Auto(Calibration),
 }
 
+impl Place {
+    /// The GPU on which programs may run here.
+    pub(super) fn device(&self) -> Option<&Device> {
+        match self {
+            Place::OneCore | Place::AllCores => None,
+            Place::Device(device) => Some(device).filter(|device| device.is_gpu()),
+            Place::Auto(calibration) => calibration.device.as_ref(),
+        }
+    }
+}
+
 impl From<&Device> for Place {
     fn from(device: &Device) -> Place {
         Place::Device(device.clone())
@@ -34,10 +45,12 @@ impl From<&Device> for Place {
 /// Measured costs of image programs on this computer and on a device, from which [`Place::Auto`] predicts times.
 ///
 /// The time of a batch is predicted from the sizes of its images and the operations of the program, as if all results
-/// were valid and had as many cells as their capacity. Such a prediction is often too high. Therefore, each program
-/// also remembers how long its runs with [`Place::Auto`] took, for each machine and each size of batch (sizes that
-/// differ by less than about a fifth count as one), and predicts by that from the second run on. A machine whose
-/// prediction is at most twice the smallest one is tried three times for each size, so that it becomes known.
+/// were valid and had as many cells as their capacity. On the CPU, the time of an operation depends on its kind (cell
+/// by cell, with neighbours, or with components); on a GPU, all are assumed to take the same time. Such a prediction is
+/// often too high. Therefore, each program also remembers how long its runs with [`Place::Auto`] took, for each machine
+/// and each size of batch (sizes that differ by less than about a fifth count as one), and predicts by that from the
+/// second run on. A machine whose prediction is at most twice the smallest one is tried three times for each size, so
+/// that it becomes known.
 ///
 /// ```no_run
 /// use vsla::Device;
@@ -252,9 +265,12 @@ pub(super) struct Choice<'a> {
     pub predicted: Option<f64>,
 }
 
-/// How long the runs of a program took, by machine and size of the batch.
+/// How long the runs of a program took, by machine, device and size of the batch.
 #[derive(Debug, Default)]
-pub(super) struct Learned(HashMap<(Machine, u32), Known>);
+pub(super) struct Learned(HashMap<Key, Known>);
+
+/// A machine, the device if it is a GPU, and the size of a batch.
+type Key = (Machine, Option<u64>, u32);
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
@@ -266,10 +282,11 @@ struct Known {
 const TRIES: u32 = 3;
 
 impl Learned {
-    pub(super) fn learn(&mut self, machine: Machine, size: Option<u32>, actual: Duration) {
-        let Some(size) = size else { return };
+    pub(super) fn learn(&mut self, choice: &Choice<'_>, actual: Duration) {
+        let Some(size) = choice.size else { return };
         let actual = actual.as_secs_f64();
-        let entry = self.0.entry((machine, size));
+        let device = choice.device.map(Device::id);
+        let entry = self.0.entry((choice.machine, device, size));
         let known = entry.or_insert(Known {
             seconds: actual,
             runs: 0,
@@ -300,8 +317,7 @@ impl Program {
             Place::Device(_) => return on(Machine::AllCores, None),
             Place::Auto(calibration) => calibration,
         };
-        let units = (0..samples.len).map(|sample| u64::from(samples.unit(sample)));
-        let cells = units.sum();
+        let cells = samples.units();
         let results = self.compiled.results;
         let work = Work {
             samples: samples.len,
@@ -317,7 +333,9 @@ impl Program {
                 .predict(&self.compiled, work)
                 .into_iter()
                 .map(|(machine, time)| {
-                    let known = learned.0.get(&(machine, size));
+                    let device = calibration.device.as_ref();
+                    let device = device.filter(|_| machine == Machine::Gpu).map(Device::id);
+                    let known = learned.0.get(&(machine, device, size));
                     let time = known.map_or(time, |known| known.seconds);
                     (
                         machine,

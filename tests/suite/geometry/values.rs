@@ -121,6 +121,56 @@ pub fn lookup_refused(device: &Device) {
     );
 }
 
+/// Values that have no entry in their table, or no bin, are refused with their element.
+pub fn strict(device: &Device) {
+    let x = upload(device, &rows([&[0, 2, 1][..], &[], &[1, 0]]));
+    let each = upload(device, &tables([3, 0, 2]));
+    let got = x.lookup_strict_blocking(&each).unwrap();
+    assert_same(
+        "as lookup",
+        &download(&got),
+        &download(&x.lookup(&each).unwrap()),
+    );
+    let got = pollster::block_on(x.bincount_strict(3)).unwrap();
+    assert_same(
+        "as bincount",
+        &download(&got),
+        &download(&x.bincount(3).unwrap()),
+    );
+    refused(
+        x.lookup_strict_blocking(&upload(device, &tables([3, 0, 1]))),
+        "argument",
+        Some(2),
+        "lookup_strict: element 2: expected values from 0 to 0, got 1",
+    );
+    refused(
+        pollster::block_on(x.lookup_strict(&upload(device, &tables([2])))),
+        "argument",
+        Some(0),
+        "lookup_strict: element 0: expected values from 0 to 1, got 2",
+    );
+    refused(
+        x.bincount_strict_blocking(2),
+        "argument",
+        Some(0),
+        "bincount_strict: element 0: expected values from 0 to 1, got 2",
+    );
+    let negative = upload(device, &rows([&[0, 5][..], &[3, -1]]));
+    refused(
+        negative.bincount_strict_blocking(6),
+        "argument",
+        Some(1),
+        "bincount_strict: element 1: expected values from 0 to 5, got -1",
+    );
+    let unsigned = upload(device, &rows([&[u32::MAX]]));
+    refused(
+        unsigned.bincount_strict_blocking(6),
+        "argument",
+        Some(0),
+        "bincount_strict: element 0: expected values from 0 to 5, got 4294967295",
+    );
+}
+
 /// How often each value of an element occurs.
 fn counts(x: &[i32]) -> BTreeMap<i32, u32> {
     let mut counts = BTreeMap::new();

@@ -296,6 +296,16 @@ depending! {
         |d, a, b| integers(d, a, b, |x, y| x.equal_elements(y)?.to::<i32>());
     "period", [&[1], &[1, 0]], [&[], &[]] => [&[1.], &[2.]],
         |d, a, b| integers(d, a, b, |x, _| x.period(0)?.to::<i32>());
+    "draw_boxes", [&[1], &[1, 0]], [&[], &[]] => [&[5.], &[5., 5.]],
+        |d, a, b| integers(d, a, b, |x, _| of_one_row(x, |x| {
+            let boxes = d.upload(&Ragged::from_rows(vec![[0u32, 0, 1, 2]; x.len()])?)?;
+            x.draw_boxes(&boxes, &d.upload(&Ragged::from_rows(vec![[5]; x.len()])?)?)
+        }));
+    "draw_lines", [&[1], &[1, 0]], [&[], &[]] => [&[5.], &[5., 5.]],
+        |d, a, b| integers(d, a, b, |x, _| of_one_row(x, |x| {
+            let values = d.upload(&Ragged::from_rows(vec![[5]; x.len()])?)?;
+            x.draw_lines(&Ragged::from_rows(vec![[0, 0, 0, 1]; x.len()])?, &values)
+        }));
     "match_template", [&[0], &[0, 0]], [&[0], &[0]] => [&[1.], &[1., 1.]],
         |d, a, b| integers(d, a, b, |x, y| {
             let small = y.reshape(&one_row(y.layout())?)?;
