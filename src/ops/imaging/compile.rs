@@ -48,6 +48,9 @@ impl Passes {
     };
 }
 
+/// The slot of operands that an instruction does not have: an empty image.
+pub(super) const NOTHING: u32 = 0;
+
 /// Where an instruction of the CPU's interpreter finds its operands and leaves its result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slots {
@@ -283,7 +286,7 @@ fn last_uses(steps: &[Step]) -> Result<Vec<u32>> {
 /// Slots for the CPU, where an instruction's result never lies in the slot of an operand.
 fn serial_slots(steps: &[Step]) -> Result<(Vec<Slots>, usize)> {
     let last = last_uses(steps)?;
-    let (mut places, mut free, mut used) = (Vec::new(), Vec::new(), 0);
+    let (mut places, mut free, mut used) = (Vec::new(), Vec::new(), NOTHING + 1);
     let mut slots = host::room(OP, steps.len())?;
     for (i, step) in steps.iter().enumerate() {
         let place = match step.opcode {
@@ -294,7 +297,7 @@ fn serial_slots(steps: &[Step]) -> Result<(Vec<Slots>, usize)> {
             }),
         };
         host::push(OP, &mut places, place)?;
-        let mut operands = [NONE; 3];
+        let mut operands = [NOTHING; 3];
         for (slot, operand) in operands.iter_mut().zip(step.operands()) {
             *slot = places[operand as usize];
         }

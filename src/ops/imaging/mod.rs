@@ -153,7 +153,7 @@ fn twin(args: &mut CpuArgs<'_>, program: &Compiled, count: usize) -> Result<()> 
                 }
             }));
             let unit = record[1] as u32;
-            twin::walk(program, values, &inputs, |i, state, view| {
+            twin::walk(program, values, &inputs, |_, i, state, view| {
                 let at = program.places[i as usize].cells(unit) as usize;
                 let (head, cells) = part[at..].split_at_mut(RESULT_HEADER as usize);
                 head.copy_from_slice(&[state as i32, view.rows as i32, view.columns as i32]);

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::OP;
 use super::code::VALID_STATE;
 use super::compile::{Compiled, RESULT_HEADER};
-use super::twin::{Slots, View, walk};
+use super::twin::{BLOCK, Slots, View, walk};
 use crate::ragged::{Layout, Offsets, Ragged};
 use crate::{Error, Result, host};
 
@@ -80,17 +80,21 @@ impl<'a> Samples<'a> {
         samples: Range<usize>,
     ) -> Result<Collected> {
         let mut all = Collected::new(samples.len(), compiled)?;
-        let mut inputs = host::room(OP, self.inputs.len())?;
-        for sample in samples {
+        let outputs = compiled.outputs as usize;
+        let mut inputs = host::room(OP, BLOCK * self.inputs.len())?;
+        for begin in samples.clone().step_by(BLOCK) {
+            let block = begin..(begin + BLOCK).min(samples.end);
             inputs.clear();
-            inputs.extend((0..self.inputs.len()).map(|input| self.view(input, sample)));
-            let begin = all.heads.len();
+            for sample in block.clone() {
+                inputs.extend((0..self.inputs.len()).map(|input| self.view(input, sample)));
+            }
+            let first = all.heads.len();
             all.heads
-                .resize(begin + compiled.outputs as usize, Head::default());
+                .resize(first + block.len() * outputs, Head::default());
             let Collected { heads, cells, .. } = &mut all;
             let mut stored = Ok(());
-            walk(compiled, slots, &inputs, |i, state, view| {
-                heads[begin + i as usize] = Head {
+            walk(compiled, slots, &inputs, |sample, i, state, view| {
+                heads[first + sample * outputs + i as usize] = Head {
                     state,
                     rows: view.rows as u32,
                     columns: view.columns as u32,

@@ -63,8 +63,8 @@ pub(super) fn combine(function: u32, a: View<'_>, b: View<'_>, out: &mut Out<'_>
         Function::AtMost => apply(a, b, out, |x, y| i32::from(x <= y)),
         Function::Greater => apply(a, b, out, |x, y| i32::from(x > y)),
         Function::AtLeast => apply(a, b, out, |x, y| i32::from(x >= y)),
-        Function::And => apply(a, b, out, |x, y| i32::from(x != 0 && y != 0)),
-        Function::Or => apply(a, b, out, |x, y| i32::from(x != 0 || y != 0)),
+        Function::And => apply(a, b, out, |x, y| i32::from(x != 0) & i32::from(y != 0)),
+        Function::Or => apply(a, b, out, |x, y| i32::from(x | y != 0)),
         Function::Xor => apply(a, b, out, |x, y| i32::from((x != 0) != (y != 0))),
     }
 }
@@ -80,87 +80,106 @@ fn divisors(a: View<'_>, b: View<'_>, out: &mut Out<'_>) -> Done<()> {
     Ok(())
 }
 
-fn apply(a: View<'_>, b: View<'_>, out: &mut Out<'_>, f: impl Fn(i32, i32) -> i32) -> Done<()> {
+fn apply(
+    a: View<'_>,
+    b: View<'_>,
+    out: &mut Out<'_>,
+    f: impl Fn(i32, i32) -> i32 + Copy,
+) -> Done<()> {
     let (rows, columns) = (common(a.rows, b.rows)?, common(a.columns, b.columns)?);
     let cells = out.room(rows, columns)?;
-    match (a.cells, b.cells) {
+    match (a.all(rows, columns), b.all(rows, columns)) {
         _ if rows * columns == 0 => {}
-        (a, &[b]) => cells.extend(a.iter().map(|&a| f(a, b))),
-        (&[a], b) => cells.extend(b.iter().map(|&b| f(a, b))),
-        (x, y) if (a.rows, a.columns) == (b.rows, b.columns) => {
-            cells.extend(x.iter().zip(y).map(|(&a, &b)| f(a, b)));
-        }
-        _ => {
-            let (x, y) = (Repeated::of(a), Repeated::of(b));
-            for row in 0..rows {
-                cells.extend((0..columns).map(|column| f(x.at(row, column), y.at(row, column))));
-            }
-        }
+        (Some(a), Some(b)) => apply_line(cells, a, b, f),
+        _ => (0..rows).for_each(|row| apply_line(cells, a.line(row), b.line(row), f)),
     }
     Ok(())
 }
 
-/// An operand whose axes of extent 1 are repeated.
-struct Repeated<'a> {
-    cells: &'a [i32],
-    strides: [usize; 2],
+fn apply_line(cells: &mut Vec<i32>, a: Line<'_>, b: Line<'_>, f: impl Fn(i32, i32) -> i32) {
+    match (a, b) {
+        (Line::Cells(a), Line::Cells(b)) => {
+            cells.extend(a.iter().zip(b).map(|(&a, &b)| f(a, b)));
+        }
+        (Line::Cells(a), Line::One(b)) => cells.extend(a.iter().map(|&a| f(a, b))),
+        (Line::One(a), Line::Cells(b)) => cells.extend(b.iter().map(|&b| f(a, b))),
+        (Line::One(a), Line::One(b)) => cells.push(f(a, b)),
+    }
 }
 
-impl<'a> Repeated<'a> {
-    fn of(view: View<'a>) -> Repeated<'a> {
-        let along_rows = if view.rows == 1 { 0 } else { view.columns };
-        Repeated {
-            cells: view.cells,
-            strides: [along_rows, usize::from(view.columns != 1)],
+/// The cells of an operand for some cells of the result.
+#[derive(Clone, Copy)]
+enum Line<'a> {
+    Cells(&'a [i32]),
+    /// The same for all.
+    One(i32),
+}
+
+impl<'a> View<'a> {
+    /// For all cells of a result, if this operand is not repeated along one axis only.
+    fn all(self, rows: usize, columns: usize) -> Option<Line<'a>> {
+        match *self.cells {
+            [cell] => Some(Line::One(cell)),
+            _ if (self.rows, self.columns) == (rows, columns) => Some(Line::Cells(self.cells)),
+            _ => None,
         }
     }
 
-    fn at(&self, row: usize, column: usize) -> i32 {
-        self.cells[row * self.strides[0] + column * self.strides[1]]
+    /// For a row of a result.
+    fn line(self, row: usize) -> Line<'a> {
+        match (self.rows, self.columns) {
+            (1, 1) => Line::One(self.cells[0]),
+            (_, 1) => Line::One(self.cells[row]),
+            (1, _) => Line::Cells(self.cells),
+            (_, columns) => Line::Cells(&self.cells[row * columns..][..columns]),
+        }
     }
 }
 
-pub(super) fn choose(c: View<'_>, a: View<'_>, b: View<'_>, out: &mut Out<'_>) -> Done<()> {
+pub(super) fn choose<'a>(c: View<'a>, a: View<'a>, b: View<'a>, out: &mut Out<'_>) -> Done<()> {
     let rows = common(common(c.rows, a.rows)?, b.rows)?;
     let columns = common(common(c.columns, a.columns)?, b.columns)?;
     let cells = out.room(rows, columns)?;
-    if rows * columns == 0 {
-        return Ok(());
-    }
-    let choice = |c, a, b| if c != 0 { a } else { b };
-    let whole = |view: View<'_>| (view.rows, view.columns) == (rows, columns);
-    match (whole(c), a.cells, b.cells) {
-        (true, &[a], &[b]) => cells.extend(c.cells.iter().map(|&c| choice(c, a, b))),
-        (true, &[a], other) if whole(b) => {
-            cells.extend(c.cells.iter().zip(other).map(|(&c, &b)| choice(c, a, b)));
-        }
-        (true, other, &[b]) if whole(a) => {
-            cells.extend(c.cells.iter().zip(other).map(|(&c, &a)| choice(c, a, b)));
-        }
-        (true, x, y) if whole(a) && whole(b) => {
-            let both = x.iter().zip(y);
-            cells.extend(
-                c.cells
-                    .iter()
-                    .zip(both)
-                    .map(|(&c, (&a, &b))| choice(c, a, b)),
-            );
-        }
-        _ => {
-            let [c, a, b] = [c, a, b].map(Repeated::of);
-            for row in 0..rows {
-                let cell = |column| choice(c.at(row, column), a.at(row, column), b.at(row, column));
-                cells.extend((0..columns).map(cell));
-            }
-        }
+    let all = |view: View<'a>| view.all(rows, columns);
+    match (all(c), all(a), all(b)) {
+        _ if rows * columns == 0 => {}
+        (Some(c), Some(a), Some(b)) => choose_line(cells, (c, a, b), rows * columns),
+        _ => (0..rows).for_each(|row| {
+            let lines = (c.line(row), a.line(row), b.line(row));
+            choose_line(cells, lines, columns);
+        }),
     }
     Ok(())
+}
+
+fn choose_line(cells: &mut Vec<i32>, lines: (Line<'_>, Line<'_>, Line<'_>), length: usize) {
+    // The compiler makes no vectors of a conditional expression.
+    let choice = |c: i32, a: i32, b: i32| b ^ ((a ^ b) & -i32::from(c != 0));
+    match lines {
+        (Line::Cells(c), Line::Cells(a), Line::Cells(b)) => {
+            let both = a.iter().zip(b);
+            cells.extend(c.iter().zip(both).map(|(&c, (&a, &b))| choice(c, a, b)));
+        }
+        (Line::Cells(c), Line::Cells(a), Line::One(b)) => {
+            cells.extend(c.iter().zip(a).map(|(&c, &a)| choice(c, a, b)));
+        }
+        (Line::Cells(c), Line::One(a), Line::Cells(b)) => {
+            cells.extend(c.iter().zip(b).map(|(&c, &b)| choice(c, a, b)));
+        }
+        (Line::Cells(c), Line::One(a), Line::One(b)) => {
+            cells.extend(c.iter().map(|&c| choice(c, a, b)));
+        }
+        (Line::One(c), a, b) => match if c != 0 { a } else { b } {
+            Line::Cells(chosen) => cells.extend_from_slice(chosen),
+            Line::One(chosen) => cells.extend(std::iter::repeat_n(chosen, length)),
+        },
+    }
 }
 
 pub(super) fn extreme(largest: bool, eight: bool, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
     match largest {
-        true => extreme_by(eight, a, out, |x, y| x.max(y)),
-        false => extreme_by(eight, a, out, |x, y| x.min(y)),
+        true => extreme_by(eight, a, out, i32::max),
+        false => extreme_by(eight, a, out, i32::min),
     }
 }
 
@@ -172,35 +191,33 @@ fn extreme_by(
 ) -> Done<()> {
     let cells = out.room(a.rows, a.columns)?;
     let columns = a.columns;
-    let row_of = |row: usize| &a.cells[row * columns..][..columns];
-    // Combines each cell with its neighbours in its own row.
-    let widen = |from: &[i32], to: &mut [i32]| {
-        for (to, &left) in to[1..].iter_mut().zip(from) {
-            *to = best(*to, left);
-        }
-        for (to, &right) in to.iter_mut().zip(&from[1..]) {
-            *to = best(*to, right);
-        }
-    };
     if columns == 0 {
         return Ok(());
     }
-    for row in 0..a.rows {
-        let begin = cells.len();
-        cells.extend_from_slice(row_of(row));
-        let to = &mut cells[begin..];
-        widen(row_of(row), to);
-        for near in [row.wrapping_sub(1), row + 1] {
-            if near >= a.rows {
-                continue;
+    cells.extend_from_slice(a.cells);
+    let take = |to: &mut [i32], from: &[i32]| {
+        for (to, &from) in to.iter_mut().zip(from) {
+            *to = best(*to, from);
+        }
+    };
+    if a.rows > 1 {
+        // All cells of the rows above and below at once.
+        take(&mut cells[columns..], a.cells);
+        take(cells, &a.cells[columns..]);
+    }
+    let rows = cells.chunks_exact_mut(columns);
+    for (to, from) in rows.zip(a.cells.chunks_exact(columns)) {
+        if eight {
+            let mut left = to[0];
+            for column in 1..to.len() {
+                let middle = to[column - 1];
+                to[column - 1] = best(best(left, middle), to[column]);
+                left = middle;
             }
-            let near = row_of(near);
-            for (to, &near) in to.iter_mut().zip(near) {
-                *to = best(*to, near);
-            }
-            if eight {
-                widen(near, to);
-            }
+            to[columns - 1] = best(left, to[columns - 1]);
+        } else {
+            take(&mut to[1..], from);
+            take(to, &from[1..]);
         }
     }
     Ok(())
@@ -241,24 +258,38 @@ fn scan_by(
 ) -> Done<()> {
     let cells = out.room(a.rows, a.columns)?;
     cells.extend_from_slice(a.cells);
-    // In an order in which the cell before each is finished.
-    for i in 0..a.rows {
-        let row = if down < 0 { a.rows - 1 - i } else { i };
-        let Some(before) = row
-            .checked_add_signed(-down)
-            .filter(|&before| before < a.rows)
-        else {
-            continue;
-        };
-        for j in 0..a.columns {
-            let column = if right < 0 { a.columns - 1 - j } else { j };
-            let last = column
-                .checked_add_signed(-right)
-                .filter(|&last| last < a.columns);
-            if let Some(last) = last {
-                let at = row * a.columns + column;
-                cells[at] = f(cells[before * a.columns + last], cells[at]);
+    if a.cells.is_empty() {
+        return Ok(());
+    }
+    if down == 0 {
+        for row in cells.chunks_exact_mut(a.columns) {
+            let mut last = None;
+            let step = |cell: &mut i32| {
+                *cell = last.map_or(*cell, |last| f(last, *cell));
+                last = Some(*cell);
+            };
+            match right < 0 {
+                true => row.iter_mut().rev().for_each(step),
+                false => row.iter_mut().for_each(step),
             }
+        }
+        return Ok(());
+    }
+    // The columns that have a cell before them, and where it is in its row.
+    let begin = usize::from(right > 0);
+    let count = a.columns - usize::from(right != 0);
+    let from = begin.saturating_add_signed(-right);
+    for i in 1..a.rows {
+        let (before, here) = if down > 0 {
+            let (done, rest) = cells.split_at_mut(i * a.columns);
+            (&done[(i - 1) * a.columns..], rest)
+        } else {
+            let (rest, done) = cells.split_at_mut((a.rows - i) * a.columns);
+            (&*done, &mut rest[(a.rows - i - 1) * a.columns..])
+        };
+        let here = &mut here[begin..][..count];
+        for (cell, &last) in here.iter_mut().zip(&before[from..][..count]) {
+            *cell = f(last, *cell);
         }
     }
     Ok(())

@@ -6,8 +6,8 @@ mod regions;
 mod shapes;
 
 use super::OP;
-use super::code::{INVALID, NONE, OVERFLOW, Opcode, Step, VALID_STATE};
-use super::compile::Compiled;
+use super::code::{INVALID, OVERFLOW, Opcode, Step, VALID_STATE};
+use super::compile::{Compiled, NOTHING};
 use crate::{Error, Result, host};
 
 /// A value of a sample: its state, extents and cells.
@@ -28,10 +28,6 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    fn at(&self, row: usize, column: usize) -> i32 {
-        self.cells[row * self.columns + column]
-    }
-
     /// The only cell of a 1 × 1 image.
     fn number(&self) -> Done<i32> {
         match *self.cells {
@@ -118,13 +114,21 @@ impl Out<'_> {
     }
 }
 
-/// The values of one thread, which every sample overwrites.
+/// Samples that run together, so that the code of an instruction is read and its branches are predicted once for
+/// several.
+pub(crate) const BLOCK: usize = 4;
+
+/// The values of one thread, which every block of samples overwrites: for each slot one of each sample.
 #[derive(Default)]
 pub(crate) struct Slots(Vec<Value>);
 
 impl Slots {
     pub(crate) fn new(compiled: &Compiled) -> Result<Slots> {
-        host::filled(OP, Value::default(), compiled.slots).map(Slots)
+        let mut values = host::filled(OP, Value::default(), compiled.slots * BLOCK)?;
+        values[NOTHING as usize * BLOCK..][..BLOCK]
+            .iter_mut()
+            .for_each(|value| value.state = VALID_STATE);
+        Ok(Slots(values))
     }
 }
 
@@ -138,83 +142,81 @@ impl Value {
     }
 }
 
-/// Runs the program for a sample with these inputs. Passes every result to `output`, with its number and its state.
+/// Runs the program for at most [`BLOCK`] samples with these inputs, those of the first sample first. Passes every
+/// result to `output`, with its sample, its number and its state.
 pub(crate) fn walk(
     compiled: &Compiled,
     slots: &mut Slots,
     inputs: &[View<'_>],
-    mut output: impl FnMut(u32, u32, View<'_>),
+    mut output: impl FnMut(usize, u32, u32, View<'_>),
 ) -> Result<()> {
     let values = &mut slots.0;
-    let largest = inputs.iter().map(|input| input.cells.len()).max();
-    let unit = largest.unwrap_or(0).max(1) as u32;
+    let each = compiled.inputs as usize;
+    let count = inputs.len() / each;
+    let mut units = [1; BLOCK];
+    for (unit, inputs) in units.iter_mut().zip(inputs.chunks_exact(each)) {
+        let largest = inputs.iter().map(|input| input.cells.len()).max();
+        *unit = largest.unwrap_or(0).max(1) as u32;
+    }
     for (step, slots) in compiled.steps.iter().zip(&compiled.serial) {
-        if step.opcode == Opcode::Output {
-            let value = &values[slots.operands[0] as usize];
-            let view = match value.state {
-                VALID_STATE => value.view(),
-                _ => View {
-                    rows: 0,
-                    columns: 0,
-                    cells: &[],
-                },
-            };
-            output(step.numbers[0], value.state, view);
-            continue;
-        }
-        let mut cells = std::mem::take(&mut values[slots.result as usize].cells);
-        let mut out = Out {
-            capacity: step.capacity.cells(unit),
-            rows: 0,
-            columns: 0,
-            cells: &mut cells,
-        };
-        let done = run(
-            step,
-            slots.operands,
-            values,
-            (inputs, &compiled.constants),
-            &mut out,
-        );
-        let (rows, columns) = (out.rows, out.columns);
-        values[slots.result as usize] = match done {
-            Ok(()) => Value {
-                state: VALID_STATE,
-                rows,
-                columns,
-                cells,
-            },
-            Err(Stop::State(state)) => Value {
-                state,
+        let [a, b, c] = slots.operands;
+        let at = |place: u32| place as usize * BLOCK;
+        for (sample, &unit) in units[..count].iter().enumerate() {
+            if step.opcode == Opcode::Output {
+                let value = &values[at(a) + sample];
+                output(sample, step.numbers[0], value.state, value.view());
+                continue;
+            }
+            let place = at(slots.result) + sample;
+            let mut cells = std::mem::take(&mut values[place].cells);
+            let mut out = Out {
+                capacity: step.capacity.cells(unit),
                 rows: 0,
                 columns: 0,
-                cells,
-            },
-            Err(Stop::Failed(error)) => return Err(error),
-        };
+                cells: &mut cells,
+            };
+            let operands = [
+                &values[at(a) + sample],
+                &values[at(b) + sample],
+                &values[at(c) + sample],
+            ];
+            let inputs = &inputs[sample * each..];
+            let done = run(step, operands, (inputs, &compiled.constants), &mut out);
+            let (rows, columns) = (out.rows, out.columns);
+            let value = &mut values[place];
+            match done {
+                Ok(()) => {
+                    (value.state, value.rows, value.columns) = (VALID_STATE, rows, columns);
+                }
+                Err(Stop::State(state)) => {
+                    cells.clear();
+                    (value.state, value.rows, value.columns) = (state, 0, 0);
+                }
+                Err(Stop::Failed(error)) => return Err(error),
+            }
+            value.cells = cells;
+        }
     }
     Ok(())
 }
 
 fn run(
     step: &Step,
-    operands: [u32; 3],
-    values: &[Value],
+    operands: [&Value; 3],
     (inputs, constants): (&[View<'_>], &[i32]),
     out: &mut Out<'_>,
 ) -> Done<()> {
-    let value = |i: usize| &values[operands[i] as usize];
     let [m, n] = step.numbers;
     match step.opcode {
         Opcode::Valid => {
-            let is_valid = value(0).state == VALID_STATE;
+            let is_valid = operands[0].state == VALID_STATE;
             return out.number(is_valid.into());
         }
         Opcode::OrElse => {
-            let chosen = if value(0).state == VALID_STATE {
-                value(0)
+            let chosen = if operands[0].state == VALID_STATE {
+                operands[0]
             } else {
-                value(1)
+                operands[1]
             };
             return match chosen.state {
                 VALID_STATE => out.copy(chosen.view()),
@@ -223,13 +225,10 @@ fn run(
         }
         _ => {}
     }
-    for operand in operands.iter().take_while(|operand| **operand != NONE) {
-        let state = values[*operand as usize].state;
-        if state != VALID_STATE {
-            return Err(Stop::State(state));
-        }
+    if let Some(value) = operands.iter().find(|value| value.state != VALID_STATE) {
+        return Err(Stop::State(value.state));
     }
-    let view = |i: usize| value(i).view();
+    let view = |i: usize| operands[i].view();
     match step.opcode {
         Opcode::Input => out.copy(inputs[m as usize]),
         Opcode::Constant => {

@@ -35,16 +35,17 @@ pub(super) fn lookup(a: View<'_>, table: View<'_>, out: &mut Out<'_>) -> Done<()
         return invalid();
     }
     let cells = out.room(a.rows, a.columns)?;
-    for &cell in a.cells {
-        match usize::try_from(cell)
-            .ok()
-            .and_then(|cell| table.cells.get(cell))
-        {
-            Some(&value) => cells.push(value),
-            None => return invalid(),
-        }
+    let mut is_outside = false;
+    cells.extend(a.cells.iter().map(|&cell| {
+        // A negative number is larger than every place.
+        let value = table.cells.get(cell as usize);
+        is_outside |= value.is_none();
+        value.copied().unwrap_or(0)
+    }));
+    match is_outside {
+        true => invalid(),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 pub(super) fn place(largest: bool, a: View<'_>, out: &mut Out<'_>) -> Done<()> {

@@ -14,9 +14,12 @@ fn first_of(parents: &mut [i32], mut cell: usize) -> usize {
     cell
 }
 
-fn unite(parents: &mut [i32], a: usize, b: usize) {
-    let (a, b) = (first_of(parents, a), first_of(parents, b));
-    parents[a.max(b)] = a.min(b) as i32;
+/// Unites the components of two cells, of which `first` is the first cell of its component. Returns the first cell of
+/// both.
+fn unite(parents: &mut [i32], first: usize, other: usize) -> usize {
+    let other = first_of(parents, other);
+    parents[first.max(other)] = first.min(other) as i32;
+    first.min(other)
 }
 
 /// Unites neighbours that are alike: the first cell of each component becomes the parent of all. Cells of the
@@ -28,35 +31,44 @@ fn components(
     is_background: impl Fn(i32) -> bool,
     are_alike: impl Fn(i32, i32) -> bool,
 ) {
-    for row in 0..a.rows {
-        for column in 0..a.columns {
-            let at = row * a.columns + column;
-            let cell = a.cells[at];
+    if a.cells.is_empty() {
+        return;
+    }
+    let mut above: &[i32] = &[];
+    for (row, here) in a.cells.chunks_exact(a.columns).enumerate() {
+        // The first cell of the component of the cell to the left, and whether that cell is like the one above it.
+        let (mut first, mut was_up) = (0, false);
+        for (column, &cell) in here.iter().enumerate() {
             if is_background(cell) {
                 continue;
             }
-            let alike =
-                |other: usize| !is_background(a.cells[other]) && are_alike(cell, a.cells[other]);
-            let up = at.wrapping_sub(a.columns);
-            let left = column > 0 && alike(at - 1);
-            if left {
-                parents[at] = first_of(parents, at - 1) as i32;
+            let alike = |line: &[i32], column: usize| {
+                let other = line.get(column);
+                other.is_some_and(|&other| !is_background(other) && are_alike(cell, other))
+            };
+            let at = row * a.columns + column;
+            let left = column.wrapping_sub(1);
+            let is_left = alike(here, left);
+            if !is_left {
+                first = at;
             }
-            if row == 0 {
-                continue;
+            let is_up = alike(above, column);
+            // If the cell to the left is like the one above it, too, all four are already united.
+            if is_up && !(is_left && was_up) {
+                first = unite(parents, first, at - a.columns);
             }
-            if alike(up) {
-                unite(parents, at, up);
-            }
-            if eight {
-                if column > 0 && alike(up - 1) {
-                    unite(parents, at, up - 1);
+            if eight && !is_up {
+                if !is_left && alike(above, left) {
+                    first = unite(parents, first, at - a.columns - 1);
                 }
-                if column + 1 < a.columns && alike(up + 1) {
-                    unite(parents, at, up + 1);
+                if alike(above, column + 1) {
+                    first = unite(parents, first, at - a.columns + 1);
                 }
             }
+            parents[at] = first as i32;
+            was_up = is_up;
         }
+        above = here;
     }
 }
 
@@ -101,25 +113,28 @@ pub(super) fn regions(limit: usize, labels: View<'_>, a: View<'_>, out: &mut Out
     let table = out.filled(n, 8, 0)?;
     let mut sums = host::zeroed::<[u64; 2]>(OP, n)?;
     for row in 0..a.rows {
-        for column in 0..a.columns {
-            let at = row * a.columns + column;
-            if labels.cells[at] <= 0 {
+        let mut end = row * a.columns;
+        for run in labels.cells[end..][..a.columns].chunk_by(|x, y| x == y) {
+            let begin = end;
+            end += run.len();
+            if run[0] <= 0 {
                 continue;
             }
-            let region = labels.cells[at] as usize - 1;
+            let region = run[0] as usize - 1;
             let [area, top, left, bottom, right, _, _, value] = &mut table[8 * region..][..8]
             else {
                 continue;
             };
+            let (first, last) = (begin - row * a.columns, end - row * a.columns);
             if *area == 0 {
-                (*top, *left, *value) = (row as i32, column as i32, a.cells[at]);
+                (*top, *left, *value) = (row as i32, first as i32, a.cells[begin]);
             }
-            *area += 1;
-            *left = (*left).min(column as i32);
+            *area += run.len() as i32;
+            *left = (*left).min(first as i32);
             *bottom = row as i32 + 1;
-            *right = (*right).max(column as i32 + 1);
-            sums[region][0] += row as u64;
-            sums[region][1] += column as u64;
+            *right = (*right).max(last as i32);
+            sums[region][0] += (row * run.len()) as u64;
+            sums[region][1] += ((first + last - 1) * run.len() / 2) as u64;
         }
     }
     for (region, sums) in table.chunks_exact_mut(8).zip(sums) {
@@ -141,23 +156,33 @@ pub(super) fn fill_holes(
     let cells = out.room(a.rows, a.columns)?;
     cells.extend(0..a.cells.len() as i32);
     components(a, cells, false, |cell| cell != background, |_, _| true);
-    // Marks the first cells of components that have a cell of the border: no cell has a negative parent otherwise.
-    let mut open = host::filled(OP, false, a.cells.len())?;
+    // A parent comes before its cell, so that its own parent is the first cell of the component.
     for at in 0..cells.len() {
-        let (row, column) = (at / a.columns, at % a.columns);
-        let is_border = row == 0 || column == 0 || row + 1 == a.rows || column + 1 == a.columns;
-        if is_border && a.cells[at] == background {
-            open[first_of(cells, at)] = true;
+        cells[at] = cells[cells[at] as usize];
+    }
+    // Marks the first cells of components that have a cell of the border: no cell has a negative parent otherwise.
+    for row in 0..a.rows {
+        let step = match row == 0 || row + 1 == a.rows {
+            true => 1,
+            false => a.columns.saturating_sub(1).max(1),
+        };
+        for column in (0..a.columns).step_by(step) {
+            let at = row * a.columns + column;
+            if let (true, Ok(first)) = (a.cells[at] == background, usize::try_from(cells[at])) {
+                cells[first] = OPEN;
+            }
         }
     }
-    for at in 0..cells.len() {
-        open[at] |= open[first_of(cells, at)];
-    }
-    for (at, cell) in cells.iter_mut().enumerate() {
-        *cell = match a.cells[at] {
-            cell if cell == background && !open[at] => value,
+    // The last cells first, because the first cell of a component is still needed then.
+    for at in (0..cells.len()).rev() {
+        let is_open = cells[at] == OPEN || cells[cells[at] as usize] == OPEN;
+        cells[at] = match a.cells[at] {
+            cell if cell == background && !is_open => value,
             cell => cell,
         };
     }
     Ok(())
 }
+
+/// The parent of the first cell of a component that reaches the border.
+const OPEN: i32 = -1;

@@ -10,21 +10,22 @@ pub(super) fn orient(orientation: u32, a: View<'_>, out: &mut Out<'_>) -> Done<(
         (a.rows, a.columns)
     };
     let cells = out.room(rows, columns)?;
+    if a.cells.is_empty() {
+        return Ok(());
+    }
+    let lines = a.cells.chunks_exact(a.columns);
     for row in 0..rows {
-        let r = if orientation & 2 != 0 {
+        let from = if orientation & 2 != 0 {
             rows - 1 - row
         } else {
             row
         };
-        let from = |column: usize| {
-            let c = if orientation & 1 != 0 {
-                columns - 1 - column
-            } else {
-                column
-            };
-            if exchanged { a.at(c, r) } else { a.at(r, c) }
-        };
-        cells.extend((0..columns).map(from));
+        match (exchanged, orientation & 1 != 0) {
+            (true, false) => cells.extend(lines.clone().map(|line| line[from])),
+            (true, true) => cells.extend(lines.clone().rev().map(|line| line[from])),
+            (false, false) => cells.extend_from_slice(&a.cells[from * columns..][..columns]),
+            (false, true) => cells.extend(a.cells[from * columns..][..columns].iter().rev()),
+        }
     }
     Ok(())
 }
@@ -151,9 +152,32 @@ pub(super) fn translate(
     fill: View<'_>,
     out: &mut Out<'_>,
 ) -> Done<()> {
-    let (offset, fill) = (offset.numbers()?, fill.number()?);
-    let cells = out.filled(a.rows, a.columns, fill)?;
-    put([a.rows, a.columns], cells, a, offset);
+    let ([down, right], fill) = (offset.numbers()?, fill.number()?);
+    let (down_by, right_by) = (down.unsigned_abs() as usize, right.unsigned_abs() as usize);
+    if down_by >= a.rows || right_by >= a.columns {
+        return out.filled(a.rows, a.columns, fill).map(|_| ());
+    }
+    // All cells move by the same number of places.
+    let places = down as isize * a.columns as isize + right as isize;
+    let cells = out.room(a.rows, a.columns)?;
+    let outside = std::iter::repeat_n(fill, places.unsigned_abs());
+    if places < 0 {
+        cells.extend_from_slice(&a.cells[outside.len()..]);
+        cells.extend(outside);
+    } else {
+        cells.extend(outside.clone());
+        cells.extend_from_slice(&a.cells[..a.cells.len() - outside.len()]);
+    }
+    // Those that crossed a side of the image are in a wrong row.
+    if right != 0 {
+        for row in cells.chunks_exact_mut(a.columns) {
+            let side = match right < 0 {
+                true => &mut row[a.columns - right_by..],
+                false => &mut row[..right_by],
+            };
+            side.fill(fill);
+        }
+    }
     Ok(())
 }
 
@@ -205,7 +229,7 @@ pub(super) fn pick(axis: u32, a: View<'_>, k: View<'_>, out: &mut Out<'_>) -> Do
         out.room(1, a.columns)?.extend_from_slice(row);
     } else {
         let cells = out.room(a.rows, 1)?;
-        cells.extend((0..a.rows).map(|row| a.at(row, k)));
+        cells.extend((0..a.rows).map(|row| a.cells[row * a.columns + k]));
     }
     Ok(())
 }
@@ -218,14 +242,25 @@ pub(super) fn outline(
 ) -> Done<()> {
     let ([top, left, bottom, right], value) = (bounds.numbers()?, value.number()?);
     out.copy(a)?;
-    for row in 0..a.rows as i32 {
-        for column in 0..a.columns as i32 {
-            let within = (top..bottom).contains(&row) && (left..right).contains(&column);
-            // The comparisons hold only within the box, so nothing overflows.
-            let border =
-                || row == top || column == left || row == bottom - 1 || column == right - 1;
-            if within && border() {
-                out.cells[row as usize * a.columns + column as usize] = value;
+    let within = |begin: i32, end: i32, extent: usize| {
+        let begin = begin.clamp(0, extent as i32);
+        begin as usize..end.clamp(begin, extent as i32) as usize
+    };
+    let columns = within(left, right, a.columns);
+    if columns.is_empty() {
+        return Ok(());
+    }
+    // Where the sides are, if they are within the image.
+    let sides = [left, right - 1].map(|side| usize::try_from(side).ok());
+    for row in within(top, bottom, a.rows) {
+        let cells = &mut out.cells[row * a.columns..][..a.columns];
+        if row as i32 == top || row as i32 == bottom - 1 {
+            cells[columns.clone()].fill(value);
+            continue;
+        }
+        for side in sides.into_iter().flatten() {
+            if let Some(cell) = cells.get_mut(side) {
+                *cell = value;
             }
         }
     }
@@ -263,7 +298,10 @@ pub(super) fn line(a: View<'_>, ends: View<'_>, value: View<'_>, out: &mut Out<'
 pub(super) fn numbers(axis: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
     let cells = out.room(a.rows, a.columns)?;
     for row in 0..a.rows as i32 {
-        cells.extend((0..a.columns as i32).map(|column| if axis == 0 { row } else { column }));
+        match axis {
+            0 => cells.extend(std::iter::repeat_n(row, a.columns)),
+            _ => cells.extend(0..a.columns as i32),
+        }
     }
     Ok(())
 }
