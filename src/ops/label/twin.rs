@@ -133,9 +133,10 @@ fn image(
     let mut count = 0;
     for run in 1..parents.len() {
         let parent = parents[run] as usize;
-        let (of_parent, is_first) = (parents[parent], parent == run);
-        count += u32::from(is_first);
-        parents[run] = if is_first { count } else { of_parent };
+        count += u32::from(parent == run);
+        // The label of the parent, or of a first run its own number, which is at least the label: a minimum has no
+        // branch.
+        parents[run] = parents[parent].min(count);
     }
     // The last windows end beyond the last run.
     host::extend(OP, &mut parents, [0; WINDOW])?;
@@ -162,22 +163,36 @@ struct Band {
     /// The runs of the band before each word of the first row and of the last one.
     ends: [Vec<u32>; 2],
     scratch: [Vec<u32>; 3],
+    /// What [`count`] counts, for both rows.
+    counts: [Vec<u64>; 2],
+    /// Earlier runs that a row unites.
+    pairs: Vec<[u32; 2]>,
 }
 
-/// A row with a neighbouring row: where its words are, and the numbers of runs before each word.
+/// A row with a neighbouring row: its words, the numbers of runs before each word, and for each cell those that begin
+/// in its word up to it.
 struct Row<'a> {
     cells: &'a [[u64; 2]],
     before: &'a [u32],
+    begun: &'a [u64],
     /// The runs before those that `before` counts.
     offset: u32,
 }
 
 impl Row<'_> {
     /// The run of a cell that is inside.
-    fn run_of(&self, column: usize) -> u32 {
-        let (word, bit) = (column / WORD, column % WORD);
-        let begun = self.cells[word][1] & (u64::MAX >> (WORD - 1 - bit));
-        self.offset + self.before[word] + begun.count_ones()
+    fn run_of(&self, column: usize) -> usize {
+        let begun = self.begun[column / 8] >> (column % 8 * 8) & 255;
+        self.offset as usize + self.before[column / WORD] as usize + begun as usize
+    }
+}
+
+/// For each cell of a word, the runs that begin in the word up to it: a byte for each cell.
+fn count(begun: u64, counts: &mut [u64]) {
+    let mut before = 0;
+    for (counts, begun) in counts.iter_mut().zip(begun.to_le_bytes()) {
+        *counts = spread(begun).wrapping_mul(BYTES) + before * BYTES;
+        before = *counts >> 56;
     }
 }
 
@@ -197,6 +212,16 @@ impl Band {
             host::reserve(OP, kinds, across * WORD + 2)?;
             kinds.resize(across * WORD + 2, 0);
         }
+        let most = 2 * across * WORD;
+        self.pairs.clear();
+        host::reserve(OP, &mut self.pairs, most)?;
+        self.pairs.resize(most, [0; 2]);
+        let [counts_north, counts] = &mut self.counts;
+        for counts in [&mut *counts_north, &mut *counts] {
+            counts.clear();
+            host::reserve(OP, counts, across * WORD / 8)?;
+            counts.resize(across * WORD / 8, 0);
+        }
         let [first, last] = &mut self.ends;
         for before in [&mut *before_north, &mut *first, &mut *last] {
             before.clear();
@@ -204,14 +229,18 @@ impl Band {
             before.resize(across, 0);
         }
         for (row, x) in x.chunks_exact(columns).enumerate() {
-            rule.kinds(x, &mut here[1..=columns]);
+            if !rule.label.foreground {
+                rule.kinds(x, &mut here[1..=columns]);
+            }
             let mut west = false;
-            for (word, before) in last.iter_mut().enumerate() {
-                let kinds = &here[word * WORD..];
-                let inside = !alike(&kinds[1..], &[0; WORD]);
+            for ((word, before), x) in last.iter_mut().enumerate().zip(x.chunks(WORD)) {
+                let inside = rule.inside(x);
                 let linked = match rule.label.foreground {
                     true => inside & (inside << 1 | u64::from(west)),
-                    false => inside & alike(&kinds[1..], kinds),
+                    false => {
+                        let kinds = &here[word * WORD..];
+                        inside & alike(&kinds[1..], kinds)
+                    }
                 };
                 west = inside >> (WORD - 1) != 0;
                 let begun = inside & !linked;
@@ -219,24 +248,34 @@ impl Band {
                 let new = *before + 1..*before + 1 + begun.count_ones();
                 host::extend(OP, &mut self.parents, new)?;
                 self.cells.push([inside, begun]);
+                count(begun, &mut counts[word * WORD / 8..]);
             }
             let (above, cells) = self.cells.split_at(row * across);
             if row > 0 {
                 let row_north = Row {
                     cells: &above[(row - 1) * across..],
                     before: before_north,
+                    begun: counts_north,
                     offset: 0,
                 };
                 let row = Row {
                     cells,
                     before: last,
+                    begun: counts,
                     offset: 0,
                 };
-                rule.unite_rows(&row_north, &row, north, here, &mut self.parents);
+                rule.unite_rows(
+                    &row_north,
+                    &row,
+                    [north, here],
+                    &mut self.parents,
+                    &mut self.pairs,
+                );
             } else {
                 first.copy_from_slice(last);
             }
             std::mem::swap(north, here);
+            std::mem::swap(counts_north, counts);
             before_north.copy_from_slice(last);
         }
         Ok(())
@@ -254,19 +293,33 @@ impl Band {
         let across = self.ends[0].len();
         let columns = here.len();
         let [a, b, _] = &mut self.scratch;
-        rule.kinds(&north[..columns], &mut a[1..=columns]);
-        rule.kinds(here, &mut b[1..=columns]);
+        if !rule.label.foreground {
+            rule.kinds(&north[..columns], &mut a[1..=columns]);
+            rule.kinds(here, &mut b[1..=columns]);
+        }
+        let [counts_north, counts] = &mut self.counts;
+        let last = &above.cells[above.cells.len() - across..];
+        for (row, counts) in [
+            (last, &mut *counts_north),
+            (&self.cells[..across], &mut *counts),
+        ] {
+            for (cells, counts) in row.iter().zip(counts.chunks_exact_mut(WORD / 8)) {
+                count(cells[1], counts);
+            }
+        }
         let north = Row {
-            cells: &above.cells[above.cells.len() - across..],
+            cells: last,
             before: &above.ends[1],
+            begun: counts_north,
             offset: above.offset,
         };
         let here = Row {
             cells: &self.cells[..across],
             before: &self.ends[0],
+            begun: counts,
             offset: self.offset,
         };
-        rule.unite_rows(&north, &here, a, b, parents);
+        rule.unite_rows(&north, &here, [a, b], parents, &mut self.pairs);
         Ok(())
     }
 
@@ -317,27 +370,40 @@ fn spread(bits: u8) -> u64 {
 }
 
 impl Rule {
-    /// The kinds of cells: 0 for the background. Neighbours of one kind other than 0 are joined.
-    fn kinds(self, x: &[u32], kinds: &mut [u32]) {
-        let cells = kinds.iter_mut().zip(x);
-        match self.label.foreground {
-            true => cells.for_each(|(kind, x)| *kind = (*x != self.background).into()),
-            false => cells.for_each(|(kind, x)| *kind = x ^ self.background),
-        }
+    /// The cells inside of components, of at most a word.
+    fn inside(self, x: &[u32]) -> u64 {
+        let outside = [self.background; WORD];
+        let mut padded = outside;
+        let x = match x.len() {
+            WORD => x,
+            length => {
+                padded[..length].copy_from_slice(x);
+                &padded
+            }
+        };
+        !alike(x, &outside)
     }
 
-    /// Unites runs that touch in two rows, whose kinds begin one place before the rows.
+    /// The kinds of cells, if values count: 0 for the background. Neighbours of one kind other than 0 are joined.
+    fn kinds(self, x: &[u32], kinds: &mut [u32]) {
+        let cells = kinds.iter_mut().zip(x);
+        cells.for_each(|(kind, x)| *kind = x ^ self.background);
+    }
+
+    /// Unites runs that touch in two rows, whose kinds begin one place before the rows. `pairs` has room for two of
+    /// each cell.
     fn unite_rows(
         self,
         north: &Row<'_>,
         here: &Row<'_>,
-        kinds_north: &[u32],
-        kinds: &[u32],
+        [kinds_north, kinds]: [&[u32]; 2],
         parents: &mut [u32],
+        pairs: &mut [[u32; 2]],
     ) {
         let eight = self.label.neighbours == Neighbours::Eight;
         // Whether the last cell of the word to the left touches the one above it.
         let mut west_up = false;
+        let mut count = 0;
         let words = here.cells.len();
         for (word, &[inside, begun]) in here.cells.iter().enumerate() {
             let at = word * WORD;
@@ -366,31 +432,33 @@ impl Rule {
                 }
             };
             // If the cell to the left belongs to the same run and touches the one above it, both runs are united there.
-            let mut events = up & !(linked & (up << 1 | u64::from(west_up)));
-            while events != 0 {
-                let column = at + events.trailing_zeros() as usize;
-                unite(parents, north.run_of(column), here.run_of(column));
-                events &= events - 1;
-            }
+            let up_events = up & !(linked & (up << 1 | u64::from(west_up)));
+            // Nor is anything new if a neighbour in this row touches the same run.
+            let (mut left_events, mut right_events) = (0, 0);
             if eight {
-                // Nor is anything new if a neighbour in this row touches the same run.
-                let mut events = up_left & !up & !linked;
-                while events != 0 {
-                    let column = at + events.trailing_zeros() as usize;
-                    unite(parents, north.run_of(column - 1), here.run_of(column));
-                    events &= events - 1;
-                }
                 let next_linked =
                     next && here.cells[word + 1][0] & !here.cells[word + 1][1] & 1 != 0;
                 let east = linked >> 1 | u64::from(next_linked) << (WORD - 1);
-                let mut events = up_right & !up & !east;
-                while events != 0 {
-                    let column = at + events.trailing_zeros() as usize;
-                    unite(parents, north.run_of(column + 1), here.run_of(column));
-                    events &= events - 1;
-                }
+                left_events = up_left & !up & !linked;
+                right_events = up_right & !up & !east;
+            }
+            for (events, shift) in [(left_events, 0), (up_events, 1), (right_events, 2)] {
+                each(events, |bit| {
+                    let column = at + bit;
+                    let above = north.run_of(column + shift - 1);
+                    let run = here.run_of(column);
+                    // A run takes the smaller of its parent and that of the run above. If it has another parent
+                    // already, both are united later: noise would mispredict a branch here.
+                    let both = [parents[run], parents[above]];
+                    parents[run] = both[0].min(both[1]);
+                    pairs[count] = both;
+                    count += usize::from(both[0] as usize != run) & usize::from(both[0] != both[1]);
+                });
             }
             west_up = up >> (WORD - 1) != 0;
+        }
+        for &[a, b] in &pairs[..count] {
+            unite(parents, a, b);
         }
     }
 }
@@ -410,12 +478,15 @@ fn alike(a: &[u32], b: &[u32]) -> u64 {
     bits
 }
 
-fn unite(parents: &mut [u32], a: u32, b: u32) {
-    // Chains are short: most calls end here, without a branch for each step.
-    let [a, b] = [a, b].map(|run| parents[parents[run as usize] as usize]);
-    if a == b {
-        return;
+/// Visits the bits of a word.
+fn each(mut bits: u64, mut visit: impl FnMut(usize)) {
+    while bits != 0 {
+        visit(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
     }
+}
+
+fn unite(parents: &mut [u32], a: u32, b: u32) {
     let (a, b) = (first_of(parents, a), first_of(parents, b));
     parents[a.max(b) as usize] = a.min(b);
 }
