@@ -1,6 +1,8 @@
 //! Programs of operations on images: against the operations on tensors and by hand, and random programs on each device.
 
 use libtest_mimic::Trial;
+#[cfg(feature = "gpu")]
+use vsla::device::GpuOptions;
 use vsla::image::{
     Alike, Calibration, Components, Direction, Image, Machine, Neighbours, Place, Program,
     Recorder, Results,
@@ -753,13 +755,11 @@ fn in_parts() {
     });
     let program = program.unwrap();
     let expected = program.run_blocking(&Place::OneCore, &[&x]).unwrap();
-    let limits: [(&str, fn(&mut vsla::device::GpuOptions)); 2] = [
-        ("binding", |options| {
-            options.max_binding_bytes = Some(1 << 22)
-        }),
-        ("memory", |options| options.memory_limit = Some(9 << 20)),
+    let limits: [fn(&mut GpuOptions); 2] = [
+        |options| options.max_binding_bytes = Some(1 << 22),
+        |options| options.memory_limit = Some(9 << 20),
     ];
-    for (what, limit) in limits {
+    for (limit, what) in limits.into_iter().zip(["binding", "memory"]) {
         let device = bench::opened_for_one(limit);
         let place = Place::from(&device);
         program.prepare(&place).unwrap();
