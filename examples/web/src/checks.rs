@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use vsla::attention::Cache;
 use vsla::batch::PairList;
 use vsla::conv::{ConvMethod, ConvMode};
-use vsla::image::{Components, Neighbours};
+use vsla::image::{Alike, Components, Machine, Neighbours, Place, Program};
 use vsla::product::Activation;
 use vsla::scalar::Scalar;
 use vsla::{
@@ -75,10 +75,24 @@ impl Checks {
         bound: Bound,
         compute: impl Fn(&Device) -> Result<Tensor<T>>,
     ) {
+        self.check_awaited(name, bound, async |device: &Device| compute(device))
+            .await;
+    }
+
+    /// The same for calls that read back from the device.
+    async fn check_awaited<T: Comparable>(
+        &self,
+        name: &str,
+        bound: Bound,
+        compute: impl AsyncFn(&Device) -> Result<Tensor<T>>,
+    ) {
         let compared = async {
-            let there = compute(&self.gpu).map_err(|error| error.to_string())?;
+            let there = compute(&self.gpu)
+                .await
+                .map_err(|error| error.to_string())?;
             let there = there.download().await.map_err(|error| error.to_string())?;
-            let here = compute(&self.cpu).map_err(|error| format!("on the CPU: {error}"))?;
+            let here = compute(&self.cpu).await;
+            let here = here.map_err(|error| format!("on the CPU: {error}"))?;
             let here = here.download().await.map_err(|error| error.to_string())?;
             compare(&there, &here, bound)
         };
@@ -179,6 +193,12 @@ macro_rules! checks {
     };
 }
 
+macro_rules! awaited_checks {
+    ($all:ident: $($name:literal, $bound:expr, $compute:expr;)*) => {
+        $($all.check_awaited($name, $bound, $compute).await;)*
+    };
+}
+
 /// Runs every check. Kernels that a GPU in software compiles for minutes are left out: powers, remainders and angles.
 pub async fn all(checks: &Checks) {
     kernels(checks).await;
@@ -188,6 +208,7 @@ pub async fn all(checks: &Checks) {
     products(checks).await;
     shapes(checks).await;
     order(checks).await;
+    images(checks).await;
     networks(checks).await;
     types(checks).await;
     transfers(checks).await;
@@ -440,6 +461,105 @@ async fn order(all: &Checks) {
         "top_k_at_most, indices", EXACT, |d| Ok(vectors(d, 1)?.top_k_at_most(5, 0)?.1);
         "median", EXACT, |d| batch(d, &rows(&[5, 1, 301, 65])?, 1, float)?.median();
     }
+}
+
+/// Images of three colours: a small one, one without cells, and one that several workgroups share.
+fn pictures(device: &Device) -> Result<Tensor<i32>> {
+    let layout = boxes(&[&[7, 9], &[0, 4], &[70, 33]])?;
+    batch(device, &layout, 1, |x| x.abs() % 3)
+}
+
+async fn images(all: &Checks) {
+    let table = |d: &Device| d.arange(&rows(&[3])?, 9i32, -4);
+    let flags = |d: &Device, lengths| batch(d, &rows(lengths)?, 3, |x| u32::from(x > 0));
+    checks! { all:
+        "rot90", EXACT, |d| pictures(d)?.rot90(1);
+        "anti_transpose", EXACT, |d| pictures(d)?.anti_transpose();
+        "upscale", EXACT, |d| pictures(d)?.upscale(&[[2, 3]]);
+        "downscale", EXACT, |d| pictures(d)?.downscale(&[[2, 3]]);
+        "tile", EXACT, |d| pictures(d)?.tile(&[[1, 2], [3, 3], [2, 1]]);
+        "translate", EXACT, |d| pictures(d)?.translate(&[[1, -2]], 7);
+        "dilate", EXACT, |d| pictures(d)?.dilate(Neighbours::Eight);
+        "erode", EXACT, |d| pictures(d)?.erode(Neighbours::Four);
+        "lookup", EXACT, |d| pictures(d)?.lookup(&table(d)?);
+        "bincount", EXACT, |d| pictures(d)?.bincount(5);
+        "most_common", EXACT, |d| pictures(d)?.most_common();
+        "least_common", EXACT, |d| pictures(d)?.least_common();
+        "bounding_box", EXACT, |d| pictures(d)?.pad(&[(2, 1), (0, 3)])?.bounding_box(0);
+        "match_template", EXACT, |d| {
+            let shape = Shape::new(&[2, 2])?;
+            pictures(d)?.match_template(&d.upload(&Ragged::from_shapes(vec![1, 0, 2, 1], 2, [shape])?)?)
+        };
+        "period", EXACT, |d| pictures(d)?.tile(&[[1, 3]])?.period(1);
+        "equal_elements", EXACT, |d| {
+            // The third image has the same values in another shape.
+            let layout = boxes(&[&[7, 9], &[0, 4], &[33, 70]])?;
+            pictures(d)?.equal_elements(&batch(d, &layout, 1, |x| x.abs() % 3)?)
+        };
+    }
+    awaited_checks! { all:
+        "palette", EXACT, async |d| pictures(d)?.palette().await;
+        "trim", EXACT, async |d| pictures(d)?.pad(&[(2, 1), (0, 3)])?.trim(0).await;
+        "crop", EXACT, async |d| {
+            let boxes = Ragged::from_rows([[1u32, 2, 5, 99], [0, 0, 1, 1], [30, 4, 69, 30]])?;
+            pictures(d)?.crop(&d.upload(&boxes)?).await
+        };
+        "compact of rows", EXACT, async |d| pictures(d)?.compact(&flags(d, &[7, 0, 70])?, 0).await;
+        "compact of columns", EXACT, async |d| pictures(d)?.compact(&flags(d, &[9, 4, 33])?, 1).await;
+        "regions, boxes", EXACT, async |d| {
+            let (labels, numbers) = pictures(d)?.label(Components::of_equal_values())?;
+            Ok(pictures(d)?.regions(&labels, &numbers).await?.boxes)
+        };
+        "regions, centroids", EXACT, async |d| {
+            let (labels, numbers) = pictures(d)?.label(Components::of_foreground())?;
+            Ok(pictures(d)?.regions(&labels, &numbers).await?.centroids)
+        };
+    }
+    let outcome = image_program(&all.gpu).await;
+    let outcome = outcome.unwrap_or_else(|error| Err(error.to_string()));
+    all.done("image program", outcome);
+    let blocking = objects().and_then(|(program, images)| {
+        let results = program.run_blocking(&Place::from(&all.gpu), &[&images])?;
+        Ok(results.report().clone())
+    });
+    let outcome = match blocking {
+        Err(error) if error.kind() == "unsupported" => Ok(()),
+        other => Err(format!("{other:?}")),
+    };
+    all.done("an image program that would block is refused", outcome);
+}
+
+/// A program that cuts the largest object out of each image and turns it, and counts the colours of the image after its
+/// holes were filled; and two images, the second of which has no object.
+fn objects() -> Result<(Program, Ragged<i32>)> {
+    let program = Program::new(|r| {
+        let x = r.input();
+        let labels = x.label(Alike::Foreground, Neighbours::Four, 0);
+        let objects = labels.regions(&x, 9);
+        let largest = objects.sort_rows(&objects.column(0), true).row(0);
+        r.output(&x.crop(&largest.columns_from(1, 5)).rotate(1));
+        r.output(&x.fill_holes(0, 8).histogram(9));
+    })?;
+    let cells = vec![0, 5, 5, 5, 0, 5, 0, 5, 7, 0, 5, 5, 0, 0];
+    let shapes = [Shape::new(&[3, 4])?, Shape::new(&[2, 1])?];
+    Ok((program, Ragged::from_shapes(cells, 2, shapes)?))
+}
+
+async fn image_program(gpu: &Device) -> Result<std::result::Result<(), String>> {
+    let (program, images) = objects()?;
+    let results = program.run(&Place::from(gpu), &[&images]).await?;
+    let (objects, counts) = (results.images(0), results.images(1));
+    let object = Shape::new(&[3, 3])?;
+    let expected = objects.to_vecs()? == [vec![5, 5, 5, 5, 0, 5, 5, 5, 0], vec![]]
+        && objects.shape(0) == object
+        && counts.to_vecs()? == [[3, 0, 0, 0, 0, 7, 0, 1, 1], [2, 0, 0, 0, 0, 0, 0, 0, 0]]
+        && results.is_valid(0, 0)
+        && !results.is_valid(0, 1)
+        && results.report().place == Machine::Gpu;
+    Ok(match expected {
+        true => Ok(()),
+        false => Err(format!("{results:?}")),
+    })
 }
 
 async fn networks(all: &Checks) {
