@@ -8,6 +8,7 @@ use vsla::{Device, Ragged, Shape};
 use crate::label::{images, noise};
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{Comparable, assert_exact};
+use crate::support::corpus::rng;
 use crate::support::operation::{download, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -15,6 +16,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("random_images", random_images),
         ("rings", rings),
         ("values", values),
+        ("many_images", many_images),
+        ("only_background", only_background),
         ("refusals", refusals),
     ];
     bench.all_on_each_device(tests)
@@ -128,6 +131,25 @@ fn values(device: &Device) {
     let signed = x.cast(|x| x as i32 - 2).unwrap();
     for background in [-2, 0, 1] {
         check(device, "signed", &signed, background, i32::MIN);
+    }
+}
+
+fn many_images(device: &Device) {
+    let mut random = rng("many images with holes");
+    let shapes: Vec<_> = (0..4308)
+        .map(|_| [random.usize(0..12), random.usize(0..12)])
+        .collect();
+    let x = noise("many images with holes", &shapes, 0.6, 2);
+    check(device, "many images", &x, 0, 9);
+}
+
+/// All of it is connected to the border, so nothing is a hole.
+fn only_background(device: &Device) {
+    for background in [0, 7] {
+        let x = images(SHAPES, |_, _, _| background);
+        check(device, "only background", &x, background, 5);
+        let filled = upload(device, &x).fill_holes(Neighbours::Eight, background, 5);
+        assert_exact("unchanged", &download(&filled.unwrap()), &x);
     }
 }
 

@@ -22,6 +22,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("many_components", many_components),
         ("large_images", large_images),
         ("nothing", nothing),
+        ("only_background", only_background),
+        ("many_samples", many_samples),
         ("counters", counters),
         ("two_inputs", two_inputs),
         ("awaited", awaited),
@@ -690,6 +692,72 @@ fn nothing(device: &Device) {
     assert_eq!((results.images(5).len(), results.report().invalid), (0, 0));
 }
 
+/// Images without foreground: no component, no hole and no box, whatever the value of the background.
+fn only_background(device: &Device) {
+    let shapes = [[1, 1], [5, 7], [1, 40], [0, 3], [120, 75]];
+    for background in [0, 3] {
+        let x = images(&shapes, || background);
+        let program = Program::new(|r| {
+            let x = r.input();
+            let labels = x.label(Alike::Values, Neighbours::Four, background);
+            r.output(&labels);
+            r.output(&labels.regions(&x, 10));
+            r.output(&x.fill_holes(background, 9));
+            r.output(&x.differs(background).bounding_box());
+            r.output(&x.histogram(4));
+        });
+        let place = Place::from(device);
+        let results = program.unwrap().run_blocking(&place, &[&x]).unwrap();
+        for (sample, [rows, columns]) in shapes.into_iter().enumerate() {
+            let cells = rows * columns;
+            let mut counts = vec![0; 4];
+            counts[background as usize] = cells as i32;
+            let expected = [
+                Some(([rows, columns], vec![0; cells])),
+                Some(([0, 8], Vec::new())),
+                Some(([rows, columns], vec![background; cells])),
+                None,
+                Some(([1, 4], counts)),
+            ];
+            assert_eq!(outputs(&results, 5, sample), expected, "{rows} × {columns}");
+        }
+    }
+}
+
+/// Each sample has another size, and a box that the device computes.
+fn many_samples(device: &Device) {
+    let mut rng = rng("imaging::many_samples");
+    let shapes: Vec<_> = (0..4308)
+        .map(|_| [rng.usize(0..14), rng.usize(0..14)])
+        .collect();
+    let x = images(&shapes, || rng.i32(0..3));
+    let program = Program::new(|r| {
+        let x = r.input();
+        let labels = x.label(Alike::Values, Neighbours::Four, 0);
+        let table = labels.regions(&x, 40);
+        let largest = table.sort_rows(&table.column(0), true).row(0);
+        r.output(&labels);
+        r.output(&table);
+        r.output(&x.crop(&largest.columns_from(1, 5)));
+    });
+    let program = program.unwrap();
+    let expected = program.run_blocking(&Place::OneCore, &[&x]).unwrap();
+    let found = program.run_blocking(&Place::from(device), &[&x]).unwrap();
+    let cells: usize = (0..x.len())
+        .map(|sample| expected.images(2).row(sample).len())
+        .sum();
+    assert!(cells > 5 * x.len() && expected.report().overflown > 0);
+    for sample in 0..x.len() {
+        assert_eq!(
+            outputs(&found, 3, sample),
+            outputs(&expected, 3, sample),
+            "sample {sample}"
+        );
+        let overflown = |results: &Results| [0, 1, 2].map(|i| results.is_overflown(i, sample));
+        assert_eq!(overflown(&found), overflown(&expected), "sample {sample}");
+    }
+}
+
 /// One upload, one submission, one download, and a dispatch for each level, for 4,308 samples and for one.
 fn counters(device: &Device) {
     let mut rng = rng("imaging::counters");
@@ -913,6 +981,27 @@ fn refusals() {
         }),
         "at least 1 cell",
     );
+    type Without = fn(&Image) -> Image;
+    let without: [(Without, &str); 6] = [
+        (|x| x.regions(x, 0), "REGIONS"),
+        (|x| x.histogram(0), "HISTOGRAM"),
+        (|x| x.palette(0), "PALETTE"),
+        (|x| x.most_common(0), "HISTOGRAM"),
+        (|x| x.filled(1, 1, 1, 0), "FILL"),
+        (|x| x.constant(&[]), "CONSTANT"),
+    ];
+    for (image, name) in without {
+        let program = Program::new(|r| {
+            let x = r.input();
+            // No output needs it, but the program was recorded with it.
+            image(&x);
+            r.output(&x);
+        });
+        let error = program.unwrap_err();
+        assert_eq!((error.kind(), error.op()), ("argument", "image program"));
+        let text = format!("capacities of at least 1 cell, got 0 for {name}");
+        assert!(error.to_string().contains(&text), "{error}");
+    }
     let x = images(&[[2, 2]], || 1);
     let refused = |inputs: &[&Ragged<i32>], text: &str| {
         let error = program
