@@ -3,6 +3,7 @@
 mod boxes;
 mod cells;
 mod figures;
+mod large;
 mod neighbours;
 mod parts;
 mod values;
@@ -10,12 +11,12 @@ mod values;
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, scalar::Scalar};
 
-use crate::support::bench::Bench;
+use crate::support::bench::{Bench, is_long};
 use crate::support::corpus::rng;
 use crate::support::operation::{download, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
-    bench.all_on_each_device(&[
+    let mut trials = bench.all_on_each_device(&[
         ("rot90", cells::rot90),
         ("anti_transpose", cells::anti_transpose),
         ("turns_of_volumes", cells::turns_of_volumes),
@@ -46,7 +47,14 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("draw_boxes", figures::boxes),
         ("draw_lines", figures::lines),
         ("figures_refused", figures::refused),
-    ])
+    ]);
+    trials.push(bench.where_it_has(
+        "one_large_image",
+        |_| is_long(),
+        "only small images without VSLA_LONG=1",
+        large::one_image,
+    ));
+    trials
 }
 
 /// Matrices of these extents.
