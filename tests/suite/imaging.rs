@@ -9,7 +9,9 @@ use vsla::image::{
 };
 use vsla::{Device, Ragged, Result, Shape, Tensor};
 
-use crate::support::bench::{self, Bench, DeviceTest, is_software};
+#[cfg(feature = "gpu")]
+use crate::support::bench;
+use crate::support::bench::{Bench, DeviceTest, is_software};
 use crate::support::corpus::rng;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
