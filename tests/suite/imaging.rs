@@ -983,16 +983,15 @@ fn refusals() {
         }),
         "at least 1 cell",
     );
-    type Without = fn(&Image) -> Image;
-    let without: [(Without, &str); 6] = [
-        (|x| x.regions(x, 0), "REGIONS"),
-        (|x| x.histogram(0), "HISTOGRAM"),
-        (|x| x.palette(0), "PALETTE"),
-        (|x| x.most_common(0), "HISTOGRAM"),
-        (|x| x.filled(1, 1, 1, 0), "FILL"),
-        (|x| x.constant(&[]), "CONSTANT"),
+    let without: [fn(&Image) -> Image; 6] = [
+        |x| x.regions(x, 0),
+        |x| x.histogram(0),
+        |x| x.palette(0),
+        |x| x.most_common(0),
+        |x| x.filled(1, 1, 1, 0),
+        |x| x.constant(&[]),
     ];
-    for (image, name) in without {
+    for image in without {
         let program = Program::new(|r| {
             let x = r.input();
             // No output needs it, but the program was recorded with it.
@@ -1001,8 +1000,11 @@ fn refusals() {
         });
         let error = program.unwrap_err();
         assert_eq!((error.kind(), error.op()), ("argument", "image program"));
-        let text = format!("capacities of at least 1 cell, got 0 for {name}");
-        assert!(error.to_string().contains(&text), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("capacities of at least 1 cell") && text.ends_with("got 0"),
+            "{text}"
+        );
     }
     let x = images(&[[2, 2]], || 1);
     let refused = |inputs: &[&Ragged<i32>], text: &str| {

@@ -45,9 +45,8 @@ impl From<&Device> for Place {
 /// Measured costs of image programs on this computer and on a device, from which [`Place::Auto`] predicts times.
 ///
 /// The time of a batch is predicted from the sizes of its images and the operations of the program, as if all results
-/// were valid and had as many cells as their capacity. On the CPU, the time of an operation depends on its kind (cell
-/// by cell, with neighbours, or with components); on a GPU, all are assumed to take the same time. Such a prediction is
-/// often too high. Therefore, each program also remembers how long its runs with [`Place::Auto`] took, for each machine
+/// were valid and had as many cells as their capacity. The time of an operation depends on its kind: cell by cell, with
+/// neighbours, or with components. Such a prediction is often too high. Therefore, each program also remembers how long its runs with [`Place::Auto`] took, for each machine
 /// and each size of batch (sizes that differ by less than about a fifth count as one), and predicts by that from the
 /// second run on. A machine whose prediction is at most twice the smallest one is tried three times for each size, so
 /// that it becomes known.
@@ -86,9 +85,9 @@ struct GpuCosts {
     level: f64,
     /// A byte uploaded or downloaded.
     byte: f64,
-    /// An instruction of a sample, on a full GPU, and a cell of its result.
-    instruction: f64,
-    cell: f64,
+    /// An instruction of a sample, on a full GPU, and a cell of its result, by class.
+    instruction: [f64; Class::ALL.len()],
+    cell: [f64; Class::ALL.len()],
 }
 
 /// The best time of a few runs, in seconds.
@@ -134,7 +133,7 @@ fn chain(class: Class, instructions: i32) -> Result<Program> {
 }
 
 impl Calibration {
-    /// Measures the costs of one core, all cores and, if it is a GPU, the device, in about a tenth of a second once the
+    /// Measures the costs of one core, all cores and, if it is a GPU, the device, in a few tenths of a second once the
     /// device has compiled the kernel.
     ///
     /// # Errors
@@ -196,22 +195,27 @@ impl Calibration {
             };
             let (time, samples) = filling(&short, 64, 256)?;
             let byte = ((time - submission) / (samples * 4 * 64 * 64) as f64).max(0.0);
-            // Two sizes of images: two equations in two unknowns.
-            let per_step = |side: usize| -> Result<f64> {
-                let (time, samples) = filling(&cells, side, 4096)?;
-                let rest = submission + levels * level + byte * (samples * 4 * side * side) as f64;
-                let steps = (samples * cells.operations()) as f64;
-                Ok(((time - rest) / steps).max(1e-12))
-            };
-            let (small, large) = (per_step(2)?, per_step(16)?);
-            let cell = ((large - small) / 252.0).max(0.0);
-            costs.gpu = Some(GpuCosts {
+            let mut gpu = GpuCosts {
                 submission,
                 level,
                 byte,
-                instruction: small,
-                cell,
-            });
+                ..GpuCosts::default()
+            };
+            for class in Class::ALL {
+                let program = chain(class, CHAIN)?;
+                // Two sizes of images: two equations in two unknowns.
+                let per_step = |side: usize| -> Result<f64> {
+                    let (time, samples) = filling(&program, side, 4096)?;
+                    let levels = program.levels() as f64;
+                    let rest =
+                        submission + levels * level + byte * (samples * 4 * side * side) as f64;
+                    Ok(((time - rest) / (samples as f64 * f64::from(CHAIN))).max(1e-12))
+                };
+                let (small, large) = (per_step(2)?, per_step(16)?);
+                gpu.instruction[class as usize] = small;
+                gpu.cell[class as usize] = ((large - small) / 252.0).max(0.0);
+            }
+            costs.gpu = Some(gpu);
         }
         Ok(Calibration {
             device: device.is_gpu().then(|| device.clone()),
@@ -223,14 +227,16 @@ impl Calibration {
     fn predict(&self, compiled: &Compiled, work: Work) -> Vec<(Machine, f64)> {
         let costs = &self.costs;
         let samples = work.samples as f64;
-        let (mut serial, mut instructions, mut cells) = (0.0, 0.0, 0.0);
-        for (class, count) in Class::ALL.iter().zip(&compiled.classes) {
-            let at = *class as usize;
-            let of_class = count.per_unit * work.cells as f64 + count.fixed * samples;
-            serial += costs.instruction[at] * count.steps * samples + costs.cell[at] * of_class;
-            instructions += count.steps * samples;
-            cells += of_class;
-        }
+        // The instructions of all samples, if an instruction and a cell take so long.
+        let computed = |instruction: &[f64], cell: &[f64]| -> f64 {
+            let one = |class: &Class| {
+                let (at, count) = (*class as usize, compiled.classes[*class as usize]);
+                let cells = count.per_unit * work.cells as f64 + count.fixed * samples;
+                instruction[at] * count.steps * samples + cell[at] * cells
+            };
+            Class::ALL.iter().map(one).sum()
+        };
+        let serial = computed(&costs.instruction, &costs.cell);
         let mut all = vec![
             (Machine::OneCore, costs.call + serial),
             (Machine::AllCores, costs.parallel + serial / costs.speedup),
@@ -239,8 +245,7 @@ impl Calibration {
             let time = gpu.submission
                 + gpu.level * compiled.dispatches() as f64
                 + gpu.byte * 4.0 * (work.cells + work.results) as f64
-                + gpu.instruction * instructions
-                + gpu.cell * cells;
+                + computed(&gpu.instruction, &gpu.cell);
             all.push((Machine::Gpu, time));
         }
         all

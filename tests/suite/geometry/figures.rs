@@ -128,7 +128,7 @@ fn lines_of<T: Integer>(device: &Device, layout: &Layout, x: &Ragged<T>, value: 
     let (lines, values) = tables(layout, |e| {
         let [height, width] = extents(layout, e).map(|extent| extent as i32);
         let from = [random.i32(-2..height + 3), random.i32(-2..width + 3)];
-        let steps = random.i32(..height.max(width) + 3);
+        let steps = random.i32(0..height.max(width) + 3);
         let [down, right] = [random.i32(-1..=1), random.i32(-1..=1)];
         [
             from[0],
@@ -166,8 +166,8 @@ pub fn lines(device: &Device) {
         [least, least, most, most],
         [1, least, 1, most],
         [most, 2, least, 2],
-        [most, 1 - most, 0, 0],
-        [least + 3, most, 3, 0],
+        [most, -most, 0, 0],
+        [3 - most, most, 3, 0],
     ];
     for (k, line) in far.into_iter().enumerate() {
         let got = x
