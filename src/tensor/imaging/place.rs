@@ -45,11 +45,11 @@ impl From<&Device> for Place {
 /// Measured costs of image programs on this computer and on a device, from which [`Place::Auto`] predicts times.
 ///
 /// The time of a batch is predicted from the sizes of its images and the operations of the program, as if all results
-/// were valid and had as many cells as their capacity. The time of an operation depends on its kind: cell by cell, with
-/// neighbours, or with components. Such a prediction is often too high. Therefore, each program also remembers how long its runs with [`Place::Auto`] took, for each machine
-/// and each size of batch (sizes that differ by less than about a fifth count as one), and predicts by that from the
-/// second run on. A machine whose prediction is at most twice the smallest one is tried three times for each size, so
-/// that it becomes known.
+/// were valid and had as many cells as their capacity. The time of an operation depends on its kind: cell by cell,
+/// with neighbours, or with components. Such a prediction is often too high. Therefore, each program also remembers
+/// how long its runs with [`Place::Auto`] took, for each machine and each size of batch (sizes that differ by less
+/// than about a fifth count as one), and predicts by that from the second run on. A machine whose prediction is at
+/// most twice the smallest one is tried three times for each size, so that it becomes known.
 ///
 /// ```no_run
 /// use vsla::Device;
