@@ -1,8 +1,8 @@
 // Copies images and draws figures on them: a cell has the value of the last figure that it lies on, if there is one. A
 // figure is four numbers. p.what says which:
 //
-// BOXES: top, left, bottom, right; the cells of its first and last rows and columns, of which the last ones are before
-// bottom and right. Otherwise a line: the row and column of its first cell and of its last one, which may lie outside
+// BOXES: top, left, bottom, right, where bottom and right are one more than the last row and column; the figure is the
+// border of this box. Otherwise a line: the row and column of its first cell and of its last one, which may lie outside
 // of the image. Its direction is one of eight.
 //
 // Tiles and tables as in ambient.wgsl. An invocation makes one value at a time.

@@ -180,9 +180,11 @@ pub mod device {
     pub use wgpu;
 }
 
-/// Images: elements of rank 2 with integer values, each of its own size. How their cells form components, for methods
-/// of [`Tensor`] such as [`label`](Tensor::label); and programs of many small operations on many images, which run on
-/// one core, on all cores or on a GPU ([the chapter on images](crate::pages::images)).
+/// Images: elements of rank 2 with integer values, each of its own size.
+///
+/// [`Components`](image::Components) says which cells form a component, for methods of [`Tensor`] such as
+/// [`label`](Tensor::label). A [`Program`](image::Program) records many small operations on images, and runs them for
+/// many images on one core, on all cores or on a GPU: see [the chapter on images](crate::pages::images).
 pub mod image {
     pub use crate::ops::imaging::code::Direction;
     pub use crate::ops::neighbours::Neighbours;

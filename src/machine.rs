@@ -43,7 +43,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// What was asked after `before` was known.
+    /// What the device was asked to do since `before`.
     pub(crate) fn since(self, before: Traffic) -> Traffic {
         Traffic {
             uploads: self.uploads - before.uploads,

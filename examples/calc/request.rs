@@ -167,7 +167,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "values",
-        "[[number, ..], ..]: for each element, the values in which it is drawn on",
+        "[[number, ..], ..]: for each element, the value of each of its boxes or lines",
     ),
     (
         "strict",

@@ -1,4 +1,4 @@
-//! Boxes and lines drawn on images. Where several of an image meet, the last one counts.
+//! Boxes and lines drawn on images. Where several figures of an image overlap, the last one is on top.
 //!
 //! Cost: values read once, the result written once, in one dispatch, in which each cell looks for the last figure of
 //! its image that it lies on.

@@ -207,22 +207,18 @@ pub const ROWS: &[Operation] = &[
             match &call.args {
                 Args::I32(args) => {
                     let table = required::<i32>(call, "table", 1)?;
-                    {
-                        let (x, table) = (args[0].on(&device)?, device.upload(&table)?);
-                        match strict {
-                            true => batch(x.lookup_strict_blocking(&table)?),
-                            false => batch(x.lookup(&table)?),
-                        }
+                    let (x, table) = (args[0].on(&device)?, device.upload(&table)?);
+                    match strict {
+                        true => batch(x.lookup_strict_blocking(&table)?),
+                        false => batch(x.lookup(&table)?),
                     }
                 }
                 Args::U32(args) => {
                     let table = required::<u32>(call, "table", 1)?;
-                    {
-                        let (x, table) = (args[0].on(&device)?, device.upload(&table)?);
-                        match strict {
-                            true => batch(x.lookup_strict_blocking(&table)?),
-                            false => batch(x.lookup(&table)?),
-                        }
+                    let (x, table) = (args[0].on(&device)?, device.upload(&table)?);
+                    match strict {
+                        true => batch(x.lookup_strict_blocking(&table)?),
+                        false => batch(x.lookup(&table)?),
                     }
                 }
                 _ => Err(Failure::request("dtype: this operation takes i32 or u32")),

@@ -490,6 +490,14 @@ async fn images(all: &Checks) {
             let shape = Shape::new(&[2, 2])?;
             pictures(d)?.match_template(&d.upload(&Ragged::from_shapes(vec![1, 0, 2, 1], 2, [shape])?)?)
         };
+        "draw_boxes", EXACT, |d| {
+            let x = pictures(d)?;
+            x.draw_boxes(&x.bounding_box(0)?, &d.upload(&Ragged::from_rows([[5], [6], [7]])?)?)
+        };
+        "draw_lines", EXACT, |d| {
+            let lines = Ragged::from_rows([[-2, 3, 4, 9], [0, 0, 0, 3], [69, 2, 40, 31]])?;
+            pictures(d)?.draw_lines(&lines, &d.upload(&Ragged::from_rows([[5], [6], [7]])?)?)
+        };
         "period", EXACT, |d| pictures(d)?.tile(&[[1, 3]])?.period(1);
         "equal_elements", EXACT, |d| {
             // The third image has the same values in another shape.

@@ -134,7 +134,7 @@ impl Compiled {
         self.levels.len()
     }
 
-    /// The cost of a batch, of which the largest inputs of all samples have so many cells.
+    /// The cost of a batch. `cells` is the sum of the cells of each sample's largest input.
     pub(crate) fn work(&self, cells: u64) -> u64 {
         let steps = self.levels.iter().map(|level| u64::from(level.steps));
         steps.sum::<u64>().saturating_mul(cells)

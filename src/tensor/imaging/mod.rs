@@ -85,16 +85,16 @@ pub struct Report {
     pub operations: usize,
     /// The levels of the program's graph, as [`Program::levels`] counts them.
     pub levels: usize,
-    /// Dispatches that the GPU was given during the run, also by other threads; 0 on the CPU. A batch that exceeds the
-    /// limits or the memory of the device runs in several parts, each with all levels.
+    /// Dispatches recorded on the GPU during the run, including those of other threads; 0 on the CPU. A batch that
+    /// exceeds the limits or the memory of the device runs in several parts, each with all levels.
     pub dispatches: usize,
     /// Buffers copied from the host to the GPU, counted in the same way: the samples, and in the first run on a device
     /// also the program.
     pub uploads: usize,
     /// Buffers of results copied to the host, counted in the same way.
     pub downloads: usize,
-    /// Submissions to the GPU's queue, counted in the same way. Transfers that exceed the buffers for transfers take
-    /// several.
+    /// Submissions to the GPU's queue, counted in the same way. A transfer that is larger than a
+    /// staging buffer takes several.
     pub submissions: usize,
     /// The number of invalid results, of all samples and outputs.
     pub invalid: usize,
@@ -234,7 +234,7 @@ impl Program {
     /// Compiles what a run in this place needs, so that the first run does not wait for it. Blocks the thread; does
     /// nothing on the CPU.
     ///
-    /// Programs share their kernels: after one program, others need nothing more. A
+    /// All programs share one kernel, so after one program, others need nothing more. A
     /// [`Calibration`](crate::image::Calibration) prepares its device, too.
     ///
     /// ```

@@ -26,7 +26,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The GPU on which programs may run here.
+    /// The GPU that programs in this place may run on.
     pub(super) fn device(&self) -> Option<&Device> {
         match self {
             Place::OneCore | Place::AllCores => None,
@@ -227,7 +227,7 @@ impl Calibration {
     fn predict(&self, compiled: &Compiled, work: Work) -> Vec<(Machine, f64)> {
         let costs = &self.costs;
         let samples = work.samples as f64;
-        // The instructions of all samples, if an instruction and a cell take so long.
+        // The time of all instructions, given those of an instruction and of a cell, by class.
         let computed = |instruction: &[f64], cell: &[f64]| -> f64 {
             let one = |class: &Class| {
                 let (at, count) = (*class as usize, compiled.classes[*class as usize]);
