@@ -300,7 +300,7 @@ impl Bench {
 
     /// Device times of `runs` calls, submitted together so that the device is never idle, and the most bytes that live
     /// tensors held meanwhile, without those of the harness.
-    fn profiled<R>(
+    pub fn profiled<R>(
         &self,
         runs: usize,
         mut run: impl FnMut() -> vsla::Result<R>,

@@ -1,10 +1,10 @@
-//! Connected components of images, compared with a copy of as many bytes as the least that they need: values read once,
-//! labels written once.
+//! Connected components of images, their tables, and enclosed holes, compared with a copy of as many bytes as the least
+//! that they need: values read once, and labels or filled images written once.
 
 use std::ops::RangeInclusive;
 
 use rayon::prelude::*;
-use vsla::image::{Components, Neighbours};
+use vsla::image::{Components, Neighbours, Regions};
 use vsla::{Layout, Ragged, Result, Shape};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
@@ -14,6 +14,10 @@ const IMAGES: usize = 10_000;
 
 /// The least percentage of the copy's rate: a quarter of that at which 12 bytes are moved for each cell.
 const TARGET: f64 = 16.6;
+/// The same for filled holes, which take five passes over the cells more.
+const HOLES: f64 = 8.0;
+/// The same for tables, whose areas, boxes and sums are atomic operations.
+const TABLES: f64 = 5.0;
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     let (images, large) = match bench.size.quick {
@@ -26,27 +30,43 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     row(bench, "label/small", (images, 8..=32), four)?;
     row(bench, "label/large", (1, large..=large), four)?;
     let largest = if bench.size.quick { 600 } else { 16_384 };
-    row(bench, "label/16384", (1, largest..=largest), four)
+    row(bench, "label/16384", (1, largest..=largest), four)?;
+    holes(bench, "images/fill-holes", (images, 20..=200))?;
+    holes(bench, "images/fill-holes-small", (images, 8..=32))?;
+    tables(bench, "images/regions", (images, 20..=200))?;
+    tables(bench, "images/regions-small", (images, 8..=32))
 }
 
-fn row(
-    bench: &mut Bench,
-    name: &'static str,
-    (images, sides): (usize, RangeInclusive<usize>),
-    neighbours: Neighbours,
-) -> Outcome<()> {
-    if !bench.wants(name) {
-        return Ok(());
-    }
+/// The number of images, and the range of their rows and columns.
+type Sides = (usize, RangeInclusive<usize>);
+
+/// 60 per cent of the cells are 1, and the others 0.
+fn noise((images, sides): &Sides) -> Result<Ragged<u32>> {
     let mut random = fastrand::Rng::with_seed(91);
-    let shapes = (0..images).map(|_| {
+    let shapes = (0..*images).map(|_| {
         let sides = [random.usize(sides.clone()), random.usize(sides.clone())];
         Shape::new(&sides)
     });
     let layout = Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)?;
-    // 60 per cent are foreground.
     let mut random = fastrand::Rng::with_seed(92);
-    let x = Ragged::from_fn(&layout, |_, _| u32::from(random.u32(..10) < 6))?;
+    Ragged::from_fn(&layout, |_, _| u32::from(random.u32(..10) < 6))
+}
+
+fn described(layout: &Layout, (images, sides): &Sides) -> String {
+    format!(
+        "{} cells in {images} images of {} to {} rows and columns, 60 % foreground, seeds 91 and 92",
+        layout.total(),
+        sides.start(),
+        sides.end()
+    )
+}
+
+fn row(bench: &mut Bench, name: &'static str, sides: Sides, neighbours: Neighbours) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let x = noise(&sides)?;
+    let layout = x.layout().clone();
     let a = bench.device.upload(&x)?;
     let components = Components::of_foreground().neighbours(neighbours);
     let run = || a.label(components);
@@ -54,12 +74,7 @@ fn row(
     let (labels, numbers) = (labels.download_blocking()?, numbers.download_blocking()?);
     let spec = Spec {
         name,
-        data: format!(
-            "{} cells in {images} images of {} to {} rows and columns, 60 % foreground, seeds 91 and 92",
-            layout.total(),
-            sides.start(),
-            sides.end()
-        ),
+        data: described(&layout, &sides),
         bytes: 4 * (2 * layout.total() + layout.len()) as u64,
         multiply_adds: 0,
         first,
@@ -72,38 +87,163 @@ fn row(
     Ok(())
 }
 
-/// Fills every component, in row-major order of the first cells.
-fn check(x: &Ragged<u32>, labels: &Ragged<u32>, numbers: &[u32], neighbours: Neighbours) -> Check {
+fn holes(bench: &mut Bench, name: &'static str, sides: Sides) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let x = noise(&sides)?;
+    let layout = x.layout().clone();
+    let a = bench.device.upload(&x)?;
+    let run = || a.fill_holes(Neighbours::Four, 0, 2);
+    let (filled, first) = bench.first(run)?;
+    let filled = filled.download_blocking()?;
     let wrong = (0..x.len()).into_par_iter().find_any(|&element| {
-        let [rows, columns] = [0, 1].map(|axis| i64::from(x.shape(element).extents()[axis]));
-        let (cells, got) = (x.row(element), labels.row(element));
-        let (mut expected, mut count) = (vec![0; cells.len()], 0);
-        let mut todo = Vec::new();
-        for first in 0..cells.len() {
-            if cells[first] == 0 || expected[first] != 0 {
-                continue;
+        let columns = x.shape(element).extents()[1] as usize;
+        let cells = x.row(element);
+        let (labels, count) = components_of(cells, columns, 0, Neighbours::Four);
+        let mut is_hole = vec![true; count as usize + 1];
+        for (i, &label) in labels.iter().enumerate() {
+            let (row, column) = (i / columns, i % columns);
+            let last = (cells.len() / columns - 1, columns - 1);
+            if row == 0 || column == 0 || row == last.0 || column == last.1 {
+                is_hole[label as usize] = false;
             }
-            count += 1;
-            expected[first] = count;
-            todo.push(first as i64);
-            while let Some(cell) = todo.pop() {
-                let (row, column) = (cell / columns, cell % columns);
-                let steps = (0..9).map(|step| [step / 3 - 1, step % 3 - 1]);
-                for [down, right] in steps {
-                    let is_near = neighbours == Neighbours::Eight || down == 0 || right == 0;
-                    let (row, column) = (row + down, column + right);
-                    if !is_near || !(0..rows).contains(&row) || !(0..columns).contains(&column) {
-                        continue;
-                    }
-                    let other = (row * columns + column) as usize;
-                    if cells[other] != 0 && expected[other] == 0 {
-                        expected[other] = count;
-                        todo.push(other as i64);
-                    }
+        }
+        is_hole[0] = false;
+        let expected =
+            labels
+                .iter()
+                .zip(cells)
+                .map(|(&label, &cell)| match is_hole[label as usize] {
+                    true => 2,
+                    false => cell,
+                });
+        !filled.row(element).iter().copied().eq(expected)
+    });
+    let spec = Spec {
+        name,
+        data: described(&layout, &sides),
+        bytes: 8 * layout.total() as u64,
+        multiply_adds: 0,
+        first,
+        check: match wrong {
+            None => Ok(format!("all {} cells", filled.values().len())),
+            Some(element) => Err(format!("the cells of element {element}")),
+        },
+    };
+    drop((x, filled));
+    let row = bench.measure(spec, run)?;
+    let row = row.reads::<u32>(&layout).writes::<u32>(&layout);
+    bench.push(row.of_copy(HOLES));
+    Ok(())
+}
+
+fn tables(bench: &mut Bench, name: &'static str, sides: Sides) -> Outcome<()> {
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let x = noise(&sides)?;
+    let layout = x.layout().clone();
+    let a = bench.device.upload(&x)?;
+    let (labels, numbers) = a.label(Components::of_foreground())?;
+    let run = || a.regions_blocking(&labels, &numbers);
+    let (regions, first) = bench.first(run)?;
+    let check = check_tables(&x, &labels.download_blocking()?, &regions)?;
+    let components = regions.areas.layout().total();
+    drop((x, regions));
+    let spec = Spec {
+        name,
+        data: format!("{components} components of {}", described(&layout, &sides)),
+        bytes: 8 * (layout.total() + 4 * components) as u64,
+        multiply_adds: 0,
+        first,
+        check,
+    };
+    let row = bench.measure(spec, run)?;
+    let row = row.reads::<u32>(&layout);
+    bench.push(row.of_copy(TABLES));
+    Ok(())
+}
+
+/// Compares the table of each image with sums over its labels.
+fn check_tables(x: &Ragged<u32>, labels: &Ragged<u32>, regions: &Regions<u32>) -> Result<Check> {
+    let areas = regions.areas.download_blocking()?;
+    let boxes = regions.boxes.download_blocking()?;
+    let centroids = regions.centroids.download_blocking()?;
+    let values = regions.values.download_blocking()?;
+    let wrong = (0..x.len()).into_par_iter().find_any(|&element| {
+        let columns = x.shape(element).extents()[1] as usize;
+        let count = areas.row(element).len();
+        let mut expected = vec![(0u32, [u32::MAX, u32::MAX, 0, 0], [0u64; 2]); count];
+        for (i, &label) in labels.row(element).iter().enumerate() {
+            let Some(region) = (label as usize).checked_sub(1) else {
+                continue;
+            };
+            let Some((area, ends, sums)) = expected.get_mut(region) else {
+                return true;
+            };
+            let at = [i / columns, i % columns].map(|at| at as u32);
+            *area += 1;
+            for axis in 0..2 {
+                ends[axis] = ends[axis].min(at[axis]);
+                ends[axis + 2] = ends[axis + 2].max(at[axis] + 1);
+                sums[axis] += u64::from(at[axis]);
+            }
+        }
+        let is_right = |(k, (area, ends, sums)): (usize, &(u32, [u32; 4], [u64; 2]))| {
+            let means = sums.map(|sum| sum as f64 / f64::from(*area));
+            let got = &centroids.row(element)[2 * k..][..2];
+            let is_near = |(got, mean): (&f32, &f64)| (f64::from(*got) - mean).abs() < 1e-4;
+            areas.row(element)[k] == *area
+                && boxes.row(element)[4 * k..][..4] == ends[..]
+                && got.iter().zip(&means).all(is_near)
+                && values.row(element)[k] == 1
+        };
+        !expected.iter().enumerate().all(is_right)
+    });
+    Ok(match wrong {
+        None => Ok(format!("all {} components", areas.values().len())),
+        Some(element) => Err(format!("the table of element {element}")),
+    })
+}
+
+/// The components of the cells with a value, in row-major order of the first cells, and their number.
+fn components_of(cells: &[u32], columns: usize, value: u32, near: Neighbours) -> (Vec<u32>, u32) {
+    let (rows, columns) = ((cells.len() / columns) as i64, columns as i64);
+    let (mut labels, mut count) = (vec![0; cells.len()], 0);
+    let mut todo = Vec::new();
+    for first in 0..cells.len() {
+        if cells[first] != value || labels[first] != 0 {
+            continue;
+        }
+        count += 1;
+        labels[first] = count;
+        todo.push(first as i64);
+        while let Some(cell) = todo.pop() {
+            let (row, column) = (cell / columns, cell % columns);
+            let steps = (0..9).map(|step| [step / 3 - 1, step % 3 - 1]);
+            for [down, right] in steps {
+                let is_near = near == Neighbours::Eight || down == 0 || right == 0;
+                let (row, column) = (row + down, column + right);
+                if !is_near || !(0..rows).contains(&row) || !(0..columns).contains(&column) {
+                    continue;
+                }
+                let other = (row * columns + column) as usize;
+                if cells[other] == value && labels[other] == 0 {
+                    labels[other] = count;
+                    todo.push(other as i64);
                 }
             }
         }
-        got != expected || numbers[element] != count
+    }
+    (labels, count)
+}
+
+fn check(x: &Ragged<u32>, labels: &Ragged<u32>, numbers: &[u32], neighbours: Neighbours) -> Check {
+    let wrong = (0..x.len()).into_par_iter().find_any(|&element| {
+        let columns = x.shape(element).extents()[1] as usize;
+        let (expected, count) = components_of(x.row(element), columns, 1, neighbours);
+        labels.row(element) != expected || numbers[element] != count
     });
     match wrong {
         None => Ok(format!("all {} labels", labels.values().len())),

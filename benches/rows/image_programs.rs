@@ -121,7 +121,16 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     };
     let (wall, reference) = bench.beside(|_| Ok(times(&place, runs)?))?;
     let serial = times(&Place::OneCore, runs.min(5))?.median.as_secs_f64();
-    let mut row = bench.row(spec, Times::of_wall(wall), reference);
+    let (kernels, peak) = bench.profiled(1, run)?;
+    let times = Times {
+        peak: Some(peak),
+        ..Times::of_wall(wall)
+    };
+    let mut row = bench.row(spec, times, reference);
+    if let Some(kernels) = kernels {
+        let time = kernels.iter().sum::<Duration>();
+        row = row.note("µs in kernels", 1e6 * time.as_secs_f64());
+    }
     let seconds = wall.median.as_secs_f64();
     row = row
         .note("µs on one core", 1e6 * serial)

@@ -13,19 +13,32 @@ struct Job {
     /// The least percentage of the copy's rate.
     target: f64,
     layout: fn(&Size) -> Result<Layout>,
-    run: fn(&Tensor<u32>) -> Result<Tensor<u32>>,
-    plain: fn(&[u32], usize) -> Vec<u32>,
+    cell: fn(&mut fastrand::Rng, Cell) -> u32,
+    /// Prepares the call for a batch, so that its other operands are on the device before it is timed.
+    call: fn(&Tensor<u32>) -> Result<Call>,
+    plain: Plain,
 }
 
+type Call = Box<dyn Fn(&Tensor<u32>) -> Result<Tensor<u32>>>;
+type Plain = fn(&[u32], usize) -> Vec<u32>;
+
+/// The element, row and column of a cell.
+type Cell = [usize; 3];
+
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
-    let job = |name, target, layout, run, plain| Job {
+    let job = |name, target, layout, call, plain| Job {
         name,
         target,
         layout,
-        run,
+        cell: |random, _| random.u32(..10),
+        call,
         plain,
     };
-    type Plain = fn(&[u32], usize) -> Vec<u32>;
+    macro_rules! call {
+        ($run:expr) => {
+            |_| Ok(Box::new($run))
+        };
+    }
     let turned: Plain = |x, width| {
         let columns = (0..width).rev();
         columns
@@ -65,65 +78,121 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         ]
     };
     for job in [
-        job("images/rot90", 60.0, large, |x| x.rot90(1), turned),
-        job("images/rot90-small", 35.0, small, |x| x.rot90(1), turned),
+        job("images/rot90", 60.0, large, call!(|x| x.rot90(1)), turned),
+        job(
+            "images/rot90-small",
+            35.0,
+            small,
+            call!(|x| x.rot90(1)),
+            turned,
+        ),
         job(
             "images/upscale",
             50.0,
             large,
-            |x| x.upscale(&[[2, 2]]),
+            call!(|x| x.upscale(&[[2, 2]])),
             enlarged,
         ),
         job(
             "images/upscale-small",
             30.0,
             small,
-            |x| x.upscale(&[[2, 2]]),
+            call!(|x| x.upscale(&[[2, 2]])),
             enlarged,
         ),
         job(
             "images/translate",
             50.0,
             large,
-            |x| x.translate(&[[1, 1]], 9),
+            call!(|x| x.translate(&[[1, 1]], 9)),
             shifted,
         ),
         job(
             "images/dilate",
             60.0,
             large,
-            |x| x.dilate(Neighbours::Eight),
+            call!(|x| x.dilate(Neighbours::Eight)),
             dilated,
         ),
         job(
             "images/dilate-small",
             25.0,
             small,
-            |x| x.dilate(Neighbours::Eight),
+            call!(|x| x.dilate(Neighbours::Eight)),
             dilated,
         ),
         job(
             "images/dilate-one",
             60.0,
             one,
-            |x| x.dilate(Neighbours::Eight),
+            call!(|x| x.dilate(Neighbours::Eight)),
             dilated,
         ),
-        job("images/lookup", 60.0, small, looked, looked_up),
+        job("images/lookup", 60.0, small, lookup, looked_up),
         job(
             "images/bounding-box",
             50.0,
             small,
-            |x| x.bounding_box(0),
+            call!(|x| x.bounding_box(0)),
             bounds,
         ),
         job(
             "images/most-common",
             3.0,
             small,
-            |x| x.most_common(),
+            call!(|x| x.most_common()),
             common,
         ),
+        job(
+            "images/bincount",
+            40.0,
+            large,
+            call!(|x| x.bincount(10)),
+            counted,
+        ),
+        job(
+            "images/bincount-small",
+            25.0,
+            small,
+            call!(|x| x.bincount(10)),
+            counted,
+        ),
+        job(
+            "images/match-template",
+            50.0,
+            large,
+            match_template,
+            matched,
+        ),
+        job(
+            "images/match-template-small",
+            25.0,
+            small,
+            match_template,
+            matched,
+        ),
+        Job {
+            cell: repeated,
+            ..job(
+                "images/period",
+                30.0,
+                large,
+                call!(|x| x.period(0)),
+                row_period,
+            )
+        },
+        Job {
+            cell: repeated,
+            ..job(
+                "images/period-small",
+                15.0,
+                small,
+                call!(|x| x.period(0)),
+                row_period,
+            )
+        },
+        job("images/draw-boxes", 50.0, large, draw_boxes, framed),
+        job("images/draw-boxes-small", 25.0, small, draw_boxes, framed),
     ] {
         if bench.wants(job.name) {
             row(bench, &job)?;
@@ -133,9 +202,74 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
 }
 
 /// Replaced by a table of ten values, which a device holds.
-fn looked(x: &Tensor<u32>) -> Result<Tensor<u32>> {
-    let line = Layout::from_lengths([10])?;
-    x.lookup(&x.device().arange(&line, 1, 7)?)
+fn lookup(x: &Tensor<u32>) -> Result<Call> {
+    let table = x.device().arange(&Layout::from_lengths([10])?, 1, 7)?;
+    Ok(Box::new(move |x| x.lookup(&table)))
+}
+
+/// The same 2 × 2 cells, wanted in each image.
+fn match_template(x: &Tensor<u32>) -> Result<Call> {
+    let template = Ragged::from_shapes(TEMPLATE.to_vec(), 2, [Shape::new(&[2, 2])?])?;
+    let template = x.device().upload(&template)?;
+    Ok(Box::new(move |x| x.match_template(&template)))
+}
+
+const TEMPLATE: [u32; 4] = [1, 2, 3, 4];
+
+fn matched(x: &[u32], width: usize) -> Vec<u32> {
+    let heights = 0..(x.len() / width).saturating_sub(1);
+    let is_there = |at: usize| {
+        let found = [x[at], x[at + 1], x[at + width], x[at + width + 1]];
+        u32::from(found == TEMPLATE)
+    };
+    heights
+        .flat_map(|row| (0..width - 1).map(move |column| is_there(row * width + column)))
+        .collect()
+}
+
+fn counted(x: &[u32], _: usize) -> Vec<u32> {
+    let mut counts = vec![0; 10];
+    for &x in x {
+        counts[x as usize] += 1;
+    }
+    counts
+}
+
+/// Each image repeats its first rows, of which there are one to nine.
+fn repeated(_: &mut fastrand::Rng, [element, row, column]: Cell) -> u32 {
+    let row = row % (1 + element % 9);
+    let seed = (element as u64) << 32 | (row as u64) << 16 | column as u64;
+    fastrand::Rng::with_seed(seed).u32(..10)
+}
+
+fn row_period(x: &[u32], width: usize) -> Vec<u32> {
+    let rows = x.len() / width;
+    let period = (1..=rows).find(|&p| x[p * width..] == x[..(rows - p) * width]);
+    vec![period.unwrap_or(0) as u32]
+}
+
+/// The boundary of each image, drawn in the colour 3.
+fn draw_boxes(x: &Tensor<u32>) -> Result<Call> {
+    let boxes = x.layout().shapes().map(|shape| {
+        let [rows, columns] = [0, 1].map(|axis| shape.extents()[axis]);
+        [0, 0, rows, columns]
+    });
+    let boxes: Vec<[u32; 4]> = boxes.collect();
+    let values = Ragged::from_rows(vec![[3]; boxes.len()])?;
+    let boxes = x.device().upload(&Ragged::from_rows(&boxes)?)?;
+    let values = x.device().upload(&values)?;
+    Ok(Box::new(move |x| x.draw_boxes(&boxes, &values)))
+}
+
+fn framed(x: &[u32], width: usize) -> Vec<u32> {
+    let mut y = x.to_vec();
+    let rows = x.len() / width;
+    for (i, y) in y.iter_mut().enumerate() {
+        if [0, rows - 1].contains(&(i / width)) || [0, width - 1].contains(&(i % width)) {
+            *y = 3;
+        }
+    }
+    y
 }
 
 fn dilated(x: &[u32], width: usize) -> Vec<u32> {
@@ -181,9 +315,13 @@ fn one(size: &Size) -> Result<Layout> {
 fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
     let layout = (job.layout)(&bench.size)?;
     let mut random = fastrand::Rng::with_seed(75);
-    let x = Ragged::from_fn(&layout, |_, _| random.u32(..10))?;
+    let x = Ragged::from_fn(&layout, |element, i| {
+        let width = layout.shape(element).extents()[1] as usize;
+        (job.cell)(&mut random, [element, i / width, i % width])
+    })?;
     let a = bench.device.upload(&x)?;
-    let run = || (job.run)(&a);
+    let call = (job.call)(&a)?;
+    let run = || call(&a);
     let (y, first) = bench.first(run)?;
     let y = y.download_blocking()?;
     let spec = Spec {
@@ -206,7 +344,7 @@ fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
     Ok(())
 }
 
-fn check(x: &Ragged<u32>, y: &Ragged<u32>, plain: fn(&[u32], usize) -> Vec<u32>) -> Check {
+fn check(x: &Ragged<u32>, y: &Ragged<u32>, plain: Plain) -> Check {
     let wrong = (0..x.len()).into_par_iter().find_any(|&element| {
         let width = x.shape(element).extents()[1] as usize;
         y.row(element) != plain(x.row(element), width)

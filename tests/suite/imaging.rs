@@ -23,6 +23,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("passes_change_nothing", passes_change_nothing),
         ("many_components", many_components),
         ("large_images", large_images),
+        ("thin_lines", thin_lines),
         ("nothing", nothing),
         ("only_background", only_background),
         ("many_samples", many_samples),
@@ -143,6 +144,16 @@ fn by_hand(device: &Device) {
             &[],
         ),
         (
+            "strict, ends first",
+            |x| x.crop_strict(&x.constant(&[2, 1, 1, 3])),
+            &[],
+        ),
+        (
+            "no factor of columns",
+            |x| x.upscale(&x.constant(&[1, 0])),
+            &[],
+        ),
+        (
             "upscale",
             |x| x.row(0).upscale(&x.constant(&[2, 1])),
             &["0120", "0120"],
@@ -212,6 +223,7 @@ fn by_hand(device: &Device) {
             &["4444", "4994", "4444"],
         ),
         ("histogram", |x| x.histogram(4), &["6312"]),
+        ("many bins", |x| x.times(300).histogram(1000).sum(), &["<"]),
         ("outside", |x| x.histogram(3), &[]),
         ("palette", |x| x.palette(10), &["0123"]),
         (
@@ -685,6 +697,38 @@ fn large_images(device: &Device) {
     }
 }
 
+/// Lines of one cell's width in images whose rows are longer than an invocation's part, so that each pair of neighbours
+/// in two rows matters.
+fn thin_lines(device: &Device) {
+    let shapes = [[3, 700], [5, 401], [2, 1000]];
+    let patterns: [fn(usize, usize) -> usize; 3] =
+        [|_, c| c % 2, |r, c| (c + r) % 3, |r, c| (c + 2 * r) % 3];
+    let program = Program::new(|r| {
+        let x = r.input();
+        r.output(&x.label(Alike::Foreground, Neighbours::Four, 0));
+        r.output(&x.label(Alike::Foreground, Neighbours::Eight, 0));
+    });
+    let program = program.unwrap();
+    for pattern in patterns {
+        let cells = shapes.iter().flat_map(|&[rows, columns]| {
+            (0..rows).flat_map(move |r| (0..columns).map(move |c| i32::from(pattern(r, c) == 0)))
+        });
+        let shapes = shapes.iter().map(|shape| Shape::new(shape).unwrap());
+        let x = Ragged::from_shapes(cells.collect(), 2, shapes).unwrap();
+        let expected = program.run_blocking(&Place::OneCore, &[&x]).unwrap();
+        let found = program.run_blocking(&Place::from(device), &[&x]).unwrap();
+        for sample in 0..x.len() {
+            assert_eq!(outputs(&found, 2, sample), outputs(&expected, 2, sample));
+        }
+        // A line of each third or second column, or of each third diagonal.
+        let lines = expected.images(1).row(0).iter().max();
+        assert!(
+            lines.is_some_and(|&lines| (233..=351).contains(&lines)),
+            "{lines:?}"
+        );
+    }
+}
+
 fn nothing(device: &Device) {
     let program = Program::new(recorded("imaging::nothing", 0, 60)).unwrap();
     let none = images(&[], || 0);
@@ -762,6 +806,11 @@ fn many_samples(device: &Device) {
 
 /// One upload, one submission, one download, and a dispatch for each level, for 4,308 samples and for one.
 fn counters(device: &Device) {
+    // The counts include the work of other trials on the same device.
+    #[cfg(feature = "gpu")]
+    let own = device.is_gpu().then(|| bench::opened_for_one(|_| ()));
+    #[cfg(feature = "gpu")]
+    let device = own.as_ref().unwrap_or(device);
     let mut rng = rng("imaging::counters");
     let program = Program::new(|r| {
         let x = r.input();
