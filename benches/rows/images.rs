@@ -14,31 +14,27 @@ struct Job {
     target: f64,
     layout: fn(&Size) -> Result<Layout>,
     cell: fn(&mut fastrand::Rng, Cell) -> u32,
-    /// Prepares the call for a batch, so that its other operands are on the device before it is timed.
-    call: fn(&Tensor<u32>) -> Result<Call>,
+    /// The operands beside a batch of images. They are on the device before the operation is timed.
+    others: fn(&Tensor<u32>) -> Result<Vec<Tensor<u32>>>,
+    run: fn(&Tensor<u32>, &[Tensor<u32>]) -> Result<Tensor<u32>>,
     plain: Plain,
 }
 
-type Call = Box<dyn Fn(&Tensor<u32>) -> Result<Tensor<u32>>>;
 type Plain = fn(&[u32], usize) -> Vec<u32>;
 
 /// The element, row and column of a cell.
 type Cell = [usize; 3];
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
-    let job = |name, target, layout, call, plain| Job {
+    let job = |name, target, layout, run, plain| Job {
         name,
         target,
         layout,
         cell: |random, _| random.u32(..10),
-        call,
+        others: |_| Ok(Vec::new()),
+        run,
         plain,
     };
-    macro_rules! call {
-        ($run:expr) => {
-            |_| Ok(Box::new($run))
-        };
-    }
     let turned: Plain = |x, width| {
         let columns = (0..width).rev();
         columns
@@ -78,108 +74,111 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
         ]
     };
     for job in [
-        job("images/rot90", 60.0, large, call!(|x| x.rot90(1)), turned),
-        job(
-            "images/rot90-small",
-            35.0,
-            small,
-            call!(|x| x.rot90(1)),
-            turned,
-        ),
+        job("images/rot90", 60.0, large, |x, _| x.rot90(1), turned),
+        job("images/rot90-small", 35.0, small, |x, _| x.rot90(1), turned),
         job(
             "images/upscale",
             50.0,
             large,
-            call!(|x| x.upscale(&[[2, 2]])),
+            |x, _| x.upscale(&[[2, 2]]),
             enlarged,
         ),
         job(
             "images/upscale-small",
             30.0,
             small,
-            call!(|x| x.upscale(&[[2, 2]])),
+            |x, _| x.upscale(&[[2, 2]]),
             enlarged,
         ),
         job(
             "images/translate",
             50.0,
             large,
-            call!(|x| x.translate(&[[1, 1]], 9)),
+            |x, _| x.translate(&[[1, 1]], 9),
             shifted,
         ),
         job(
             "images/dilate",
             60.0,
             large,
-            call!(|x| x.dilate(Neighbours::Eight)),
+            |x, _| x.dilate(Neighbours::Eight),
             dilated,
         ),
         job(
             "images/dilate-small",
             25.0,
             small,
-            call!(|x| x.dilate(Neighbours::Eight)),
+            |x, _| x.dilate(Neighbours::Eight),
             dilated,
         ),
         job(
             "images/dilate-one",
             60.0,
             one,
-            call!(|x| x.dilate(Neighbours::Eight)),
+            |x, _| x.dilate(Neighbours::Eight),
             dilated,
         ),
-        job("images/lookup", 60.0, small, lookup, looked_up),
+        Job {
+            others: table,
+            ..job(
+                "images/lookup",
+                60.0,
+                small,
+                |x, others| x.lookup(&others[0]),
+                looked_up,
+            )
+        },
         job(
             "images/bounding-box",
             50.0,
             small,
-            call!(|x| x.bounding_box(0)),
+            |x, _| x.bounding_box(0),
             bounds,
         ),
         job(
             "images/most-common",
             3.0,
             small,
-            call!(|x| x.most_common()),
+            |x, _| x.most_common(),
             common,
         ),
         job(
             "images/bincount",
             40.0,
             large,
-            call!(|x| x.bincount(10)),
+            |x, _| x.bincount(10),
             counted,
         ),
         job(
             "images/bincount-small",
             25.0,
             small,
-            call!(|x| x.bincount(10)),
+            |x, _| x.bincount(10),
             counted,
         ),
-        job(
-            "images/match-template",
-            50.0,
-            large,
-            match_template,
-            matched,
-        ),
-        job(
-            "images/match-template-small",
-            25.0,
-            small,
-            match_template,
-            matched,
-        ),
+        Job {
+            others: template,
+            ..job(
+                "images/match-template",
+                50.0,
+                large,
+                |x, others| x.match_template(&others[0]),
+                matched,
+            )
+        },
+        Job {
+            others: template,
+            ..job(
+                "images/match-template-small",
+                25.0,
+                small,
+                |x, others| x.match_template(&others[0]),
+                matched,
+            )
+        },
         Job {
             cell: repeated,
-            ..job(
-                "images/period",
-                30.0,
-                large,
-                call!(|x| x.period(0)),
-                row_period,
-            )
+            ..job("images/period", 30.0, large, |x, _| x.period(0), row_period)
         },
         Job {
             cell: repeated,
@@ -187,12 +186,30 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
                 "images/period-small",
                 15.0,
                 small,
-                call!(|x| x.period(0)),
+                |x, _| x.period(0),
                 row_period,
             )
         },
-        job("images/draw-boxes", 50.0, large, draw_boxes, framed),
-        job("images/draw-boxes-small", 25.0, small, draw_boxes, framed),
+        Job {
+            others: frames,
+            ..job(
+                "images/draw-boxes",
+                50.0,
+                large,
+                |x, others| x.draw_boxes(&others[0], &others[1]),
+                framed,
+            )
+        },
+        Job {
+            others: frames,
+            ..job(
+                "images/draw-boxes-small",
+                25.0,
+                small,
+                |x, others| x.draw_boxes(&others[0], &others[1]),
+                framed,
+            )
+        },
     ] {
         if bench.wants(job.name) {
             row(bench, &job)?;
@@ -201,29 +218,31 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     Ok(())
 }
 
-/// Replaced by a table of ten values, which a device holds.
-fn lookup(x: &Tensor<u32>) -> Result<Call> {
-    let table = x.device().arange(&Layout::from_lengths([10])?, 1, 7)?;
-    Ok(Box::new(move |x| x.lookup(&table)))
+/// The new value of each colour.
+fn table(x: &Tensor<u32>) -> Result<Vec<Tensor<u32>>> {
+    Ok(vec![x.device().arange(
+        &Layout::from_lengths([10])?,
+        1,
+        7,
+    )?])
 }
 
-/// The same 2 × 2 cells, wanted in each image.
-fn match_template(x: &Tensor<u32>) -> Result<Call> {
+/// One template for all images.
+fn template(x: &Tensor<u32>) -> Result<Vec<Tensor<u32>>> {
     let template = Ragged::from_shapes(TEMPLATE.to_vec(), 2, [Shape::new(&[2, 2])?])?;
-    let template = x.device().upload(&template)?;
-    Ok(Box::new(move |x| x.match_template(&template)))
+    Ok(vec![x.device().upload(&template)?])
 }
 
+/// The cells of a template of 2 × 2.
 const TEMPLATE: [u32; 4] = [1, 2, 3, 4];
 
 fn matched(x: &[u32], width: usize) -> Vec<u32> {
-    let heights = 0..(x.len() / width).saturating_sub(1);
+    let rows = 0..(x.len() / width).saturating_sub(1);
     let is_there = |at: usize| {
         let found = [x[at], x[at + 1], x[at + width], x[at + width + 1]];
         u32::from(found == TEMPLATE)
     };
-    heights
-        .flat_map(|row| (0..width - 1).map(move |column| is_there(row * width + column)))
+    rows.flat_map(|row| (0..width - 1).map(move |column| is_there(row * width + column)))
         .collect()
 }
 
@@ -248,17 +267,18 @@ fn row_period(x: &[u32], width: usize) -> Vec<u32> {
     vec![period.unwrap_or(0) as u32]
 }
 
-/// The boundary of each image, drawn in the colour 3.
-fn draw_boxes(x: &Tensor<u32>) -> Result<Call> {
+/// A box as large as each image, and its colour, 3.
+fn frames(x: &Tensor<u32>) -> Result<Vec<Tensor<u32>>> {
     let boxes = x.layout().shapes().map(|shape| {
         let [rows, columns] = [0, 1].map(|axis| shape.extents()[axis]);
         [0, 0, rows, columns]
     });
-    let boxes: Vec<[u32; 4]> = boxes.collect();
-    let values = Ragged::from_rows(vec![[3]; boxes.len()])?;
-    let boxes = x.device().upload(&Ragged::from_rows(&boxes)?)?;
-    let values = x.device().upload(&values)?;
-    Ok(Box::new(move |x| x.draw_boxes(&boxes, &values)))
+    let boxes = Ragged::from_rows(boxes)?;
+    let colours = Ragged::from_rows(vec![[3]; boxes.len()])?;
+    Ok(vec![
+        x.device().upload(&boxes)?,
+        x.device().upload(&colours)?,
+    ])
 }
 
 fn framed(x: &[u32], width: usize) -> Vec<u32> {
@@ -320,8 +340,8 @@ fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
         (job.cell)(&mut random, [element, i / width, i % width])
     })?;
     let a = bench.device.upload(&x)?;
-    let call = (job.call)(&a)?;
-    let run = || call(&a);
+    let others = (job.others)(&a)?;
+    let run = || (job.run)(&a, &others);
     let (y, first) = bench.first(run)?;
     let y = y.download_blocking()?;
     let spec = Spec {

@@ -225,6 +225,11 @@ fn by_hand(device: &Device) {
         ("histogram", |x| x.histogram(4), &["6312"]),
         ("many bins", |x| x.times(300).histogram(1000).sum(), &["<"]),
         ("outside", |x| x.histogram(3), &[]),
+        (
+            "template of two rows",
+            |x| x.matches(&x.constant(&[0, 3]).transpose()),
+            &["0000", "1001"],
+        ),
         ("palette", |x| x.palette(10), &["0123"]),
         (
             "lookup",

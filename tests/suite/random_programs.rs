@@ -202,11 +202,20 @@ fn every_method_is_drawn() {
     let programs = [
         text("tests/suite/programs/apply.rs"),
         text("tests/suite/programs/apply/unary.rs"),
+        text("tests/suite/programs/apply/images.rs"),
         text("tests/suite/programs/values.rs"),
     ]
     .concat();
-    // Special cases of what is drawn: these windows, one layout for all shapes, and a part of the seed.
-    let special = ["hann", "minimal_shape_blocking", "from_element"];
+    // Special cases of what is drawn: these windows, one layout for all shapes, a part of the seed, and calls that
+    // reject what others leave out.
+    let special = [
+        "hann",
+        "minimal_shape_blocking",
+        "from_element",
+        "lookup_strict_blocking",
+        "bincount_strict_blocking",
+        "crop_strict_blocking",
+    ];
     for file in [
         "labels",
         "histograms",
@@ -220,11 +229,19 @@ fn every_method_is_drawn() {
         "stacking",
         "transforms",
         "minimal",
+        "images",
+        "geometry",
+        "neighbourhoods",
+        "figures",
+        "crops",
+        "values",
+        "occurrences",
     ] {
         let methods = methods(file);
         assert!(!methods.is_empty(), "nothing in {file}");
         let uncalled = methods.into_iter().filter(|name| {
-            let calls = [format!(".{name}("), format!(".{name}::<")];
+            let calls = [".", "::"].map(|of| [format!("{of}{name}("), format!("{of}{name}::<")]);
+            let calls = calls.concat();
             !calls.iter().any(|call| programs.contains(call))
         });
         missing.extend(uncalled.filter(|name| !special.contains(&name.as_str())));

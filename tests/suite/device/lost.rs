@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::Trial;
+use vsla::image::{self, Components, Neighbours, Place};
 use vsla::{Complex32, Device, Error, Indices, Layout, Ragged, Shape, Tensor, device::wgpu, f16};
 
 use super::embedding::Application;
@@ -172,6 +173,64 @@ fn others_lost(x: &Tensor<f32>, others: &Others) {
     lost(matrices.translate(&[[1, 1]], 0.0), "translate");
 }
 
+fn images_lost(images: &Images) {
+    let Images {
+        cells,
+        labels,
+        counts,
+        boxes,
+        flags,
+        program,
+    } = images;
+    lost(cells.label(Components::of_equal_values()), "label");
+    lost(cells.regions_blocking(labels, counts), "regions");
+    lost(cells.fill_holes(Neighbours::Four, 0, 1), "fill_holes");
+    lost(cells.dilate(Neighbours::Eight), "dilate");
+    lost(cells.bounding_box(0), "bounding_box");
+    lost(cells.trim_blocking(0), "trim");
+    lost(cells.crop_blocking(boxes), "crop");
+    lost(cells.draw_boxes(boxes, counts), "draw_boxes");
+    let lines = Ragged::from_rows([[0, 0, 2, 2]]).unwrap();
+    lost(cells.draw_lines(&lines, counts), "draw_lines");
+    lost(cells.match_template(cells), "match_template");
+    lost(cells.period(0), "period");
+    lost(cells.compact_blocking(flags, 0), "compact");
+    let place = Place::from(cells.device());
+    let host = Ragged::full(cells.layout(), 1i32).unwrap();
+    lost(program.run_blocking(&place, &[&host]), "image program");
+    lost(program.prepare(&place), "image program");
+    lost(image::Calibration::new(cells.device()), "calibrate");
+}
+
+struct Images {
+    cells: Tensor<u32>,
+    labels: Tensor<u32>,
+    counts: Tensor<u32>,
+    boxes: Tensor<u32>,
+    flags: Tensor<u32>,
+    program: image::Program,
+}
+
+impl Images {
+    fn new(device: &Device) -> Images {
+        let layout = Layout::uniform(1, Shape::new(&[3, 3]).unwrap()).unwrap();
+        let cells = device.arange(&layout, 0, 1).unwrap();
+        let (labels, counts) = cells.label(Components::of_equal_values()).unwrap();
+        Images {
+            boxes: cells.bounding_box(0).unwrap(),
+            flags: cells.any_axis(1).unwrap(),
+            program: image::Program::new(|recorder| {
+                let x = recorder.input();
+                recorder.output(&x.dilate(Neighbours::Four));
+            })
+            .unwrap(),
+            cells,
+            labels,
+            counts,
+        }
+    }
+}
+
 struct Others {
     mask: Tensor<u32>,
     matrices: Tensor<f32>,
@@ -193,11 +252,13 @@ fn every_call_says_so() {
         spectra: x.rfft().unwrap(),
         halves: x.to::<f16>().unwrap(),
     };
+    let images = Images::new(&device);
     download(&x.add(&y).unwrap());
     destroy(&device);
     lost(x.download_blocking(), "download");
     all_lost(&device, &x, &y);
     others_lost(&x, &others);
+    images_lost(&images);
     works(&other);
     works(&own_gpu(|_| ()));
     drop((x, y, device));

@@ -1,5 +1,6 @@
 //! Executing operations.
 
+mod images;
 mod unary;
 
 use vsla::{
@@ -53,6 +54,7 @@ impl Op {
                 Ok(vec![rows])
             }
             Op::Whole(op) => whole(op, operands),
+            Op::Image(op) => images::image(op, operands[0]),
             Op::Values(op) => op.apply(device, operands).map(|value| vec![value]),
             Op::Entries(op, grids) => {
                 let rows = real!(operands[0], x => entries(op, grids, x, operands)?.into());

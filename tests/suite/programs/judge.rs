@@ -101,7 +101,7 @@ impl Judge {
             Op::Entries(Entries::Kron, _) | Op::Sparse(..) | Op::Sampled(..) => summed(),
             // Each addition is rounded by itself, in the same order.
             Op::Whole(Whole::SumBatch | Whole::SumGroups(..)) => Judge::Rounded,
-            Op::Gather(..) | Op::Whole(_) => Judge::Bits,
+            Op::Gather(..) | Op::Whole(_) | Op::Image(_) => Judge::Bits,
             Op::Values(Values::Line(name, axis, n)) => Judge::of_line(name, *axis, *n, operands),
             Op::Values(values) => Judge::of_values(values, operands[0].kind()),
         }

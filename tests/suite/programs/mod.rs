@@ -63,6 +63,7 @@ impl Step {
             Op::Sparse(..) => "Sparse".to_owned(),
             Op::Sampled(..) => "Sampled".to_owned(),
             Op::Values(values) => return values.name(),
+            Op::Image(op) => format!("{op:?}"),
         };
         let end = text.find(|c: char| !c.is_alphanumeric());
         text[..end.unwrap_or(text.len())].to_owned()

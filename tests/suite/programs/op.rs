@@ -155,6 +155,67 @@ pub struct Created {
     pub first: u32,
 }
 
+/// Operations on images of i32 or u32. Lists have a row for each element.
+#[derive(Clone, Debug)]
+pub enum Image {
+    /// The labels, and their numbers.
+    Label(Labels),
+    Regions(Labels),
+    /// Whether holes have eight neighbours; the background, and the value of filled cells.
+    FillHoles(bool, [i32; 2]),
+    /// With eight neighbours or four.
+    Dilate(bool),
+    Erode(bool),
+    Rot90(i64),
+    AntiTranspose,
+    Upscale(Vec<[usize; 2]>),
+    Downscale(Vec<[usize; 2]>),
+    Tile(Vec<[usize; 2]>),
+    Translate(Vec<[i64; 2]>, i32),
+    BoundingBox(i32),
+    Trim(i32),
+    /// To the bounding box.
+    Crop(i32),
+    /// The bounding box, in the most common value.
+    DrawBoxes(i32),
+    /// In the least common value.
+    DrawLines(Ragged<i32>),
+    Lookup(Ragged<u32>),
+    Bincount(usize),
+    MostCommon,
+    LeastCommon,
+    Palette,
+    /// The cells up to this place are the template.
+    MatchTemplate([i64; 2]),
+    Period(usize),
+    /// Of images and their reflections.
+    EqualElements,
+    /// Without rows or columns that are equal to those on the other side.
+    Compact(usize),
+}
+
+/// Which cells a component has. Colours are in units of `Small`.
+#[derive(Clone, Debug)]
+pub struct Labels {
+    pub eight: bool,
+    pub foreground: bool,
+    pub background: i32,
+}
+
+impl Image {
+    /// The operation on an element alone.
+    fn alone(&self, element: usize) -> Image {
+        match self {
+            Image::Upscale(factors) => Image::Upscale(vec![factors[element]]),
+            Image::Downscale(factors) => Image::Downscale(vec![factors[element]]),
+            Image::Tile(repeats) => Image::Tile(vec![repeats[element]]),
+            Image::Translate(shifts, fill) => Image::Translate(vec![shifts[element]], *fill),
+            Image::DrawLines(lines) => Image::DrawLines(self::element(lines, element)),
+            other => other.clone(),
+        }
+    }
+}
+
 /// Operations on a batch as a whole, which have no equivalent for a single element.
 #[derive(Clone, Debug)]
 pub enum Whole {
@@ -203,6 +264,7 @@ pub enum Op {
     /// Sampled blocks of f32 products, with the right matrix transposed.
     Sampled(Topology, [Ragged<f32>; 2]),
     Values(Values),
+    Image(Image),
 }
 
 impl Op {
@@ -279,6 +341,7 @@ impl Op {
                 let (values, chosen) = values.alone(pair, lengths)?;
                 (Op::Values(values), chosen)
             }
+            Op::Image(image) => (Op::Image(image.alone(pair)), vec![pair]),
             Op::Whole(_) | Op::Entries(..) => return None,
         })
     }

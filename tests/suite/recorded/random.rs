@@ -44,7 +44,17 @@ pub struct Case {
 
 /// Operations that read values.
 pub fn is_recordable(name: &str) -> bool {
-    !["Shrink", "Degree", "Equivalent"].contains(&name)
+    let reading = [
+        "Shrink",
+        "Degree",
+        "Equivalent",
+        "Regions",
+        "Trim",
+        "Crop",
+        "Palette",
+        "Compact",
+    ];
+    !reading.contains(&name)
 }
 
 impl Case {

@@ -1,5 +1,6 @@
 //! Decodes bytes into batches, and into operations on existing batches.
 
+mod images;
 mod one;
 mod others;
 mod two;
@@ -62,6 +63,9 @@ pub fn step(bytes: &mut Bytes<'_>, values: &[(Kind, Layout)]) -> Option<(Op, Vec
         10 | 11 if real => unary(one::reduced(bytes, *kind)),
         12 => one::indexed(bytes, x, real).map(|op| (op, vec![at])),
         13 if real => two::entries(bytes, values, at),
+        14 | 15 if matches!(kind, Kind::I32 | Kind::U32) && x.rank() == 2 => {
+            Some((Op::Image(images::image(bytes, x)?), vec![at]))
+        }
         14 => Some((two::sparse(bytes)?, vec![])),
         _ => unary(one::of_type(bytes, *kind, x)?),
     }
