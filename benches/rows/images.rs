@@ -16,10 +16,12 @@ struct Job {
     cell: fn(&mut fastrand::Rng, Cell) -> u32,
     /// The operands beside a batch of images. They are on the device before the operation is timed.
     others: fn(&Tensor<u32>) -> Result<Vec<Tensor<u32>>>,
-    run: fn(&Tensor<u32>, &[Tensor<u32>]) -> Result<Tensor<u32>>,
+    run: Run,
     plain: Plain,
 }
 
+/// The operation, of the images and the other operands.
+type Run = fn(&Tensor<u32>, &[Tensor<u32>]) -> Result<Tensor<u32>>;
 type Plain = fn(&[u32], usize) -> Vec<u32>;
 
 /// The element, row and column of a cell.
@@ -323,7 +325,7 @@ fn small(size: &Size) -> Result<Layout> {
     of_sides(size.values / 4, 1..=30, 73)
 }
 
-fn large(size: &Size) -> Result<Layout> {
+pub fn large(size: &Size) -> Result<Layout> {
     of_sides(size.values / 4, 32..=512, 74)
 }
 

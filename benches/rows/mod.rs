@@ -5,6 +5,7 @@ mod attention;
 mod attention_gradients;
 mod bsr;
 mod by_hand;
+mod bytes;
 mod causal;
 mod chain;
 mod complex;
@@ -72,6 +73,7 @@ fn operations(bench: &mut Bench) -> Outcome<()> {
     functions::rows(bench)?;
     histogram::rows(bench)?;
     images::rows(bench)?;
+    bytes::rows(bench)?;
     image_programs::rows(bench)?;
     components::rows(bench)?;
     kron::rows(bench)?;

@@ -130,17 +130,17 @@ impl Gpu {
 
     /// Compiles kernels, and copies parameters and lists to the device. Records nothing but the copies.
     pub(crate) fn prepare(&self, op: &'static str, schedule: &Schedule) -> Result<Replay> {
-        self.health.check(op)?;
         let stride = self.recorder().param_stride() as usize / 4;
         let mut dispatches = host::room(op, schedule.steps.len())?;
         let mut patches = Vec::new();
         let mut params: Vec<u32> = Vec::new();
         let mut lists = Lists::default();
         let launches = schedule.steps.iter().filter_map(Step::launch);
-        self.compile(launches.flat_map(|launch| {
+        let kernels = launches.flat_map(|launch| {
             let dispatches = launch.dispatches.iter();
             dispatches.map(|dispatch| (launch.op, dispatch))
-        }))?;
+        });
+        self.compile(op, kernels)?;
         for (at, step) in schedule.steps.iter().enumerate() {
             let Some(launch) = step.launch() else {
                 continue;

@@ -149,12 +149,8 @@ impl Gpu {
             })
         };
         let mut all = host::room(launch.op, launch.dispatches.len())?;
-        self.compile(
-            launch
-                .dispatches
-                .iter()
-                .map(|dispatch| (launch.op, dispatch)),
-        )?;
+        let dispatches = launch.dispatches.iter();
+        self.compile(launch.op, dispatches.map(|dispatch| (launch.op, dispatch)))?;
         for dispatch in &launch.dispatches {
             all.push(ready(dispatch)?);
         }
@@ -227,8 +223,10 @@ impl Gpu {
     /// application, which were compiled with it.
     pub(crate) fn compile<'a>(
         &self,
+        op: &'static str,
         dispatches: impl Iterator<Item = (&'static str, &'a Dispatch)>,
     ) -> Result<()> {
+        self.health.check(op)?;
         self.pipelines
             .prepare(&self.health, &self.limits, dispatches)
             .map_err(|e| self.noted(e))

@@ -7,6 +7,7 @@ pub(crate) mod append;
 pub(crate) mod attention;
 pub(crate) mod bsr;
 mod butterfly;
+pub(crate) mod bytes;
 pub(crate) mod cast;
 pub(crate) mod cells;
 pub(crate) mod chain;
@@ -147,6 +148,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &maps::COMPLEX,
     &convert::KERNEL,
     &cast::KERNEL,
+    &bytes::KERNEL,
     &cells::KERNEL,
     &chain::KERNEL,
     &chain::TWO,

@@ -2,7 +2,7 @@
 
 use super::traits::Traits;
 use super::{
-    ambient, append, attention, bsr, cast, cells, chain, conv, convert, correlate_max,
+    ambient, append, attention, bsr, bytes, cast, cells, chain, conv, convert, correlate_max,
     cross_entropy, embedding, eval, fft, figures, frames, gather, histogram, imaging, kron, label,
     lines, lookup, map, maps, matmul, morphology, occurrences, one_hot, period, pooling, random,
     reduce, regions, rotary, runs, scatter, select, sequence, shape_matmul, sort, strided, take,
@@ -28,6 +28,7 @@ pub(crate) enum Op {
     Complex(maps::Complex),
     Written(written::Apply),
     Cast(cast::Cast),
+    Bytes(bytes::Bytes),
     Convert(convert::Convert),
     Combine(ambient::Combine),
     Chain(chain::Chain),
@@ -143,6 +144,7 @@ impl Op {
             Op::Complex(complex) => complex.launch(inputs[0]).into(),
             Op::Written(apply) => apply.launch(inputs)?.into(),
             Op::Cast(cast) => cast.launch(inputs[0]).into(),
+            Op::Bytes(bytes) => bytes.launch(inputs[0])?.into(),
             Op::Convert(convert) => convert.launch(inputs[0]).into(),
             Op::Combine(combine) => combine.launch(request.both(), request.pairs())?.into(),
             Op::Chain(chain) => chain.launch(inputs)?.into(),

@@ -341,7 +341,7 @@ impl Device {
         match &self.backend {
             Backend::Cpu(_) => Ok(()),
             #[cfg(feature = "gpu")]
-            Backend::Gpu(gpu) => gpu.compile(dispatches.iter().map(|dispatch| (op, dispatch))),
+            Backend::Gpu(gpu) => gpu.compile(op, dispatches.iter().map(|dispatch| (op, dispatch))),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::device::Backend;
 use super::{Device, Storage, Tensor};
-#[cfg(feature = "gpu")]
 use crate::machine::Wait;
 use crate::ragged::{Layout, Ragged, Scalar};
 use crate::{Error, Result, host};
@@ -59,7 +58,15 @@ impl Device {
         layout: &Layout,
         values: &[T],
     ) -> Result<Tensor<T>> {
-        let bytes: &[u8] = bytemuck::cast_slice(values);
+        self.upload_bytes(layout, bytemuck::cast_slice(values))
+    }
+
+    /// Uploads the bytes of a batch's values. The last word may be incomplete.
+    pub(super) fn upload_bytes<T: Scalar>(
+        &self,
+        layout: &Layout,
+        bytes: &[u8],
+    ) -> Result<Tensor<T>> {
         let storage = match self.backend() {
             Backend::Cpu(cpu) => Storage::Cpu(cpu.upload("upload", bytes)?),
             #[cfg(feature = "gpu")]
@@ -300,21 +307,8 @@ impl<T: Scalar> Tensor<T> {
     /// [`ValueCount`](Error::ValueCount) if the slice has another length; those of [`download`](Self::download).
     pub async fn download_into(&self, values: &mut [T]) -> Result<()> {
         self.layout.check_values("download", values.len())?;
-        match (&self.storage, self.device.backend()) {
-            #[cfg(feature = "gpu")]
-            (Storage::Gpu(buffer), Backend::Gpu(gpu)) => {
-                let bytes = bytemuck::cast_slice_mut(values);
-                gpu.read_into(
-                    "download",
-                    buffer,
-                    self.begin() as u64,
-                    bytes,
-                    Wait::Elsewhere,
-                )
-                .await
-            }
-            _ => self.copy_from_cpu(values),
-        }
+        let bytes = bytemuck::cast_slice_mut(values);
+        self.read_bytes("download", bytes, Wait::Elsewhere).await
     }
 
     /// The blocking form of [`download_into`](Self::download_into).
@@ -323,28 +317,28 @@ impl<T: Scalar> Tensor<T> {
     /// Those of [`download_into`](Self::download_into).
     pub fn download_into_blocking(&self, values: &mut [T]) -> Result<()> {
         self.layout.check_values("download", values.len())?;
+        let bytes = bytemuck::cast_slice_mut(values);
+        pollster::block_on(self.read_bytes("download", bytes, Wait::Here))
+    }
+
+    /// Copies as many bytes of the values as there are in `to`.
+    pub(super) async fn read_bytes(
+        &self,
+        op: &'static str,
+        to: &mut [u8],
+        wait: Wait,
+    ) -> Result<()> {
         match (&self.storage, self.device.backend()) {
             #[cfg(feature = "gpu")]
             (Storage::Gpu(buffer), Backend::Gpu(gpu)) => {
-                let bytes = bytemuck::cast_slice_mut(values);
-                pollster::block_on(gpu.read_into(
-                    "download",
-                    buffer,
-                    self.begin() as u64,
-                    bytes,
-                    Wait::Here,
-                ))
+                let begin = self.begin() as u64;
+                gpu.read_into(op, buffer, begin, to, wait).await
             }
-            _ => self.copy_from_cpu(values),
+            (Storage::Cpu(buffer), _) => {
+                to.copy_from_slice(&buffer.bytes()[self.begin()..][..to.len()]);
+                Ok(())
+            }
+            _ => self.check_readable(op),
         }
-    }
-
-    fn copy_from_cpu(&self, values: &mut [T]) -> Result<()> {
-        self.check_readable("download")?;
-        if let Storage::Cpu(buffer) = &self.storage {
-            let to: &mut [u8] = bytemuck::cast_slice_mut(values);
-            to.copy_from_slice(&buffer.bytes()[self.begin()..][..to.len()]);
-        }
-        Ok(())
     }
 }

@@ -17,6 +17,7 @@ mod benchmark;
 #[cfg(feature = "gpu")]
 mod bounds;
 mod bsr;
+mod bytes;
 mod choice;
 mod company;
 mod compare;
@@ -110,6 +111,7 @@ const MODULES: &[Module] = &[
     #[cfg(feature = "gpu")]
     ("bounds", bounds::tests),
     ("bsr", bsr::tests),
+    ("bytes", bytes::tests),
     ("choice", choice::tests),
     ("compare", compare::tests),
     ("company", company::tests),

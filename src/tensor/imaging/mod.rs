@@ -270,7 +270,10 @@ impl Program {
         let choice = self.choose(place, &samples);
         let ran = match choice.device {
             None => self.on_host(choice.machine, &samples)?,
-            Some(device) => self.on_gpu(device, &samples, wait).await?,
+            Some(device) => {
+                let ran = self.on_gpu(device, &samples, wait).await;
+                ran.map_err(|error| error.named(OP))?
+            }
         };
         self.results(&choice, samples.len, ran, began)
     }
