@@ -79,7 +79,8 @@ impl<'a> Samples<'a> {
         compiled: &Compiled,
         samples: Range<usize>,
     ) -> Result<Collected> {
-        let mut all = Collected::new(samples.len(), compiled)?;
+        let mut heads: Vec<Head> = host::room(OP, samples.len() * compiled.outputs as usize)?;
+        let mut cells = Vec::new();
         let outputs = compiled.outputs as usize;
         let mut inputs = host::room(OP, BLOCK * self.inputs.len())?;
         for begin in samples.clone().step_by(BLOCK) {
@@ -88,10 +89,8 @@ impl<'a> Samples<'a> {
             for sample in block.clone() {
                 inputs.extend((0..self.inputs.len()).map(|input| self.view(input, sample)));
             }
-            let first = all.heads.len();
-            all.heads
-                .resize(first + block.len() * outputs, Head::default());
-            let Collected { heads, cells, .. } = &mut all;
+            let first = heads.len();
+            heads.resize(first + block.len() * outputs, Head::default());
             let mut stored = Ok(());
             walk(compiled, slots, &inputs, |sample, i, state, view| {
                 heads[first + sample * outputs + i as usize] = Head {
@@ -101,12 +100,16 @@ impl<'a> Samples<'a> {
                     at: cells.len(),
                 };
                 if stored.is_ok() {
-                    stored = host::extend(OP, cells, view.cells.iter().copied());
+                    stored = host::extend(OP, &mut cells, view.cells.iter().copied());
                 }
             })?;
             stored?;
         }
-        Ok(all)
+        Ok(Collected {
+            samples: samples.len(),
+            heads: Heads::Listed(heads),
+            cells,
+        })
     }
 
     /// Runs samples on all threads of rayon's pool, in parts of about equal work.
@@ -213,25 +216,16 @@ impl<'a> Samples<'a> {
         batch: &Batch,
         words: Vec<i32>,
     ) -> Result<Collected> {
-        let outputs = compiled.outputs as usize;
-        let mut heads = host::room(OP, batch.samples.len() * outputs)?;
+        let mut records = host::room(OP, batch.samples.len())?;
         let mut begin = 0;
         for &sample in &batch.samples {
             let unit = self.unit(sample as usize);
-            for place in &compiled.places {
-                let at = (begin + place.cells(unit)) as usize;
-                heads.push(Head {
-                    state: words[at] as u32,
-                    rows: words[at + 1] as u32,
-                    columns: words[at + 2] as u32,
-                    at: at + RESULT_HEADER as usize,
-                });
-            }
+            records.push((begin, unit));
             begin += compiled.results.cells(unit);
         }
         Ok(Collected {
-            outputs,
-            heads,
+            samples: records.len(),
+            heads: Heads::AmongCells(records),
             cells: words,
         })
     }
@@ -281,28 +275,36 @@ struct Head {
 /// The results of some samples.
 #[derive(Debug)]
 pub(crate) struct Collected {
-    outputs: usize,
-    heads: Vec<Head>,
+    /// How many.
+    pub samples: usize,
+    heads: Heads,
     cells: Vec<i32>,
 }
 
+#[derive(Debug)]
+enum Heads {
+    /// Those of all outputs of a sample, one sample after the other.
+    Listed(Vec<Head>),
+    /// In front of the cells of each result, as a GPU writes them. For each sample, where its results begin, and the
+    /// cells of its largest input.
+    AmongCells(Vec<(u64, u32)>),
+}
+
 impl Collected {
-    fn new(samples: usize, compiled: &Compiled) -> Result<Collected> {
-        let outputs = compiled.outputs as usize;
-        Ok(Collected {
-            outputs,
-            heads: host::room(OP, samples * outputs)?,
-            cells: Vec::new(),
-        })
-    }
-
-    /// The number of samples.
-    pub(crate) fn len(&self) -> usize {
-        self.heads.len() / self.outputs.max(1)
-    }
-
-    fn result(&self, sample: usize, output: usize) -> (u32, [u32; 2], &[i32]) {
-        let head = self.heads[sample * self.outputs + output];
+    fn result(&self, compiled: &Compiled, sample: usize, output: usize) -> (u32, [u32; 2], &[i32]) {
+        let head = match &self.heads {
+            Heads::Listed(heads) => heads[sample * compiled.outputs as usize + output],
+            Heads::AmongCells(records) => {
+                let (begin, unit) = records[sample];
+                let at = (begin + compiled.places[output].cells(unit)) as usize;
+                Head {
+                    state: self.cells[at] as u32,
+                    rows: self.cells[at + 1] as u32,
+                    columns: self.cells[at + 2] as u32,
+                    at: at + RESULT_HEADER as usize,
+                }
+            }
+        };
         let cells = head.rows as usize * head.columns as usize;
         (
             head.state,
@@ -314,12 +316,14 @@ impl Collected {
 
 /// One output of all samples: their states, and images without anything between them.
 pub(crate) fn assemble(
+    compiled: &Compiled,
     parts: &[Collected],
     order: &[(u32, u32)],
     output: usize,
 ) -> Result<(Vec<u32>, Ragged<i32>)> {
-    let result =
-        |&(part, sample): &(u32, u32)| parts[part as usize].result(sample as usize, output);
+    let result = |&(part, sample): &(u32, u32)| {
+        parts[part as usize].result(compiled, sample as usize, output)
+    };
     let mut states = host::room(OP, order.len())?;
     let mut extents = host::room(OP, 2 * order.len())?;
     let mut lengths = host::room(OP, order.len())?;

@@ -290,7 +290,7 @@ impl Program {
         };
         let mut order = host::room(OP, samples.len)?;
         for (i, part) in parts.iter().enumerate() {
-            order.extend((0..part.len()).map(|sample| (i as u32, sample as u32)));
+            order.extend((0..part.samples).map(|sample| (i as u32, sample as u32)));
         }
         Ok((parts, order, Traffic::default()))
     }
@@ -364,12 +364,13 @@ impl Program {
         let all = (0..outputs)
             .into_par_iter()
             .with_min_len(ASSEMBLED / samples.max(1));
-        let all = all.map(|output| assemble(&parts, &order, output));
+        let all = all.map(|output| assemble(&self.compiled, &parts, &order, output));
         let (states, images): (Vec<_>, Vec<_>) =
             all.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-        let count = |wanted: fn(u32) -> bool| {
-            let all = states.iter().flatten();
-            all.filter(|state| wanted(**state)).count()
+        let count = |wanted: fn(u32) -> bool| -> usize {
+            let all = states.par_iter().with_min_len(ASSEMBLED / samples.max(1));
+            all.map(|all| all.iter().filter(|state| wanted(**state)).count())
+                .sum()
         };
         let actual = began.map_or(Duration::ZERO, |began| began.elapsed());
         self.lock_learned().learn(choice, actual);
