@@ -41,7 +41,9 @@ fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
     return value(x, y);
 #endif
 #if $(MISSING) == Overlap
-    return select(R(), value(x, y), in_a && in_b);
+    // naga writes the HLSL of R() twice if there is also a V() of the same type.
+    var none: R;
+    return select(none, value(x, y), in_a && in_b);
 #endif
 #if $(MISSING) == Alone
     return select(select(y, x, in_a), value(x, y), in_a && in_b);

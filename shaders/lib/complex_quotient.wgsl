@@ -46,7 +46,7 @@ fn c_divided(x: vec2<f32>, y: vec2<f32>) -> vec2<f32> {
     let v = select(y, vec2(signed_as(1.0, y.x), 0.0), zero);
     let far = c_mul_conj(u, v);
     r = select(r, vec2(endless(far.x), endless(far.y)), zero || of_x == 0x7f800000u);
-    r = select(r, vec2<f32>(), of_y == 0x7f800000u);
+    r = select(r, vec2(0.0), of_y == 0x7f800000u);
     let none = max(of_x, of_y) > 0x7f800000u || (of_x == 0x7f800000u && of_y == 0x7f800000u);
     return select(r, vec2(no_number(x.x), no_number(x.y)), none);
 }

@@ -5,8 +5,12 @@
 //! themselves. Every kernel without cooperative matrices must compile, and none may keep registers in memory.
 //! `docs/compilers.md` has what the driver says of the kernels that matter most; `VSLA_BLESS=1` writes it.
 //!
+//! Microsoft's compiler is in `dxc`.
+//!
 //! `VSLA_RADV` names the driver's JSON file; the libraries that the driver needs may lie beside it. Mesa 23 to 25.0 can
 //! do this: earlier versions know too little of RDNA 3, later ones need the kernel's part of the driver.
+
+pub mod dxc;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,7 +55,10 @@ const MEMORY: &str = "LDS size";
 const SCRATCH: &str = "Scratch size";
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
-    vec![bench.on_request("radv", DRIVER, every_kernel)]
+    vec![
+        bench.on_request("radv", DRIVER, every_kernel),
+        bench.on_request("dxc", dxc::LIBRARY, dxc::every_kernel),
+    ]
 }
 
 type Statistics = BTreeMap<String, u64>;

@@ -89,6 +89,8 @@ pub fn run(task: &str) {
         ["workspaces"] => workspaces(),
         #[cfg(feature = "gpu")]
         [crate::compilers::COMPILE] => crate::compilers::compile(),
+        #[cfg(feature = "gpu")]
+        [crate::compilers::dxc::COMPILE] => crate::compilers::dxc::compile(),
         [kind, device, name] => {
             let device = match device {
                 "cpu" => &Device::cpu(),

@@ -49,7 +49,7 @@ impl From<&Device> for Place {
 /// with neighbours, or with components. Such a prediction is often too high. Therefore, each program also remembers
 /// how long its runs with [`Place::Auto`] took, for each machine and each size of batch (sizes that differ by less
 /// than about a fifth count as one), and predicts by that from the second run on. A machine whose prediction is at
-/// most twice the smallest one is tried three times for each size, so that it becomes known.
+/// most four times the smallest one is tried three times for each size, so that it becomes known.
 ///
 /// ```no_run
 /// use vsla::Device;
@@ -277,33 +277,43 @@ pub(super) struct Learned(HashMap<Key, Known>);
 /// A machine, the device if it is a GPU, and the size of a batch.
 type Key = (Machine, Option<u64>, u32);
 
-#[derive(Clone, Copy, Debug)]
+/// Runs of a machine after which its time is known. The first run is often slow, because caches are cold.
+const TRIES: usize = 3;
+/// A machine whose time is not known yet is tried if its prediction is at most so many times the smallest one.
+/// Predictions may be several times too high, as for a GPU whose clock was low during the calibration.
+const WORTH_A_TRY: f64 = 4.0;
+/// The number of runs from which a machine's time is learned.
+const LATEST: usize = 5;
+
+/// The latest runs of a machine.
+#[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    seconds: f64,
-    runs: u32,
+    seconds: [f64; LATEST],
+    runs: usize,
 }
 
-/// Runs of a machine after which its time is known. The first run is often slow, because caches are cold.
-const TRIES: u32 = 3;
+impl Known {
+    fn add(&mut self, seconds: f64) {
+        self.seconds[self.runs % LATEST] = seconds;
+        self.runs += 1;
+    }
+
+    /// The least of up to four runs, or the second of five: single runs that were disturbed do not count, but a machine
+    /// that becomes slower does.
+    fn time(&self) -> f64 {
+        let mut seconds = self.seconds;
+        let seconds = &mut seconds[..self.runs.min(LATEST)];
+        seconds.sort_unstable_by(f64::total_cmp);
+        seconds[seconds.len().saturating_sub(1) / 4]
+    }
+}
 
 impl Learned {
     pub(super) fn learn(&mut self, choice: &Choice<'_>, actual: Duration) {
         let Some(size) = choice.size else { return };
-        let actual = actual.as_secs_f64();
         let device = choice.device.map(Device::id);
-        let entry = self.0.entry((choice.machine, device, size));
-        let known = entry.or_insert(Known {
-            seconds: actual,
-            runs: 0,
-        });
-        known.runs = known.runs.saturating_add(1);
-        // Follows a machine that becomes slower, but not single runs that were disturbed.
-        let weight = match actual < known.seconds {
-            true if known.runs <= TRIES => 1.0,
-            true => 0.5,
-            false => 0.1,
-        };
-        known.seconds += weight * (actual - known.seconds);
+        let known = self.0.entry((choice.machine, device, size)).or_default();
+        known.add(actual.as_secs_f64());
     }
 }
 
@@ -341,7 +351,7 @@ impl Program {
                     let device = calibration.device.as_ref();
                     let device = device.filter(|_| machine == Machine::Gpu).map(Device::id);
                     let known = learned.0.get(&(machine, device, size));
-                    let time = known.map_or(time, |known| known.seconds);
+                    let time = known.map_or(time, Known::time);
                     (
                         machine,
                         time,
@@ -351,7 +361,7 @@ impl Program {
         let predicted: Vec<_> = predicted.collect();
         let by_time = |a: &&(Machine, f64, bool), b: &&(Machine, f64, bool)| a.1.total_cmp(&b.1);
         let best = predicted.iter().min_by(by_time);
-        let limit = best.map_or(0.0, |best| 2.0 * best.1);
+        let limit = best.map_or(0.0, |best| WORTH_A_TRY * best.1);
         let untried = predicted
             .iter()
             .filter(|(_, time, known)| !known && *time <= limit);
