@@ -241,11 +241,9 @@ fn times(text: &mut String, mark: &Mark<'_>, x: &impl Fn(f64) -> f64, y: f64) {
 /// The ends of the interval, which most circles cover.
 fn whisker(text: &mut String, class: &str, time: &Time, x: &impl Fn(f64) -> f64, y: f64) {
     if let Some([low, high]) = time.interval {
-        let (low, high) = (x(low), x(high));
-        line(text, class, (low, y), (high, y));
-        for end in [low, high] {
-            line(text, class, (end, y - 7.0), (end, y + 7.0));
-        }
+        let (low, high, top) = (x(low), x(high), y - 7.0);
+        let path = format!("M{low:.1} {y}H{high:.1}M{low:.1} {top}v14M{high:.1} {top}v14");
+        *text += &format!("<path class=\"{class}\" d=\"{path}\"/>\n");
     }
 }
 

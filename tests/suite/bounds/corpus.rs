@@ -219,6 +219,8 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("lookup", labels.lookup(&tables));
     d.ran("most_common", signed.most_common());
     d.ran("period", signed.period(last));
+    let bytes = signed.download_u8_blocking().unwrap();
+    d.ran("upload_u8", signed.device().upload_u8(&bytes));
     d.ran("neg", signed.neg());
     d.ran("to", half.to::<i32>());
     d.ran("to", x.to::<f16>());

@@ -229,11 +229,8 @@ fn coloured<T: Value + Integer>(d: &mut Draw<'_>) {
     let values = Layout::from_lengths((0..n).map(|i| figures.length(i) / 4)).unwrap();
     let (figures, values) = (d.tensor::<u32>(&figures), d.tensor::<T>(&values));
     d.ran("draw_boxes", x.draw_boxes(&figures, &values));
-    if let Ok(bytes) = x.download_u8_blocking()
-        && let Some(there) = d.ran("upload_u8", x.device().upload_u8(&bytes))
-    {
-        assert_eq!(there.layout(), x.layout());
-    }
+    let bytes = x.download_u8_blocking().unwrap();
+    d.ran("upload_u8", x.device().upload_u8(&bytes));
     d.ran("period", x.period(0));
     d.ran("period", x.period(1));
 }
