@@ -244,6 +244,9 @@ fn binding_bytes() {
         Some(0),
         4100,
     );
+    // Bytes fit, but not the words that they become.
+    let bytes = Ragged::full(&lengths([1000, 25]), 1u8).unwrap();
+    too_large(device.upload_u8(&bytes), "upload_u8", Some(1), 4100);
     too_large(
         device.full(&lengths([1, 0, 2000]), 1.0f32),
         "full",
