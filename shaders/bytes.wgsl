@@ -1,19 +1,10 @@
-// y = x, as integers of 32 bits from bytes, four of which are in each word of x, or with PACK as bytes: values outside
-// of 0 to 255 become the nearest of these.
+// Unpacks the bytes in the words of x, the lowest first, into integers of 32 bits. PACK: the reverse; a value outside
+// of 0 to 255 becomes the nearest of these.
 //
 // Four values at a time. Up to three values after the last are slack of y's buffer; with PACK they are bytes of its
 // last word.
 
-#params
-#if PACK
-@group(0) @binding(1) var<storage, read_write> y: array<u32>;
-#else
-@group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;
-#endif
-@group(0) @binding(2) var<storage, read> x: array<u32>;
-
-const WG = 256u;
-const QUADS = STREAM_TILE / (4u * WG);
+#include "converted"
 
 #if PACK
 // Value i of x as a byte. Nothing is read beyond the last value.

@@ -79,9 +79,9 @@ impl<T: Integer> Tensor<T> {
     async fn bytes_on_host(&self, wait: Wait) -> Result<Ragged<u8>> {
         const OP: &str = "download_u8";
         self.check_readable(OP)?;
+        let mut values = host::zeroed(OP, self.layout.total())?;
         let pack = Op::Bytes(Bytes::Pack(T::DTYPE));
         let packed: Tensor<u32> = Call::new(&self.device, pack, &[self.operand()]).one()?;
-        let mut values = host::zeroed(OP, self.layout.total())?;
         packed.read_bytes(OP, &mut values, wait).await?;
         Ragged::from_parts(self.layout.clone(), values)
     }

@@ -275,7 +275,7 @@ struct Head {
 /// The results of some samples.
 #[derive(Debug)]
 pub(crate) struct Collected {
-    /// How many.
+    /// The number of samples.
     pub samples: usize,
     heads: Heads,
     cells: Vec<i32>,

@@ -380,3 +380,27 @@ impl Program {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Known;
+
+    fn after(seconds: &[f64]) -> f64 {
+        let mut known = Known::default();
+        seconds.iter().for_each(|&seconds| known.add(seconds));
+        known.time()
+    }
+
+    #[test]
+    fn disturbed_runs_do_not_count() {
+        assert_eq!(after(&[9.0]), 9.0);
+        assert_eq!(after(&[9.0, 2.0, 8.0]), 2.0);
+        assert_eq!(after(&[2.0, 2.1, 7.0, 2.2, 9.0]), 2.1);
+    }
+
+    #[test]
+    fn a_machine_that_becomes_slower_is_followed() {
+        assert_eq!(after(&[1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0]), 1.0);
+        assert_eq!(after(&[1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 5.0]), 5.0);
+    }
+}

@@ -13,7 +13,7 @@ use vsla::device::kernels;
 use super::is_portable;
 use crate::host::TASK;
 
-/// The path of the library `libdxcompiler.so`, before version 1.8.2403.
+/// The path of the library, of the version that `.ci/run` downloads: tables of functions differ between versions.
 pub const LIBRARY: &str = "VSLA_DXC";
 /// The task of the process that compiles.
 pub const COMPILE: &str = "dxc";

@@ -2,7 +2,7 @@
 
 use vsla::image::{Components, Neighbours};
 use vsla::scalar::Integer;
-use vsla::{Ragged, Result, Tensor};
+use vsla::{Result, Tensor};
 
 use super::super::batch::Value;
 use super::super::op::{Image, Labels};
@@ -54,10 +54,7 @@ where
         Image::DrawBoxes(background) => {
             one(x.draw_boxes(&x.bounding_box(T::small(*background))?, &x.most_common()?)?)
         }
-        Image::DrawLines(lines) => {
-            let lines: &Ragged<i32> = lines;
-            one(x.draw_lines(lines, &x.least_common()?)?)
-        }
+        Image::DrawLines(lines) => one(x.draw_lines(lines, &x.least_common()?)?),
         Image::Lookup(table) => numbers(x.lookup(&x.device().upload(table)?)?),
         Image::Bincount(values) => numbers(x.bincount(*values)?),
         Image::MostCommon => one(x.most_common()?),

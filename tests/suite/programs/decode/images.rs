@@ -57,10 +57,10 @@ pub fn image(bytes: &mut Bytes<'_>, x: &Layout) -> Option<Image> {
     })
 }
 
-/// Two numbers from 1 to `most` for each element; rarely, for one element, a 0.
+/// Two numbers from 1 to `most` for each element; rarely from 0, which factors must not be.
 fn pairs(bytes: &mut Bytes<'_>, x: &Layout, most: usize) -> Vec<[usize; 2]> {
-    let least = usize::from(!bytes.one_in(32));
-    let number = |bytes: &mut Bytes<'_>| (1 + bytes.below(most)).max(least);
+    let least = usize::from(!bytes.one_in(16));
+    let number = |bytes: &mut Bytes<'_>| least + bytes.below(most);
     (0..x.len())
         .map(|_| [number(bytes), number(bytes)])
         .collect()
