@@ -75,7 +75,11 @@ fn load_$(x)(at: u32) -> V {
 #if F16
     return half_in($(x)[at / 2u], at);
 #else
+#if U8
+    return ($(x)[at / 4u] >> (8u * (at % 4u))) & 255u;
+#else
     return $(x)[at];
+#endif
 #endif
 }
 
@@ -176,8 +180,18 @@ fn stored(v: u32, tile: Tile) {
 }
 const STEP = 1u;
 #else
-// A word of two halves.
 alias C = u32;
+#if $(PACKED) == bytes
+// The bytes of the word with value v. A tile begins with a whole one.
+fn stored(v: u32, tile: Tile) {
+    var word = result(v, tile);
+    for (var k = 1u; k < min(4u, tile.end - v); k += 1u) {
+        word |= result(v + k, tile) << (8u * k);
+    }
+    c[v / 4u] = word;
+}
+const STEP = 4u;
+#else
 
 #if $(PACKED) == halves
 #include "half_bits"
@@ -200,6 +214,7 @@ fn stored(v: u32, tile: Tile) {
     c[v / 2u] = word;
 }
 const STEP = 2u;
+#endif
 #endif
 
 #main {

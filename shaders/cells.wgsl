@@ -5,7 +5,7 @@
 // b]. TILE: c[i, j] = x[i mod m, j mod n], for x of m rows and n columns. Otherwise: c[i, j] = x[i + a, j + b], where a
 // and b may be negative. Values of c without such a place in x are the fill.
 //
-// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time, or a word of two halves.
+// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time, or a word of two halves or four bytes.
 
 #if C32
 alias Value = vec2<u32>;
@@ -38,6 +38,7 @@ struct Entry {
     inverse: vec2<f32>,
 }
 
+#include "packed"
 #include "search"
 #include "rows"
 
@@ -76,10 +77,9 @@ fn source(k: u32, factor: u32, there: u32, inverse: f32) -> u32 {
     return k + factor;
 }
 
-fn value_of(v: u32, tile: Tile) -> Value {
-    let e = place_in_tile(v, tile);
+// Value i of an element of c.
+fn value_in(i: u32, e: u32, tile: Tile) -> Value {
     let entry = entry_in_tile(e, tile);
-    let i = v - start_in_tile(e, tile);
     let row = row_of(i, entry.width, entry.narrow);
     let down = source(row, entry.by.x, entry.there.x, entry.inverse.x);
     let along = source(i - row * entry.width, entry.by.y, entry.there.y, entry.inverse.y);
@@ -91,26 +91,14 @@ fn value_of(v: u32, tile: Tile) -> Value {
 #endif
     }
     let at = entry.begin + down * entry.there.y + along;
-#if F16
-    return (x[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
-#else
+#if C32
     return x[at];
+#else
+    return unit_of(x[at / UNITS], at);
 #endif
 }
 
 #main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
-#if F16
-    for (var w = tile.start / 2u + lid; 2u * w < tile.end; w += WG) {
-        var word = value_of(2u * w, tile);
-        if 2u * w + 1u < tile.end {
-            word |= value_of(2u * w + 1u, tile) << 16u;
-        }
-        c[w] = word;
-    }
-#else
-    for (var v = tile.start + lid; v < tile.end; v += WG) {
-        c[v] = value_of(v, tile);
-    }
-#endif
+#use put_words tile
 }

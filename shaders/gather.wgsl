@@ -1,9 +1,9 @@
 // c[r] = x[index[r]] along the first axis, for every pair of an element and a list: rows in any order, zeros for rows
 // that do not exist. ELEMENTS: c[e] = x[list[e]], whole elements, each treated as a single row.
 //
-// Bits are copied unchanged. Sizes count units: a unit is a word, of which complex values have two (DOUBLE), or a half
-// for f16. A workgroup makes p.tile consecutive values of c; an invocation makes four words at a time, and c begins and
-// ends at a multiple of these. The row width of a pair follows from its element of c.
+// Bits are copied unchanged. Sizes count units: a unit is a word, of which complex values have two (DOUBLE), a half for
+// f16, or a byte for u8. A workgroup makes p.tile consecutive values of c; an invocation makes four words at a time,
+// and c begins and ends at a multiple of these. The row width of a pair follows from its element of c.
 //
 // p.total counts values of c, and p.x_base units.
 

@@ -10,7 +10,7 @@
 // elements are consecutive. With CUT they are a part of one element, whose counts begin with zeros.
 //
 // Bins that fit are counted in workgroup memory, in as many copies as fit: invocations that meet the same bin at the
-// same time would wait for each other. More bins are counted in storage, and begin with zeros.
+// same time would wait for each other. More bins are counted in storage, and begin with zeros. BYTES: values are bytes.
 
 #params
 @group(0) @binding(1) var<storage, read_write> counts: array<atomic<u32>>;
@@ -25,7 +25,11 @@ const MOST_COPIES = 5u;
 #if F16
 const PER_WORD = 2u;
 #else
+#if BYTES
+const PER_WORD = 4u;
+#else
 const PER_WORD = 1u;
+#endif
 #endif
 // No bin.
 const NONE = 0xffffffffu;
@@ -34,13 +38,19 @@ const SHIFT = 12582912.0;
 
 var<workgroup> sh_counts: array<atomic<u32>, COUNTERS>;
 
-// The bits of four consecutive values of a quad of words: the only ones, or a half of them.
-fn four_of(quad: vec4<u32>, half: u32) -> vec4<u32> {
+// The bits of four consecutive values of a quad of words: the only ones, or a half or a quarter of them.
+fn four_of(quad: vec4<u32>, part: u32) -> vec4<u32> {
 #if F16
-    let words = select(quad.xy, quad.zw, half == 1u);
+    let words = select(quad.xy, quad.zw, part == 1u);
     return vec4(words.x & 0xffffu, words.x >> 16u, words.y & 0xffffu, words.y >> 16u);
 #else
+#if BYTES
+    let two = select(quad.xy, quad.zw, part >= 2u);
+    let word = select(two.x, two.y, (part & 1u) == 1u);
+    return (vec4(word) >> vec4(0u, 8u, 16u, 24u)) & vec4(255u);
+#else
     return quad;
+#endif
 #endif
 }
 
@@ -178,15 +188,15 @@ fn place_of(item: vec4<u32>, elements: u32, v: u32) -> u32 {
         let quad = quad_next;
         quad_next = quad_later;
         quad_later = x[min(q + 2u * WG, last_quad)];
-        for (var half = 0u; half < PER_WORD; half += 1u) {
-            let first = 4u * (q * PER_WORD + half);
+        for (var part = 0u; part < PER_WORD; part += 1u) {
+            let first = 4u * (q * PER_WORD + part);
             if max(first, begin) >= next && first < end {
                 e = place_of(item, elements, max(first, begin) - p.x_base);
                 its = base + ((e * p.bins) << log);
                 next = p.x_base + x_meta[item.x + e + 1u];
             }
             let inside = first >= begin && first + 4u <= min(next, end);
-            let bins = bins_of(four_of(quad, half));
+            let bins = bins_of(four_of(quad, part));
             if inside && held {
 #for k in x, y, z, w
                 if bins.$(k) < p.bins {

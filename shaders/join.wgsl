@@ -1,5 +1,5 @@
-// y[p.begin .. p.end6] = x0, x1 … x6, one after the other, in units of a word, or of a half for f16: batch k ends at
-// p.end k, where batch k + 1 begins.
+// y[p.begin .. p.end6] = x0, x1 … x6, one after the other, in units of a word, a half for f16, or a byte for u8: batch
+// k ends at p.end k, where batch k + 1 begins.
 //
 // Bits are copied, four words at a time, most of which lie in one batch. The first four words may begin with values of
 // an earlier dispatch, which are preserved; the values after the last are arbitrary until the next dispatch.
@@ -15,13 +15,11 @@
 @group(0) @binding(8) var<storage, read> x6: array<vec4<u32>>;
 
 const WG = 256u;
-#if F16
-const QUAD = 8u;
-#else
-const QUAD = 4u;
-#endif
-
+#include "packed"
 #include "shifted"
+
+// Units of four words.
+const QUAD = 4u * UNITS;
 
 // Four words, and one unit, from unit `at` of a batch on.
 #for x in x0, x1, x2, x3, x4, x5, x6
@@ -30,34 +28,22 @@ fn $(x)_words(at: u32) -> vec4<u32> {
     return shifted($(x)[min(at / 4u, last)], $(x)[min(at / 4u + 1u, last)], at % 4u);
 }
 fn $(x)_run(at: u32) -> vec4<u32> {
-#if F16
-    let words = $(x)_words(at / 2u);
-    if at % 2u == 0u {
+    let words = $(x)_words(at / UNITS);
+    let shift = BITS * (at % UNITS);
+    if shift == 0u {
         return words;
     }
-    return (words >> vec4(16u)) | ($(x)_words(at / 2u + 1u) << vec4(16u));
-#else
-    return $(x)_words(at);
-#endif
+    return (words >> vec4(shift)) | ($(x)_words(at / UNITS + 1u) << vec4(32u - shift));
 }
 fn $(x)_unit(at: u32) -> u32 {
-#if F16
-    return ($(x)[at / 8u][at / 2u % 4u] >> (16u * (at % 2u))) & 0xFFFFu;
-#else
-    return $(x)[at / 4u][at % 4u];
-#endif
+    return unit_of($(x)[at / QUAD][at / UNITS % 4u], at);
 }
 #endfor
 
 // `words`, with this unit in place of unit `lane`.
 fn with_unit(words: vec4<u32>, lane: u32, unit: u32) -> vec4<u32> {
     var result = words;
-#if F16
-    let shift = 16u * (lane % 2u);
-    result[lane / 2u] = (result[lane / 2u] & (0xFFFF0000u >> shift)) | (unit << shift);
-#else
-    result[lane] = unit;
-#endif
+    result[lane / UNITS] = replaced(result[lane / UNITS], lane, unit);
     return result;
 }
 

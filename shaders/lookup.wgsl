@@ -1,7 +1,8 @@
-// c[i] = table[index[i]], or zero if the table has no such value. EACH: every element has a table of its own.
+// c[i] = table[index[i]], or zero if the table has no such value. EACH: every element has a table of its own. BYTES:
+// indices are bytes.
 //
 // Bits are copied unchanged. With EACH, tiles and tables as in ambient.wgsl. An invocation makes one value at a time,
-// or a word of two halves.
+// or a word of two halves or four bytes.
 
 #if C32
 alias Value = vec2<u32>;
@@ -24,6 +25,7 @@ struct Entry {
     count: u32,
 }
 
+#include "packed"
 #if EACH
 // Elements that fit in the tables.
 const SPAN = 256u;
@@ -39,50 +41,52 @@ fn entry_of(e: u32) -> Entry {
 #include "tables"
 #endif
 
+fn index_of(v: u32) -> u32 {
+    let at = p.index_base + v;
+#if BYTES
+    return (index[at / 4u] >> (8u * (at % 4u))) & 255u;
+#else
+    return index[at];
+#endif
+}
+
 // Value v of c, if its element has this table.
 fn looked_up(v: u32, entry: Entry) -> Value {
-    let i = index[p.index_base + v];
+    let i = index_of(v);
     if i >= entry.count {
         return Value();
     }
-#if F16
-    let at = p.table_base + entry.begin + i;
-    return (table[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
-#else
 #if C32
     return table[p.table_base / 2u + entry.begin + i];
 #else
-    return table[p.table_base + entry.begin + i];
-#endif
+    let at = p.table_base + entry.begin + i;
+    return unit_of(table[at / UNITS], at);
 #endif
 }
+
+#if EACH
+// Value i of an element of c.
+fn value_in(i: u32, e: u32, tile: Tile) -> Value {
+    return looked_up(start_in_tile(e, tile) + i, entry_in_tile(e, tile));
+}
+#endif
 
 #main {
     let first = group * p.tile;
     let end = min((group + 1u) * p.tile, p.total);
 #if EACH
     let tile = tile_of(first, end, lid);
+#use put_words tile
 #else
     let entry = entry_of(0u);
-#endif
-#if F16
-    for (var w = first / 2u + lid; 2u * w < end; w += WG) {
-        var word = 0u;
-        for (var k = 0u; k < min(2u, end - 2u * w); k += 1u) {
-            let v = 2u * w + k;
-#if EACH
-            let entry = entry_in_tile(place_in_tile(v, tile), tile);
-#endif
-            word |= looked_up(v, entry) << (16u * k);
+    for (var w = first / UNITS + lid; w * UNITS < end; w += WG) {
+        var word = looked_up(w * UNITS, entry);
+#if !C32
+        for (var k = 1u; k < min(UNITS, end - w * UNITS); k += 1u) {
+            word |= looked_up(w * UNITS + k, entry) << (BITS * k);
         }
-        c[w] = word;
-    }
-#else
-    for (var v = first + lid; v < end; v += WG) {
-#if EACH
-        let entry = entry_in_tile(place_in_tile(v, tile), tile);
 #endif
-        c[v] = looked_up(v, entry);
+        c[w] = word;
     }
 #endif
 }

@@ -2,7 +2,8 @@
 // two words.
 //
 // Four values at a time: y begins at a multiple of four, x at p.x_base. Up to three values after the last are slack of
-// y's buffer. Halves lie two to a word, are multiplied in f32 and rounded once, and p.x_base counts them.
+// y's buffer. Halves lie two to a word, are multiplied in f32 and rounded once, and p.x_base counts them. Bytes lie
+// four to a word.
 
 #params
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<E>>;
@@ -15,15 +16,12 @@ const WG = 256u;
 const QUADS = STREAM_TILE / (4u * WG);
 
 #if !FILL
+#include "packed"
 #include "shifted"
 
 fn words_from(base: u32, q: u32) -> vec4<E> {
-#if F16
-    // The word after the last half may be beyond the last quad; it is not used then.
+    // The word after the last half or byte may be beyond the last quad; it is not used then.
     let at = min(q + base / 4u, arrayLength(&x) - 1u);
-#else
-    let at = q + base / 4u;
-#endif
     let shift = base % 4u;
     if shift == 0u {
         return x[at];
@@ -31,18 +29,21 @@ fn words_from(base: u32, q: u32) -> vec4<E> {
     return shifted(x[at], x[min(at + 1u, arrayLength(&x) - 1u)], shift);
 }
 
+#if F32
 fn x_quad(q: u32) -> vec4<E> {
-#if F16
-    let quad = words_from(p.x_base / 2u, q);
-    if p.x_base % 2u == 0u {
+    return words_from(p.x_base, q);
+}
+#else
+fn x_quad(q: u32) -> vec4<E> {
+    let quad = words_from(p.x_base / UNITS, q);
+    let shift = BITS * (p.x_base % UNITS);
+    if shift == 0u {
         return quad;
     }
-    let after = words_from(p.x_base / 2u + 1u, q);
-    return (quad >> vec4(16u)) | (after << vec4(16u));
-#else
-    return words_from(p.x_base, q);
-#endif
+    let after = words_from(p.x_base / UNITS + 1u, q);
+    return (quad >> vec4(shift)) | (after << vec4(32u - shift));
 }
+#endif
 #endif
 
 #if F16

@@ -162,10 +162,19 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 }
 #endif
 #endif
+#if BYTES
+fn a_at(i: u32) -> u32 {
+    return (a[i / 4u] >> (8u * (i % 4u))) & 255u;
+}
+#else
+fn a_at(i: u32) -> E {
+    return a[i];
+}
+#endif
 #if BOX
 #if BOUNDS
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
-    if a[item.a + i] == p.background {
+    if a_at(item.a + i) == p.background {
         return acc;
     }
     let width = a_meta[item.extents + 1u];
@@ -208,12 +217,12 @@ fn in_front(end: u32, ends: Acc) -> Acc {
 #endif
 #if MAX
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
-    return taken(acc, a[item.a + i], i);
+    return taken(acc, a_at(item.a + i), i);
 }
 #endif
 #if ARGMAX
 fn take(acc: Acc, item: Item, i: u32) -> Acc {
-    return taken(acc, a[item.a + i], i);
+    return taken(acc, a_at(item.a + i), i);
 }
 #endif
 #if EQUAL

@@ -6,7 +6,7 @@
 //
 // Along axis a of the result, x is read from `first` on, `count` times, `stride` values apart, where the stride may be
 // negative. These numbers are in tables as in ambient.wgsl; strided.wgsl says which element of x is read. An invocation
-// makes one value at a time, or a word of two halves.
+// makes one value at a time, or a word of two halves or four bytes.
 
 struct Params {
     first_group: u32,
@@ -57,6 +57,7 @@ struct Entry {
     axes: array<vec4<u32>, AXES>,
 }
 
+#include "packed"
 #include "search"
 #include "rows"
 
@@ -84,14 +85,10 @@ fn entry_of(e: u32) -> Entry {
         }
     } else {
         entry.begin = x_meta[source];
-#if F16
-        entry.begin += p.x_base;
-#else
 #if C32
         entry.begin += p.x_base / 2u;
 #else
         entry.begin += p.x_base;
-#endif
 #endif
         // Sums wrap around if an axis has nothing to read, and nothing is read then.
         var stride = 1;
@@ -156,10 +153,10 @@ fn value_at(i: u32, there: bool) -> Value {
     if !there {
         return Value();
     }
-#if F16
-    return (x[i / 2u] >> (i % 2u * 16u)) & 0xFFFFu;
-#else
+#if C32
     return x[i];
+#else
+    return unit_of(x[i / UNITS], i);
 #endif
 }
 
@@ -177,10 +174,10 @@ fn before(k: u32, a: u32, first: u32) -> u32 {
 #endif
 }
 
-fn value_of(v: u32, tile: Tile) -> Value {
-    let e = place_in_tile(v, tile);
+// Value i of an element of c.
+fn value_in(i: u32, e: u32, tile: Tile) -> Value {
     let entry = entry_in_tile(e, tile);
-    var rest = v - start_in_tile(e, tile);
+    var rest = i;
     var at = entry.begin;
     var there = true;
 #if RANK2
@@ -208,17 +205,5 @@ fn value_of(v: u32, tile: Tile) -> Value {
 
 #main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
-#if F16
-    for (var w = tile.start / 2u + lid; 2u * w < tile.end; w += WG) {
-        var word = value_of(2u * w, tile);
-        if 2u * w + 1u < tile.end {
-            word |= value_of(2u * w + 1u, tile) << 16u;
-        }
-        c[w] = word;
-    }
-#else
-    for (var v = tile.start + lid; v < tile.end; v += WG) {
-        c[v] = value_of(v, tile);
-    }
-#endif
+#use put_words tile
 }

@@ -209,6 +209,8 @@ pub mod product {
 pub mod scalar {
     pub use crate::ops::ambient::functions;
     pub use crate::ops::maps::{MapInfo, maps};
-    pub use crate::ragged::{DType, Factor, Float, Integer, Number, Real, Scalar, f16_from_f64};
+    pub use crate::ragged::{
+        DType, Factor, Float, Integer, Number, Ordered, Pixel, Real, Scalar, f16_from_f64,
+    };
     pub use crate::tensor::{Map1, Map2};
 }

@@ -1,32 +1,159 @@
-//! Images that the host holds as bytes, to the device and back. The baseline is the same batch as u32.
+//! Operations on images of bytes, compared with the same operations on the same images as u32; and transfers.
 
 use std::time::{Duration, Instant};
 
-use vsla::{Ragged, Result};
+use vsla::image::{Components, Neighbours};
+use vsla::{Layout, Ragged, Result, Tensor};
 
-use super::images::large;
-use crate::harness::{Bench, Outcome, Spec, Summary, Times};
+use super::images::{large, small};
+use crate::harness::{Bench, Outcome, Size, Spec, Summary, Times};
 
-const NAME: &str = "images/bytes";
-/// The least factor by which bytes are faster than the same batch as u32, which has four times as many bytes.
+const TRANSFERS: &str = "images/bytes";
+/// The least factor by which transfers of bytes are faster than those of u32, which has four times as many bytes.
 const TARGET: f64 = 2.0;
 
+/// An operation on both types, of images and of two operands: the value 3, and a table of 255 to 0.
+struct Job {
+    name: &'static str,
+    layout: fn(&Size) -> Result<Layout>,
+    /// The least factor by which bytes are faster.
+    target: f64,
+    of_bytes: Run<u8>,
+    of_words: Run<u32>,
+    /// The results as numbers.
+    checked: fn(&Tensor<u8>, &Operands) -> Result<Ragged<u32>>,
+    expected: fn(&Tensor<u32>, &Operands) -> Result<Ragged<u32>>,
+}
+
+struct Operands {
+    three: (Tensor<u8>, Tensor<u32>),
+    table: (Tensor<u8>, Tensor<u32>),
+}
+
+type Run<T> = fn(&Tensor<T>, &Operands) -> Result<()>;
+
+macro_rules! job {
+    ($name:literal, $layout:ident, $target:literal, |$x:ident $(, $three:ident, $table:ident)?| $body:expr) => {
+        Job {
+            name: $name,
+            layout: $layout,
+            target: $target,
+            of_bytes: |$x, _o| {
+                $(let ($three, $table) = (&_o.three.0, &_o.table.0);)?
+                $body.map(drop)
+            },
+            of_words: |$x, _o| {
+                $(let ($three, $table) = (&_o.three.1, &_o.table.1);)?
+                $body.map(drop)
+            },
+            checked: |$x, _o| {
+                $(let ($three, $table) = (&_o.three.0, &_o.table.0);)?
+                $body?.to::<u32>()?.download_blocking()
+            },
+            expected: |$x, _o| {
+                $(let ($three, $table) = (&_o.three.1, &_o.table.1);)?
+                $body?.to::<u32>()?.download_blocking()
+            },
+        }
+    };
+}
+
+#[allow(unused_variables, reason = "most operations need no other operand")]
+fn jobs() -> Vec<Job> {
+    vec![
+        job!("bytes/rot90", large, 1.0, |x| x.rot90(1)),
+        job!("bytes/rot90-small", small, 1.0, |x| x.rot90(1)),
+        job!("bytes/upscale-small", small, 1.0, |x| x.upscale(&[[2, 2]])),
+        job!("bytes/translate", large, 1.0, |x| x.translate(&[[1, 1]], 9)),
+        job!("bytes/dilate", large, 1.0, |x| x.dilate(Neighbours::Eight)),
+        job!("bytes/lookup", small, 1.0, |x, three, table| x
+            .lookup(table)),
+        job!("bytes/not-equal", large, 1.0, |x, three, table| x
+            .not_equal(three.each())),
+        job!("bytes/bounding-box", small, 1.0, |x| x.bounding_box(0)),
+        job!("bytes/label", large, 1.0, |x| x
+            .label(Components::of_equal_values())?
+            .0
+            .elements(0..1)),
+    ]
+}
+
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
-    if !bench.wants(NAME) {
-        return Ok(());
+    for job in jobs() {
+        if bench.wants(job.name) {
+            row(bench, &job)?;
+        }
     }
+    match bench.wants(TRANSFERS) {
+        true => transfers(bench),
+        false => Ok(()),
+    }
+}
+
+fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
+    let layout = (job.layout)(&bench.size)?;
+    let mut random = fastrand::Rng::with_seed(77);
+    let x = bench
+        .device
+        .upload(&Ragged::from_fn(&layout, |_, _| random.u8(..10))?)?;
+    let words = x.to::<u32>()?;
+    let three = bench.device.full(&Layout::from_lengths([1])?, 3u8)?;
+    let table = Ragged::from_rows([(0..=255).rev().collect::<Vec<u8>>()])?;
+    let table = bench.device.upload(&table)?;
+    let operands = Operands {
+        three: (three.clone(), three.to()?),
+        table: (table.clone(), table.to()?),
+    };
+    let run = || (job.of_bytes)(&x, &operands);
+    let ((), first) = bench.first(run)?;
+    let got = (job.checked)(&x, &operands)?;
+    let expected = (job.expected)(&words, &operands)?;
+    let spec = Spec {
+        name: job.name,
+        data: format!(
+            "{} bytes, of ten values, in {} images, seeds 73, 74 and 77",
+            layout.total(),
+            layout.len()
+        ),
+        bytes: (layout.total() + got.values().len()) as u64,
+        multiply_adds: 0,
+        first,
+        check: match got == expected {
+            true => Ok(format!("all {} values as u32", got.values().len())),
+            false => Err("values differ from those of u32".to_owned()),
+        },
+    };
+    drop((got, expected));
+    let row = bench.measure(spec, run)?;
+    let as_words = bench
+        .times(|| (job.of_words)(&words, &operands))?
+        .best_known();
+    let [one, other] = [as_words, row.times.best_known()].map(|time| time.as_secs_f64());
+    let row = row.reads::<u8>(&layout).note("µs as u32", 1e6 * one);
+    bench.push(row.at_least("times as fast as u32", job.target, one / other));
+    Ok(())
+}
+
+/// To the device as bytes, to u32 there, and back.
+fn transfers(bench: &mut Bench) -> Outcome<()> {
     let layout = large(&bench.size)?;
     let mut random = fastrand::Rng::with_seed(76);
     let bytes = Ragged::from_fn(&layout, |_, _| random.u8(..))?;
     let words = bytes.cast(u32::from)?;
     let device = bench.device.clone();
-    let run = || device.upload_u8(&bytes)?.download_u8_blocking();
+    let run = || {
+        device
+            .upload(&bytes)?
+            .to::<u32>()?
+            .to::<u8>()?
+            .download_blocking()
+    };
     let (back, first) = bench.first(run)?;
-    let there = device.upload_u8(&bytes)?.download_blocking()?;
+    let there = device.upload(&bytes)?.to::<u32>()?.download_blocking()?;
     let spec = Spec {
-        name: NAME,
+        name: TRANSFERS,
         data: format!(
-            "{} bytes in {} images, seeds 74 and 76, to the device as u32 and back as bytes",
+            "{} bytes in {} images, seeds 74 and 76, to the device, there to u32, and back as bytes",
             layout.total(),
             layout.len()
         ),

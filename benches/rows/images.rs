@@ -321,7 +321,7 @@ fn of_sides(values: usize, sides: std::ops::RangeInclusive<usize>, seed: u64) ->
     Layout::from_shapes(2, shapes.collect::<Result<Vec<_>>>()?)
 }
 
-fn small(size: &Size) -> Result<Layout> {
+pub fn small(size: &Size) -> Result<Layout> {
     of_sides(size.values / 4, 1..=30, 73)
 }
 

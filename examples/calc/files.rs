@@ -6,7 +6,7 @@ use serde_json::json;
 use vsla::io::{Any, Contents, Stored};
 use vsla::{Ragged, Shape};
 
-use crate::batch::{Batch, written_size};
+use crate::batch::written_size;
 use crate::failure::Result;
 use crate::held::{Args, Held};
 use crate::operations::{Answer, Call, within};
@@ -22,14 +22,12 @@ pub fn read(call: &mut Call<'_>) -> Result<Answer> {
         Any::U32(contents) => dense(contents, limit)?.into(),
         Any::I32(contents) => dense(contents, limit)?.into(),
         Any::C32(contents) => dense(contents, limit)?.into(),
+        Any::U8(contents) => dense(contents, limit)?.cast(u32::from)?.into(),
         other => unreachable!("a type that calc does not support: {other:?}"),
     })))
 }
 
-fn dense<T: Stored + Default>(contents: Contents<T>, limit: u64) -> Result<Ragged<T>>
-where
-    Batch: From<Ragged<T>>,
-{
+fn dense<T: Stored + Default>(contents: Contents<T>, limit: u64) -> Result<Ragged<T>> {
     match contents {
         Contents::Ragged(batch) => {
             within(

@@ -27,6 +27,7 @@ fn check(file: &[u8]) {
             Any::U32(contents) => written(contents),
             Any::I32(contents) => written(contents),
             Any::C32(contents) => written(contents),
+            Any::U8(contents) => written(contents),
             _ => unreachable!("a new type"),
         };
         assert_eq!(again, file);

@@ -154,7 +154,8 @@ fn combine(x: V, y: V, in_a: bool, in_b: bool) -> R {
 //
 // WIDE: results are complex, and made one by one, so there is only `a_one`.
 //
-// Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
+// Halves lie two to a word and bytes four, and are loaded by words, halves as values or as their bits; all else by
+// quads.
 //
 // Uses: E, V and R of "combine", the bindings, and the row's texts.
 alias A = u32;

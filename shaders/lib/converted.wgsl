@@ -1,9 +1,9 @@
-// The bindings of conversions: y, four values at a time (halves with F16, bytes with PACK), and the words of x.
+// The bindings of conversions: y, four values at a time (halves with F16, bytes with U8), and the words of x.
 #params
 #if F16
 @group(0) @binding(1) var<storage, read_write> y: array<vec2<u32>>;
 #else
-#if PACK
+#if U8
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 #else
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;

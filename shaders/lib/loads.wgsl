@@ -3,7 +3,8 @@
 //
 // WIDE: results are complex, and made one by one, so there is only `a_one`.
 //
-// Halves lie two to a word, and are loaded by words, as values or as their bits; all else by quads.
+// Halves lie two to a word and bytes four, and are loaded by words, halves as values or as their bits; all else by
+// quads.
 //
 // Uses: E, V and R of "combine", the bindings, and the row's texts.
 #if WIDE
@@ -34,6 +35,20 @@ fn $(x)_four(at: u32) -> vec4<$(stored)> {
     }
 }
 #else
+#if $(how) == bytes
+alias $(X) = u32;
+fn $(x)_one(at: u32) -> V {
+    return ($(x)[at / 4u] >> (8u * (at % 4u))) & 255u;
+}
+fn $(x)_four(at: u32) -> vec4<V> {
+    let low = $(x)[at / 4u];
+    let high = $(x)[min(at / 4u + 1u, arrayLength(&$(x)) - 1u)];
+    let shift = 8u * (at % 4u);
+    // In two steps, because a shift by 32 bits is none.
+    let word = (low >> shift) | ((high << (31u - shift)) << 1u);
+    return (vec4(word) >> vec4(0u, 8u, 16u, 24u)) & vec4(255u);
+}
+#else
 alias $(X) = u32;
 fn $(x)_one(at: u32) -> V {
     let half = ($(x)[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
@@ -58,11 +73,18 @@ fn $(x)_four(at: u32) -> vec4<V> {
 #endif
 }
 #endif
+#endif
 #endfor
 #if $(PACKED) == words
 alias C = vec4<R>;
 fn packed(r: vec4<R>) -> C {
     return r;
+}
+#else
+#if $(PACKED) == bytes
+alias C = u32;
+fn packed(r: vec4<R>) -> C {
+    return r.x | (r.y << 8u) | (r.z << 16u) | (r.w << 24u);
 }
 #else
 #if $(PACKED) == halves
@@ -76,5 +98,6 @@ fn packed(r: vec4<R>) -> C {
     return vec2(r.x | (r.y << 16u), r.z | (r.w << 16u));
 #endif
 }
+#endif
 #endif
 #endif

@@ -2,8 +2,9 @@
 //!
 //! The header has the kernel's name, and the constants that it shares with its planner.
 //!
-//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`). The header defines `E`, the
-//! element type: for f16, the word that holds two values. The extensions that the flag `MATRIX` requires come first.
+//! Flags are the variant's own, plus its element type (`F32`, `I32`, `U32`, `C32`, `F16`, `U8`). The header defines
+//! `E`, the element type: for f16 and u8, the word that holds two or four values. The extensions that the flag `MATRIX`
+//! requires come first.
 //!
 //! `#params` writes the parameter block and its binding, with the fields that the kernel's `params!` declares, all of
 //! them u32; `#params scale: f32` gives one of them another type. `#main {` begins the entry point of workgroups of WG
@@ -32,6 +33,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "atan2",
     "attended",
     "best",
+    "bytes",
     "cell_kind",
     "combine",
     "compare",
@@ -70,6 +72,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "modes",
     "nan",
     "order",
+    "packed",
     "pairs",
     "parents",
     "philox",
@@ -126,7 +129,7 @@ pub(crate) fn assemble_as(kernel: &Kernel, v: &dyn Listed) -> Result<String, Str
         kernel.name_of(Some(v)),
         match v.dtype() {
             DType::C32 => "vec2<f32>",
-            DType::F16 => "u32",
+            DType::F16 | DType::U8 => "u32",
             other => other.name(),
         }
     );

@@ -6,16 +6,12 @@
 //! ```
 //! use vsla::{Ragged, io};
 //!
-//! let batch = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]])?;
-//! let mut file = Vec::new();
-//! batch.write_to(&mut file)?;
-//! assert_eq!(file.len(), 32 + 3 * 4 + 3 * 4 + 4);
-//! assert_eq!(Ragged::read_from(&file[..])?, batch);
-//! assert_eq!(io::Any::read_from(&file[..])?, io::Any::F32(io::Contents::Ragged(batch)));
-//! assert_eq!(
-//!     Ragged::<f64>::read_from(&file[..]).unwrap_err().to_string(),
-//!     "read: at byte 9: expected values of type f64, got f32",
-//! );
+//! let batch = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]])?; let mut file = Vec::new();
+//! batch.write_to(&mut file)?; assert_eq!(file.len(), 32 + 3 * 4 + 3 * 4 + 4);
+//! assert_eq!(Ragged::read_from(&file[..])?, batch); assert_eq!(io::Any::read_from(&file[..])?,
+//! io::Any::F32(io::Contents::Ragged(batch))); assert_eq!(
+//! Ragged::<f64>::read_from(&file[..]).unwrap_err().to_string(),     "read: at byte 9: expected values of type f64, got
+//! f32", );
 //! # Ok::<(), vsla::Error>(())
 //! ```
 //!
@@ -26,7 +22,7 @@
 //! | ---: | --- | --- |
 //! | 0 | 8 bytes | `VSLAv02` and a 0 |
 //! | 8 | u8 | contents: 0 a ragged batch, 1 block-sparse matrices |
-//! | 9 | u8 | type of the values: 0 `f64`, 1 `f32`, 2 `f16`, 3 `u32`, 4 `i32`, 5 `Complex32` (real part first) |
+//! | 9 | u8 | type of the values: 0 `f64`, 1 `f32`, 2 `f16`, 3 `u32`, 4 `i32`, 5 `Complex32` (real part first), 6 `u8` |
 //! | 10 | u8 | rank r of an element, 1 to 8 |
 //! | 11 | 5 bytes | 0 |
 //! | 16 | u64 | number n of elements |
@@ -83,9 +79,9 @@
 //! As JSON, these look like
 //!
 //! ```json
-//! {"lengths": [2, 0, 1], "values": [1.5, 2.5, 3.5]}
-//! {"rank": 2, "shapes": [[2, 2], [1, 3]], "values": [1, 2, 3, 4, 5, 6, 7]}
-//! {"topology": {"shape": [16, 16], "block": [8, 8], "rows": [[1], []], "columns": [0, 1]}, "sets": [[0.5, "63 more"]]}
+//! {"lengths": [2, 0, 1], "values": [1.5, 2.5, 3.5]} {"rank": 2, "shapes": [[2, 2], [1, 3]], "values": [1, 2, 3, 4, 5,
+//! 6, 7]} {"topology": {"shape": [16, 16], "block": [8, 8], "rows": [[1], []], "columns": [0, 1]}, "sets": [[0.5, "63
+//! more"]]}
 //! ```
 //!
 //! A layout looks like a batch without values; offsets and a shape are arrays. A topology lists the columns of the
@@ -139,7 +135,8 @@ mod sealed {
     }
 }
 
-/// A type of values that files can store: `f64`, `f32`, [`f16`](struct@f16), `u32`, `i32` or [`Complex32`]. Sealed.
+/// A type of values that files can store: `f64`, `f32`, [`f16`](struct@f16), `u32`, `i32`, `u8` or [`Complex32`].
+/// Sealed.
 pub trait Stored: sealed::Sealed {}
 
 macro_rules! stored {
@@ -163,6 +160,7 @@ stored! {
     3 u32, "u32", 4;
     4 i32, "i32", 4;
     5 Complex32, "c32", 4;
+    6 u8, "u8", 1;
 }
 
 /// The contents of a file, for one type of values.
@@ -190,6 +188,8 @@ pub enum Any {
     I32(Contents<i32>),
     /// Complex values.
     C32(Contents<Complex32>),
+    /// 8-bit unsigned integers.
+    U8(Contents<u8>),
 }
 
 impl Any {
@@ -219,10 +219,8 @@ impl<T: Stored> Ragged<T> {
     /// ```
     /// use vsla::{Layout, Ragged};
     ///
-    /// let path = std::env::temp_dir().join("vsla-doc-read.vsla");
-    /// let batch = Ragged::random(&Layout::from_lengths([3, 0, 100])?, 1)?;
-    /// batch.write(&path)?;
-    /// assert_eq!(Ragged::read(&path)?, batch);
+    /// let path = std::env::temp_dir().join("vsla-doc-read.vsla"); let batch = Ragged::random(&Layout::from_lengths([3,
+    /// 0, 100])?, 1)?; batch.write(&path)?; assert_eq!(Ragged::read(&path)?, batch);
     /// # std::fs::remove_file(&path).unwrap();
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -275,10 +273,8 @@ impl<T: Stored> Bsr<T> {
     /// ```
     /// use vsla::{Bsr, Topology};
     ///
-    /// let path = std::env::temp_dir().join("vsla-doc-bsr.vsla");
-    /// let topology = Topology::causal([64, 64], [8, 16])?;
-    /// let matrix = Bsr::new(&topology, vec![0.5f32; topology.len() * 8 * 16])?;
-    /// matrix.write(&path)?;
+    /// let path = std::env::temp_dir().join("vsla-doc-bsr.vsla"); let topology = Topology::causal([64, 64], [8, 16])?;
+    /// let matrix = Bsr::new(&topology, vec![0.5f32; topology.len() * 8 * 16])?; matrix.write(&path)?;
     /// assert_eq!(Bsr::read(&path)?, matrix);
     /// # std::fs::remove_file(&path).unwrap();
     /// # Ok::<(), vsla::Error>(())
@@ -391,7 +387,8 @@ fn any(mut source: Source<impl Read>) -> Result<Any> {
         2 => Any::F16(contents(head, source)?),
         3 => Any::U32(contents(head, source)?),
         4 => Any::I32(contents(head, source)?),
-        _ => Any::C32(contents(head, source)?),
+        5 => Any::C32(contents(head, source)?),
+        _ => Any::U8(contents(head, source)?),
     })
 }
 

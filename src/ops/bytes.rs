@@ -1,88 +1,169 @@
-//! Integers from and to bytes, four of them in each word, for transfers.
+//! Operations on bytes that have no kernel of their own: their operands are converted to integers of 32 bits before,
+//! and their results to bytes after.
 //!
-//! Cost: values read once and written once, in one dispatch; a byte counts as one byte.
+//! Cost: that of the operation, and 5 bytes for each value of an operand or a result of bytes, in a dispatch for each
+//! of these. Scratch: 4 bytes for each such value.
 
-use super::convert::{Params, Slots};
-use super::{STREAM, par_map, stream_groups};
-use crate::Result;
-use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-};
+use bytemuck::{cast_slice, cast_slice_mut};
+
+use super::cast::Cast;
+use super::par_map;
+use crate::plan::{CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Param, Slot, cost_of};
 use crate::ragged::{DType, Layout};
+use crate::{Result, host};
 
-/// PACK: to bytes.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "bytes",
-    source: include_str!("../../shaders/bytes.wgsl"),
-    interface: Interface::of::<Slots, Params>(),
-    constants: &[STREAM],
-    variants: &[
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::U32, &["PACK"]),
-        Variant::of(DType::I32, &["PACK"]),
-    ],
-};
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Bytes {
-    /// The words of bytes become a batch of this layout, of u32.
-    Unpack(Layout),
-    /// Integers of this type become one element of words. A value outside of 0 to 255 becomes the nearest of these.
-    Pack(DType),
+/// The launch of an operation over u32, with bytes for the operands and the results that bits of these numbers say.
+pub(super) fn in_words(
+    launch: Launch,
+    inputs: &[&Layout],
+    [operands, results]: [u32; 2],
+) -> Result<Launch> {
+    let mut launch = launch;
+    let mut before = Vec::new();
+    for (i, layout) in inputs.iter().enumerate() {
+        if is_set(operands, i) {
+            let words = Slot::Scratch(launch.scratch.len());
+            launch.scratch.push(layout.total() as u64);
+            for dispatch in &mut launch.dispatches {
+                replace(&mut dispatch.slots, &Slot::Input(i), &words);
+                for param in &mut dispatch.params {
+                    if matches!(param, Param::InputBase(input) if *input == i) {
+                        *param = Param::U32(0);
+                    }
+                }
+            }
+            before.push(WIDEN.dispatch(layout.total(), Slot::Input(i), Param::InputBase(i), words));
+        }
+    }
+    let mut after = Vec::new();
+    for (i, output) in launch.outputs.iter_mut().enumerate() {
+        if is_set(results, i) {
+            let total = output.layout.get(|input| inputs[input]).total();
+            let words = Slot::Scratch(launch.scratch.len());
+            launch.scratch.push(total as u64);
+            for dispatch in &mut launch.dispatches {
+                replace(&mut dispatch.slots, &Slot::Output(i), &words);
+            }
+            output.dtype = DType::U8;
+            after.push(NARROW.dispatch(total, words, Param::U32(0), Slot::Output(i)));
+        }
+    }
+    launch.work = launch
+        .work
+        .saturating_add(cost_of(&before))
+        .saturating_add(cost_of(&after));
+    launch.dispatches.splice(0..0, before);
+    launch.dispatches.extend(after);
+    launch.twin = narrowed(
+        launch.op,
+        widened(launch.op, launch.twin, operands),
+        results,
+    );
+    Ok(launch)
 }
 
-impl Bytes {
-    pub(crate) fn launch(&self, x: &Layout) -> Result<Launch> {
-        let (op, variant, total, layout, twin) = match self {
-            Bytes::Unpack(layout) => (
-                "upload_u8",
-                KERNEL.variant(DType::U32, &[]),
-                layout.total(),
-                layout.clone(),
-                CpuKernel::new(unpack),
-            ),
-            Bytes::Pack(dtype) => (
-                "download_u8",
-                KERNEL.variant(*dtype, &["PACK"]),
-                x.total(),
-                words_of(x.total())?,
-                match dtype {
-                    DType::I32 => CpuKernel::new(|args| pack(args, |x: i32| x.clamp(0, 255) as u8)),
-                    _ => CpuKernel::new(|args| pack(args, |x: u32| x.min(255) as u8)),
-                },
-            ),
-        };
-        let dispatch = Dispatch::new(
-            (&KERNEL, variant),
-            Slots {
-                y: Slot::Output(0),
-                x: Slot::Input(0),
-            },
-            Params {
-                total: Param::U32(total as u32),
-                x_base: Param::InputBase(0),
-            },
-            stream_groups(total),
-            total as u64,
-        );
-        let layout = OutputLayout::New(layout);
-        Ok(Launch::new(op, DType::U32, layout, dispatch, twin))
+const WIDEN: Cast = Cast {
+    from: DType::U8,
+    to: DType::U32,
+};
+const NARROW: Cast = Cast {
+    from: DType::U32,
+    to: DType::U8,
+};
+
+fn replace(slots: &mut [Slot], from: &Slot, to: &Slot) {
+    for slot in slots {
+        match (&*slot, from) {
+            (Slot::Input(i), Slot::Input(j)) | (Slot::Output(i), Slot::Output(j)) if i == j => {
+                *slot = to.clone();
+            }
+            _ => {}
+        }
     }
 }
 
-/// The layout of the words that this many bytes take.
-pub(crate) fn words_of(bytes: usize) -> Result<Layout> {
-    Layout::from_lengths([bytes.div_ceil(4)])
+/// The CPU kernel of an operation over u32, for these operands of bytes.
+pub(super) fn widened(op: &'static str, kernel: CpuKernel, operands: u32) -> CpuKernel {
+    let held = kernel.bytes();
+    let of = move |args: &mut CpuArgs<'_>| {
+        let mut wide = Vec::with_capacity(args.inputs.len());
+        for (i, input) in args.inputs.iter().enumerate() {
+            let mut words = Vec::new();
+            if is_set(operands, i) {
+                words = host::zeroed::<u32>(op, input.layout.total())?;
+                par_map(&input.bytes[..words.len()], &mut words, u32::from);
+            }
+            wide.push(words);
+        }
+        let inputs: Vec<CpuInput<'_>> = args
+            .inputs
+            .iter()
+            .zip(&wide)
+            .enumerate()
+            .map(|(i, (input, words))| CpuInput {
+                bytes: match is_set(operands, i) {
+                    true => cast_slice(words),
+                    false => input.bytes,
+                },
+                layout: input.layout,
+            })
+            .collect();
+        let outputs = args.outputs.iter_mut().map(|output| CpuOutput {
+            words: &mut *output.words,
+            layout: output.layout,
+        });
+        kernel.run(&mut CpuArgs {
+            inputs: &inputs,
+            outputs: &mut outputs.collect::<Vec<_>>(),
+            scalars: args.scalars,
+            pairs: args.pairs,
+        })
+    };
+    CpuKernel::new(of).holding(held)
 }
 
-fn unpack(args: &mut CpuArgs<'_>) {
-    let words = &args.inputs[0].bytes;
-    let total = args.outputs[0].layout.total();
-    par_map(&words[..total], args.outputs[0].words, u32::from);
+/// The same for these results.
+fn narrowed(op: &'static str, kernel: CpuKernel, results: u32) -> CpuKernel {
+    let held = kernel.bytes();
+    let of = move |args: &mut CpuArgs<'_>| {
+        let mut wide = Vec::with_capacity(args.outputs.len());
+        for (i, output) in args.outputs.iter().enumerate() {
+            let total = match is_set(results, i) {
+                true => output.layout.total(),
+                false => 0,
+            };
+            wide.push(host::zeroed::<u32>(op, total)?);
+        }
+        let mut outputs: Vec<CpuOutput<'_>> = args
+            .outputs
+            .iter_mut()
+            .zip(&mut wide)
+            .enumerate()
+            .map(|(i, (output, words))| CpuOutput {
+                words: match is_set(results, i) {
+                    true => words,
+                    false => &mut *output.words,
+                },
+                layout: output.layout,
+            })
+            .collect();
+        kernel.run(&mut CpuArgs {
+            inputs: args.inputs,
+            outputs: &mut outputs,
+            scalars: args.scalars,
+            pairs: args.pairs,
+        })?;
+        for (i, (output, words)) in args.outputs.iter_mut().zip(&wide).enumerate() {
+            if is_set(results, i) {
+                let bytes: &mut [u8] = cast_slice_mut(output.words);
+                par_map(words, &mut bytes[..words.len()], |value| value as u8);
+            }
+        }
+        Ok(())
+    };
+    CpuKernel::new(of).holding(held)
 }
 
-fn pack<T: bytemuck::Pod + Sync>(args: &mut CpuArgs<'_>, to: impl Fn(T) -> u8 + Sync) {
-    let (x, _) = args.input::<T>(0);
-    let bytes: &mut [u8] = bytemuck::cast_slice_mut(args.outputs[0].words);
-    par_map(x, &mut bytes[..x.len()], to);
+fn is_set(bits: u32, i: usize) -> bool {
+    bits >> i & 1 == 1
 }

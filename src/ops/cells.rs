@@ -36,6 +36,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Variant::of(DType::U32, &[]),
         Variant::of(DType::C32, &[]),
         Variant::of(DType::F16, &[]),
+        Variant::of(DType::U8, &[]),
     ],
 };
 
@@ -142,7 +143,7 @@ impl Cells {
         words.extend(self.by.iter().flatten().map(|&by| how.word(by)));
         let number = |n: usize| Param::U32(n as u32);
         let kernel_type = match dtype {
-            DType::F16 | DType::C32 => dtype,
+            DType::F16 | DType::C32 | DType::U8 => dtype,
             _ => DType::U32,
         };
         let dispatch = Dispatch::new(
@@ -177,6 +178,7 @@ impl Cells {
         let by = self.by.clone();
         let bytes = size_of_val(&by[..]);
         let twin = CpuKernel::new(move |args| match dtype {
+            DType::U8 => twin(args, how, &by, |fill| fill[0] as u8),
             DType::F16 => twin(args, how, &by, |fill| fill[0] as u16),
             DType::C32 => twin(args, how, &by, |fill| [fill[0], fill[1]]),
             _ => twin(args, how, &by, |fill| fill[0]),

@@ -86,7 +86,7 @@ pub(in crate::ops) fn dispatch(
     )
 }
 
-fn convert(
+pub(super) fn convert(
     variant: (&'static Kernel, usize),
     values: usize,
     from: Slot,

@@ -99,7 +99,7 @@ impl Eval {
             DType::I32 => twin::<i32, i32>(args, |x| x, |y| y),
             DType::U32 => twin::<u32, u32>(args, |x| x, |y| y),
             DType::F16 => twin(args, f16::to_f32, f16::from_f32),
-            DType::C32 => unreachable!("no complex numbers"),
+            DType::C32 | DType::U8 => unreachable!("no such operation"),
         });
         Ok(Launch::new(op, dtype, output, dispatch, twin).with_pairs(pairs))
     }

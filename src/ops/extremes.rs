@@ -540,7 +540,7 @@ fn images() {
         let table = Layout::from_lengths([most]).unwrap();
         let lookup = super::lookup::Lookup {
             dtype,
-            signed: true,
+            index: DType::I32,
         };
         all(&x, "lookup", &Op::Lookup(lookup), &[&table]);
         all(&x, "runs", &Op::Runs(super::runs::Runs::Longest), &[]);

@@ -31,6 +31,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Variant::of(DType::U32, &[]),
         Variant::of(DType::U32, &["DOUBLE"]),
         Variant::of(DType::F16, &[]),
+        Variant::of(DType::U8, &[]),
     ],
 };
 
@@ -94,7 +95,7 @@ pub(in crate::ops) fn plan(
     result: Layout,
 ) -> Result<Launch> {
     let (kernel_type, flags): (_, &[&str]) = match dtype {
-        DType::F16 => (DType::F16, &[]),
+        DType::F16 | DType::U8 => (dtype, &[]),
         DType::C32 => (DType::U32, &["DOUBLE"]),
         _ => (DType::U32, &[]),
     };

@@ -128,7 +128,7 @@ impl Kron {
                 DType::I32 => twin(args, rank, merged, i32::times),
                 DType::U32 => twin(args, rank, merged, u32::times),
                 DType::F16 => twin(args, rank, merged, half_product),
-                DType::C32 => unreachable!("no complex numbers"),
+                DType::C32 | DType::U8 => unreachable!("no such operation"),
             }
         });
         Ok(Launch::new(op, dtype, result, dispatch, twin).with_pairs(pairs))

@@ -2,7 +2,7 @@
 //!
 //! Cost: the indices read once, one value of a table read for each, and the result written once, in one dispatch.
 
-use super::{par_tiles, strided};
+use super::{bits_of, par_tiles, strided};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
     params, slots, stream_tile,
@@ -33,6 +33,12 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Variant::of(DType::U32, &["EACH"]),
         Variant::of(DType::C32, &["EACH"]),
         Variant::of(DType::F16, &["EACH"]),
+        Variant::of(DType::U8, &[]),
+        Variant::of(DType::U8, &["EACH"]),
+        Variant::of(DType::U32, &["BYTES"]),
+        Variant::of(DType::U32, &["BYTES", "EACH"]),
+        Variant::of(DType::U8, &["BYTES"]),
+        Variant::of(DType::U8, &["BYTES", "EACH"]),
     ],
 };
 
@@ -40,21 +46,29 @@ pub(crate) static KERNEL: Kernel = Kernel {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Lookup {
     pub dtype: DType,
-    /// Whether indices may be negative, which no table has.
-    pub signed: bool,
+    /// The type of the indices. No table has negative ones.
+    pub index: DType,
 }
 
 impl Lookup {
     pub(crate) fn launch(self, index: &Layout, tables: &Layout) -> Result<Launch> {
-        let Lookup { dtype, signed } = self;
+        let Lookup {
+            dtype,
+            index: index_type,
+        } = self;
         check(index, tables)?;
         let each = tables.len() > 1;
-        let flags: &[&str] = if each { &["EACH"] } else { &[] };
+        let flags: &[&str] = match (index_type == DType::U8, each) {
+            (false, false) => &[],
+            (false, true) => &["EACH"],
+            (true, false) => &["BYTES"],
+            (true, true) => &["BYTES", "EACH"],
+        };
         let total = index.total();
         let tile = stream_tile(total, index.len());
         let number = |n: usize| Param::U32(n as u32);
         let kernel_type = match dtype {
-            DType::F16 | DType::C32 => dtype,
+            DType::F16 | DType::C32 | DType::U8 => dtype,
             _ => DType::U32,
         };
         let dispatch = Dispatch::new(
@@ -76,10 +90,14 @@ impl Lookup {
             total.div_ceil(tile) as u32,
             total as u64,
         );
-        let twin = CpuKernel::new(move |args| match dtype {
-            DType::F16 => twin::<u16>(args, signed),
-            DType::C32 => twin::<[u32; 2]>(args, signed),
-            _ => twin::<u32>(args, signed),
+        let most = if index_type == DType::I32 {
+            1 << 31
+        } else {
+            usize::MAX
+        };
+        let twin = CpuKernel::new(move |args| match index_type {
+            DType::U8 => bits_of!(dtype, of_bytes)(args, most),
+            _ => bits_of!(dtype, of_words)(args, most),
         });
         Ok(Launch::new(
             OP,
@@ -115,18 +133,30 @@ fn check(index: &Layout, tables: &Layout) -> Result<()> {
     }
 }
 
-fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, signed: bool) {
-    let (index, _) = args.input::<u32>(0);
+fn of_bytes<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, most: usize) {
+    twin::<u8, T>(args, most, usize::from);
+}
+
+fn of_words<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, most: usize) {
+    twin::<u32, T>(args, most, |i| i as usize);
+}
+
+/// Indices from `most` on are not in the table.
+fn twin<I: bytemuck::Pod + Sync, T: bytemuck::Pod + Send + Sync>(
+    args: &mut CpuArgs<'_>,
+    most: usize,
+    place: fn(I) -> usize,
+) {
+    let (index, _) = args.input::<I>(0);
     let (tables, table_layout) = args.input::<T>(1);
     let (c, layout) = args.output::<T>(0);
     let last = table_layout.len().saturating_sub(1);
-    let most = if signed { 1 << 31 } else { usize::MAX };
     par_tiles(layout.offsets(), c, |element, within, out| {
         let table = &tables[table_layout.offsets().range(element.min(last))];
         let table = &table[..table.len().min(most)];
         let index = &index[layout.offsets().range(element)][within];
         for (out, &i) in out.iter_mut().zip(index) {
-            *out = table.get(i as usize).copied().unwrap_or(T::zeroed());
+            *out = table.get(place(i)).copied().unwrap_or(T::zeroed());
         }
     });
 }

@@ -35,6 +35,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Variant::of(DType::F16, &["NEG"]),
         Variant::of(DType::U32, &["COPY"]),
         Variant::of(DType::F16, &["COPY"]),
+        Variant::of(DType::U8, &["COPY"]),
     ],
 };
 
@@ -97,8 +98,10 @@ impl Map {
             (Kind::Neg, _) => ("neg", &["NEG"], DType::I32, |args| {
                 each(args, |x: i32| x.wrapping_neg())
             }),
-            // Words are copied, so one kernel serves all types except f16, which may start in the middle of a word.
+            // Words are copied, so one kernel serves all types except f16 and u8, which may start in the middle of a
+            // word.
             (Kind::Copy, DType::F16) => ("copy", &["COPY"], dtype, |args| each(args, |x: f16| x)),
+            (Kind::Copy, DType::U8) => ("copy", &["COPY"], dtype, |args| each(args, |x: u8| x)),
             (Kind::Copy, _) => ("copy", &["COPY"], DType::U32, |args| each(args, |x: u32| x)),
         };
         let scalar = match self.kind {
@@ -156,7 +159,7 @@ pub(super) fn zeros(words: usize, y: Slot) -> Dispatch {
     filled(words, y, [Param::U32(0); 2])
 }
 
-/// A batch of this layout, filled with the call's scalar: one word (for f16, the value twice), or two for c32.
+/// A batch of this layout, filled with the call's scalar: one word (a shorter value is repeated), or two for c32.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Full {
     pub dtype: DType,

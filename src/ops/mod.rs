@@ -7,7 +7,7 @@ pub(crate) mod append;
 pub(crate) mod attention;
 pub(crate) mod bsr;
 mod butterfly;
-pub(crate) mod bytes;
+mod bytes;
 pub(crate) mod cast;
 pub(crate) mod cells;
 pub(crate) mod chain;
@@ -145,10 +145,10 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &random::DROPOUT,
     &maps::KERNEL,
     &morphology::KERNEL,
+    &morphology::BYTES,
     &maps::COMPLEX,
     &convert::KERNEL,
     &cast::KERNEL,
-    &bytes::KERNEL,
     &cells::KERNEL,
     &chain::KERNEL,
     &chain::TWO,
@@ -176,6 +176,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[
     &strided::BOXES,
     &take::KERNEL,
     &transpose::KERNEL,
+    &transpose::BYTES,
 ];
 
 /// Instantiates a generic CPU kernel for an element type.
@@ -186,7 +187,7 @@ macro_rules! twin_of {
             DType::I32 => $twin::<i32 $(, $constant)*>,
             DType::U32 => $twin::<u32 $(, $constant)*>,
             // Only methods of `Tensor<T: Real>` come here.
-            DType::C32 | DType::F16 => unreachable!("real numbers only"),
+            DType::C32 | DType::F16 | DType::U8 => unreachable!("real numbers only"),
         }
     };
 }
@@ -194,6 +195,7 @@ macro_rules! twin_of {
 macro_rules! bits_of {
     ($dtype:expr, $twin:ident) => {
         match $dtype.size() {
+            1 => $twin::<u8>,
             2 => $twin::<half::f16>,
             4 => $twin::<u32>,
             _ => $twin::<[u32; 2]>,

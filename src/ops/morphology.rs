@@ -34,6 +34,19 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &[Variant::of(DType::U32, &[])],
 };
 
+slots! {
+    struct ByteSlots { x: Read, c: Write, c_meta: Read }
+}
+
+/// The same for bytes, of which an invocation makes a word.
+pub(crate) static BYTES: Kernel = Kernel {
+    stem: "morphology_bytes",
+    source: include_str!("../../shaders/morphology_bytes.wgsl"),
+    interface: Interface::of::<ByteSlots, Params>(),
+    constants: &[],
+    variants: &[Variant::of(DType::U8, &[])],
+};
+
 /// The extremes of neighbourhoods, over integers of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Extremes {
@@ -47,43 +60,15 @@ impl Extremes {
     pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
         let op = if self.least { "erode" } else { "dilate" };
         x.check_rank(op, 2)?;
-        // An item of work is a column of a strip.
-        let strips = strided::layout(op, x.len(), 2, |element, axis| {
-            let extent = strided::extent_of(x, element, axis);
-            match axis {
-                0 => extent.div_ceil(STRIP as u64),
-                _ => extent,
-            }
-        })?;
-        let total = strips.total();
-        let tile = stream_tile(total, strips.len());
-        let signed = match self.dtype {
-            DType::I32 => 1 << 31,
-            _ => 0,
+        let dispatch = match self.dtype {
+            DType::U8 => self.of_bytes(x),
+            _ => self.of_words(op, x)?,
         };
-        let number = |n: usize| Param::U32(n as u32);
-        let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::U32, &[])),
-            Slots {
-                x: Slot::Input(0),
-                x_meta: Slot::InputMeta(0),
-                c: Slot::Output(0),
-                c_meta: Slot::Meta(strips),
-            },
-            Params {
-                total: number(total),
-                elements: number(x.len()),
-                tile: number(tile),
-                x_base: Param::InputBase(0),
-                flip: Param::U32(if self.least { !signed } else { signed }),
-                cross: Param::U32(u32::from(self.neighbours == Neighbours::Four)),
-            },
-            total.div_ceil(tile) as u32,
-            x.total() as u64,
-        );
         let twin = CpuKernel::new(move |args| match (self.dtype, self.least) {
             (DType::I32, false) => twin(args, self.neighbours, i32::max),
             (DType::I32, true) => twin(args, self.neighbours, i32::min),
+            (DType::U8, false) => twin(args, self.neighbours, u8::max),
+            (DType::U8, true) => twin(args, self.neighbours, u8::min),
             (_, false) => twin(args, self.neighbours, u32::max),
             (_, true) => twin(args, self.neighbours, u32::min),
         });
@@ -94,6 +79,65 @@ impl Extremes {
             dispatch,
             twin,
         ))
+    }
+
+    fn of_words(self, op: &'static str, x: &Layout) -> Result<Dispatch> {
+        // An item of work is a column of a strip.
+        let strips = strided::layout(op, x.len(), 2, |element, axis| {
+            let extent = strided::extent_of(x, element, axis);
+            match axis {
+                0 => extent.div_ceil(STRIP as u64),
+                _ => extent,
+            }
+        })?;
+        let signed = match self.dtype {
+            DType::I32 => 1 << 31,
+            _ => 0,
+        };
+        let (params, groups) = self.params(&strips, signed);
+        Ok(Dispatch::new(
+            (&KERNEL, KERNEL.variant(DType::U32, &[])),
+            Slots {
+                x: Slot::Input(0),
+                x_meta: Slot::InputMeta(0),
+                c: Slot::Output(0),
+                c_meta: Slot::Meta(strips),
+            },
+            params,
+            groups,
+            x.total() as u64,
+        ))
+    }
+
+    fn of_bytes(self, x: &Layout) -> Dispatch {
+        let (params, groups) = self.params(x, 0);
+        Dispatch::new(
+            (&BYTES, BYTES.variant(DType::U8, &[])),
+            ByteSlots {
+                x: Slot::Input(0),
+                c: Slot::Output(0),
+                c_meta: Slot::InputMeta(0),
+            },
+            params,
+            groups,
+            x.total() as u64,
+        )
+    }
+
+    /// The parameters and the number of workgroups for these items of work.
+    fn params(self, items: &Layout, signed: u32) -> (Params, u32) {
+        let (total, elements) = (items.total(), items.len());
+        let tile = stream_tile(total, elements);
+        let number = |n: usize| Param::U32(n as u32);
+        let params = Params {
+            total: number(total),
+            elements: number(elements),
+            tile: number(tile),
+            x_base: Param::InputBase(0),
+            flip: Param::U32(if self.least { !signed } else { signed }),
+            cross: Param::U32(u32::from(self.neighbours == Neighbours::Four)),
+        };
+        (params, total.div_ceil(tile) as u32)
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     written,
 };
 use crate::Result;
-use crate::plan::Plan;
+use crate::plan::{Plan, What};
 use crate::ragged::{DType, Layout, Pairs};
 
 /// An operation with its attributes.
@@ -28,7 +28,7 @@ pub(crate) enum Op {
     Complex(maps::Complex),
     Written(written::Apply),
     Cast(cast::Cast),
-    Bytes(bytes::Bytes),
+    InWords(InWords),
     Convert(convert::Convert),
     Combine(ambient::Combine),
     Chain(chain::Chain),
@@ -87,6 +87,31 @@ pub(crate) enum Op {
     AttentionSlopes(attention::slopes::Slopes),
 }
 
+/// An operation over bytes, run as one over u32.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct InWords {
+    op: Box<Op>,
+    /// Bit i: operand i is bytes.
+    operands: u32,
+    /// The same for the results.
+    results: u32,
+}
+
+impl InWords {
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let plan = self.op.plan(request)?;
+        Ok(match plan.what {
+            What::Launch(launch) => {
+                let masks = [self.operands, self.results];
+                let launch = bytes::in_words(launch, request.inputs, masks)?;
+                Plan::from(launch).with(plan.attached)
+            }
+            // A view moves no values.
+            What::View { .. } => plan,
+        })
+    }
+}
+
 /// The inputs of planning besides the operation.
 pub(crate) struct PlanRequest<'a> {
     pub inputs: &'a [&'a Layout],
@@ -118,6 +143,78 @@ impl Op {
         }
     }
 
+    /// The operation as it runs on operands and results of these types, some of which are bytes: as it is if it has a
+    /// kernel for bytes, and otherwise over u32.
+    pub(crate) fn on_bytes(
+        mut self,
+        operands: impl Iterator<Item = DType>,
+        results: &[DType],
+    ) -> Op {
+        match &mut self {
+            Op::View(_) | Op::Full(_) | Op::Cast(_) | Op::Strided(_) | Op::Cells(_) => return self,
+            Op::Gather(_) | Op::ScatterSet(_) | Op::Select(_) | Op::Reorder(_) => return self,
+            Op::SortByLength(_) | Op::Join(_) | Op::Extremes(_) | Op::Concat(_) => return self,
+            Op::Combine(_) | Op::Broadcast(_) => return self,
+            Op::Map(map::Map {
+                kind: map::Kind::Copy,
+                ..
+            }) => return self,
+            // There is no kernel for indices of bytes in tables of these types.
+            Op::Lookup(lookup) => match lookup.dtype {
+                DType::F16 | DType::C32 => lookup.index = DType::U32,
+                _ => return self,
+            },
+            _ => {}
+        }
+        let mask = |dtypes: &mut dyn Iterator<Item = DType>| {
+            let bits = dtypes
+                .zip(0..)
+                .map(|(dtype, i)| u32::from(dtype == DType::U8) << i);
+            bits.fold(0, |all, bit| all | bit)
+        };
+        let (mut operands, results) = (mask(&mut { operands }), mask(&mut results.iter().copied()));
+        if self.reads_bytes() {
+            operands = 0;
+        } else if let Some(dtype) = self.dtype_mut()
+            && *dtype == DType::U8
+        {
+            *dtype = DType::U32;
+        }
+        if operands == 0 && results == 0 {
+            return self;
+        }
+        Op::InWords(InWords {
+            op: Box::new(self),
+            operands,
+            results,
+        })
+    }
+
+    /// Whether a kernel reads bytes, although it writes words.
+    fn reads_bytes(&self) -> bool {
+        match self {
+            Op::Histogram(_) => true,
+            Op::Reduce(reduce) => reduce.axis.is_none() && reduce.reduction.is_of_bytes(),
+            _ => false,
+        }
+    }
+
+    /// The type of the values, of the operations that exist for bytes and whose plan depends on it.
+    fn dtype_mut(&mut self) -> Option<&mut DType> {
+        Some(match self {
+            Op::Reduce(of) => &mut of.dtype,
+            Op::ReducePairs(of) => &mut of.dtype,
+            Op::Sort(of) => &mut of.dtype,
+            Op::Histogram(of) => &mut of.dtype,
+            Op::Regions(of) => &mut of.dtype,
+            Op::Take(of) => &mut of.dtype,
+            Op::Figures(figures::Figures::Boxes { dtype } | figures::Figures::Lines { dtype }) => {
+                dtype
+            }
+            _ => return None,
+        })
+    }
+
     /// The function of a chain that computes the same, and the type of its values. The operands of a function of two
     /// must have one layout and be paired element by element.
     pub(crate) fn code(&self) -> Option<(chain::Code, DType)> {
@@ -144,7 +241,7 @@ impl Op {
             Op::Complex(complex) => complex.launch(inputs[0]).into(),
             Op::Written(apply) => apply.launch(inputs)?.into(),
             Op::Cast(cast) => cast.launch(inputs[0]).into(),
-            Op::Bytes(bytes) => bytes.launch(inputs[0])?.into(),
+            Op::InWords(of) => of.plan(request)?,
             Op::Convert(convert) => convert.launch(inputs[0]).into(),
             Op::Combine(combine) => combine.launch(request.both(), request.pairs())?.into(),
             Op::Chain(chain) => chain.launch(inputs)?.into(),

@@ -29,6 +29,7 @@ pub(crate) static SELECT: Kernel = Kernel {
         Variant::of(DType::U32, &["ELEMENTS"]),
         Variant::of(DType::U32, &["ELEMENTS", "DOUBLE"]),
         Variant::of(DType::F16, &["ELEMENTS"]),
+        Variant::of(DType::U8, &["ELEMENTS"]),
     ],
 };
 
@@ -53,7 +54,11 @@ pub(crate) static JOIN: Kernel = Kernel {
     source: include_str!("../../shaders/join.wgsl"),
     interface: Interface::of::<JoinSlots, JoinParams>(),
     constants: &[STREAM],
-    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
+    variants: &[
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::F16, &[]),
+        Variant::of(DType::U8, &[]),
+    ],
 };
 
 /// All elements in another order, over values of one type.
@@ -139,7 +144,7 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
     let offsets = Offsets::from_vec_unchecked(offsets);
     let result = Layout::unchecked(offsets, rank, extents);
     let (kernel_type, flags): (_, &[&str]) = match dtype {
-        DType::F16 => (DType::F16, &["ELEMENTS"]),
+        DType::F16 | DType::U8 => (dtype, &["ELEMENTS"]),
         DType::C32 => (DType::U32, &["ELEMENTS", "DOUBLE"]),
         _ => (DType::U32, &["ELEMENTS"]),
     };
@@ -215,10 +220,10 @@ impl Join {
     /// Joins up to [`BATCHES`] batches, from `first` on. `ends` are the ends of all batches in the result.
     fn dispatch(self, ends: &[u32], first: usize) -> Dispatch {
         let dtype = self.dtype;
-        // Units per value: words, or halves of them.
+        // Units per value: words, halves or bytes.
         let value = (dtype.size() / dtype.unit()) as u32;
         let kernel_type = match dtype {
-            DType::F16 => DType::F16,
+            DType::F16 | DType::U8 => dtype,
             _ => DType::U32,
         };
         let begin = first.checked_sub(1).map_or(0, |before| ends[before]);

@@ -24,25 +24,40 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::C32, &[])],
 };
 
+/// Bytes, of which tiles may share words.
+pub(crate) static BYTES: Kernel = Kernel {
+    stem: "transpose_bytes",
+    source: include_str!("../../shaders/transpose_bytes.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![BYTE_SIDE]],
+    variants: &[Variant::of(DType::U8, &[])],
+};
+
 /// Rows and columns of a workgroup's tile.
 const SIDE: u32 = 32;
+const BYTE_SIDE: u32 = 64;
 /// The number of values of a matrix above which the values of a column are too far apart for the caches.
 const FAR: u32 = 4096;
 
-/// The dispatch that transposes matrices, each given as (begin, rows, columns), of values of one or two words. Their
-/// rows and their columns may be read backwards. `None` if most values are in small matrices, whose columns a cache
-/// holds: reading those column by column is faster.
+/// The dispatch that transposes matrices, each given as (begin, rows, columns), of bytes, or of values of one or two
+/// words. Their rows and their columns may be read backwards. `None` if most values are in small matrices, whose
+/// columns a cache holds: reading those column by column is faster.
 pub(super) fn dispatch(
     op: &'static str,
     dtype: DType,
     [rows_back, columns_back]: [bool; 2],
     matrices: impl Iterator<Item = [u32; 3]>,
 ) -> Result<Option<Dispatch>> {
+    let (variant, side) = match dtype {
+        DType::U8 => ((&BYTES, BYTES.variant(dtype, &[])), BYTE_SIDE),
+        DType::C32 => ((&KERNEL, KERNEL.variant(dtype, &[])), SIDE),
+        _ => ((&KERNEL, KERNEL.variant(DType::U32, &[])), SIDE),
+    };
     let mut tiles = Vec::new();
     let (mut all, mut far) = (0, 0);
     for [begin, rows, columns] in matrices.filter(|of| of[1] > 0 && of[2] > 0) {
         let size = rows * columns;
-        let count = rows.div_ceil(SIDE) * columns.div_ceil(SIDE);
+        let count = rows.div_ceil(side) * columns.div_ceil(side);
         host::reserve(op, &mut tiles, 4 * count as usize)?;
         tiles.extend((0..count).flat_map(|tile| [begin, rows, columns, tile]));
         all += u64::from(size);
@@ -50,14 +65,10 @@ pub(super) fn dispatch(
             far += u64::from(size);
         }
     }
-    let kernel_type = match dtype {
-        DType::C32 => DType::C32,
-        _ => DType::U32,
-    };
     Ok((2 * far > all).then(|| {
         let groups = (tiles.len() / 4) as u32;
         Dispatch::new(
-            (&KERNEL, KERNEL.variant(kernel_type, &[])),
+            variant,
             Slots {
                 x: Slot::Input(0),
                 y: Slot::Output(0),

@@ -320,6 +320,10 @@ impl CpuKernel {
         }
     }
 
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(crate) fn run(&self, args: &mut CpuArgs<'_>) -> Result<()> {
         (self.run)(args)
     }

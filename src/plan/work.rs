@@ -33,7 +33,12 @@ pub(crate) fn check_size(
 ) -> Result<()> {
     let metadata = layout.len() as u64 + 1 + layout.extents().len() as u64;
     let bytes = 4 * (dtype.words(layout.total()) as u64).max(metadata);
-    let Some(limit) = binding.filter(|&limit| bytes > limit) else {
+    // Kernels compare indices of values as i32.
+    let limit = match dtype {
+        DType::U8 => binding.map(|limit| limit.min((1 << 31) - 16)),
+        _ => binding,
+    };
+    let Some(limit) = limit.filter(|&limit| bytes > limit) else {
         return Ok(());
     };
     // The first element that does not fit.

@@ -19,10 +19,12 @@ pub enum DType {
     C32,
     /// 16-bit floating point (IEEE 754 binary16). A storage type: computation is in `f32`.
     F16,
+    /// 8-bit unsigned integers. A storage type, of images: there is no arithmetic on it.
+    U8,
 }
 
 impl DType {
-    /// A short name: `"f32"`, `"i32"`, `"u32"`, `"c32"` and `"f16"`.
+    /// A short name: `"f32"`, `"i32"`, `"u32"`, `"c32"`, `"f16"` and `"u8"`.
     pub const fn name(self) -> &'static str {
         match self {
             DType::F32 => "f32",
@@ -30,12 +32,14 @@ impl DType {
             DType::U32 => "u32",
             DType::C32 => "c32",
             DType::F16 => "f16",
+            DType::U8 => "u8",
         }
     }
 
     /// The size of a value in bytes.
     pub const fn size(self) -> usize {
         match self {
+            DType::U8 => 1,
             DType::F16 => 2,
             DType::F32 | DType::I32 | DType::U32 => 4,
             DType::C32 => 8,
@@ -47,9 +51,10 @@ impl DType {
         (values * self.size()).div_ceil(4)
     }
 
-    /// The size in bytes of the unit of buffer offsets: a 32-bit word, or a 16-bit half for `f16`.
+    /// The size in bytes of the unit of buffer offsets: a 32-bit word, a 16-bit half for `f16`, or a byte for `u8`.
     pub(crate) const fn unit(self) -> usize {
         match self {
+            DType::U8 => 1,
             DType::F16 => 2,
             _ => 4,
         }
@@ -89,6 +94,16 @@ pub fn f16_from_f64(value: f64) -> f16 {
     f16::from_f32(f32::from_bits(cut | 1))
 }
 
+/// The bits of a value as kernels take them: in two words, of which all types but complex numbers need one.
+pub(crate) fn words_of<T: Scalar>(value: T) -> [u32; 2] {
+    match T::DTYPE {
+        DType::C32 => bytemuck::cast(value),
+        DType::F16 => [bytemuck::cast::<T, u16>(value).into(), 0],
+        DType::U8 => [bytemuck::cast::<T, u8>(value).into(), 0],
+        DType::F32 | DType::I32 | DType::U32 => [bytemuck::cast(value), 0],
+    }
+}
+
 mod sealed {
     pub trait Sealed {}
 
@@ -97,9 +112,10 @@ mod sealed {
     impl Sealed for u32 {}
     impl Sealed for num_complex::Complex32 {}
     impl Sealed for half::f16 {}
+    impl Sealed for u8 {}
 }
 
-/// A type of values that a device can hold: `f32`, `i32`, `u32`, [`f16`](struct@f16) or [`Complex32`]. Sealed.
+/// A type of values that a device can hold: `f32`, `i32`, `u32`, `u8`, [`f16`](struct@f16) or [`Complex32`]. Sealed.
 ///
 /// Host containers take any `Copy` type, such as [`Ragged<f64>`](crate::Ragged); only values sent to a device need this
 /// trait.
@@ -128,6 +144,10 @@ impl Scalar for Complex32 {
 
 impl Scalar for f16 {
     const DTYPE: DType = DType::F16;
+}
+
+impl Scalar for u8 {
+    const DTYPE: DType = DType::U8;
 }
 
 /// A type of real numbers: `f32`, `i32` or `u32`.
@@ -159,8 +179,24 @@ impl Number for f16 {}
 
 impl Number for Complex32 {}
 
+/// A type of values that have an order: `f32`, `i32`, `u32`, `u8` or [`f16`](struct@f16).
+///
+/// Comparisons, [`max`](crate::Tensor::max), [`sort`](crate::Tensor::sort) and conversions with
+/// [`to`](crate::Tensor::to) are defined on these types.
+pub trait Ordered: Scalar + PartialOrd {}
+
+impl Ordered for f32 {}
+
+impl Ordered for i32 {}
+
+impl Ordered for u32 {}
+
+impl Ordered for f16 {}
+
+impl Ordered for u8 {}
+
 /// A type that can be multiplied in matrix products and compared: `f32`, `i32`, `u32` or [`f16`](struct@f16).
-pub trait Factor: Number + PartialOrd {
+pub trait Factor: Number + Ordered {
     /// The type in which products are summed: `f32` for [`f16`](struct@f16), otherwise the type itself.
     type Sum: Factor;
 }
@@ -190,8 +226,20 @@ impl Float for f32 {}
 
 impl Float for f16 {}
 
-/// A type of integers: `i32` or `u32`.
-pub trait Integer: Real {}
+/// A type of the cells of images, and of labels: `u8`, `i32` or `u32`.
+///
+/// Operations on images such as [`label`](crate::Tensor::label) and [`dilate`](crate::Tensor::dilate) are defined on
+/// these types. Images of `u8` take a quarter of the memory.
+pub trait Pixel: Ordered {}
+
+impl Pixel for u8 {}
+
+impl Pixel for i32 {}
+
+impl Pixel for u32 {}
+
+/// A type of integers with arithmetic: `i32` or `u32`.
+pub trait Integer: Real + Pixel {}
 
 impl Integer for i32 {}
 

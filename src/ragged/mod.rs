@@ -33,7 +33,10 @@ mod topology;
 
 pub use batch::Ragged;
 pub use bsr::Bsr;
-pub use element::{DType, Factor, Float, Integer, Number, Real, Scalar, f16_from_f64};
+pub(crate) use element::words_of;
+pub use element::{
+    DType, Factor, Float, Integer, Number, Ordered, Pixel, Real, Scalar, f16_from_f64,
+};
 pub use indices::Indices;
 pub use layout::Layout;
 pub use offsets::Offsets;

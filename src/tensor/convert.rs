@@ -5,9 +5,9 @@ use crate::Result;
 use crate::ops::Op;
 use crate::ops::cast::Cast;
 use crate::ops::convert::Convert;
-use crate::ragged::{DType, Factor};
+use crate::ragged::{DType, Ordered};
 
-impl<T: Factor> Tensor<T> {
+impl<T: Ordered> Tensor<T> {
     /// Converts every value to type `R`.
     ///
     /// | from | to | result |
@@ -19,6 +19,9 @@ impl<T: Factor> Tensor<T> {
     /// | i32, u32 | f16 | the nearest, ties to even; exact up to 2,048, and infinite from ±65,520 on |
     /// | u32 | i32 | 2³¹ − 1 for larger values, which do not wrap |
     /// | i32 | u32 | 0 for negative values, which do not wrap |
+    /// | u8 | f32, f16, i32, u32 | exact |
+    /// | f32, f16 | u8 | without its fraction, saturating at 0 and 255; 0 for NaN: Rust's `as` |
+    /// | i32, u32 | u8 | 255 for larger values and 0 for negative ones, which do not wrap |
     ///
     /// NaN stays NaN between floats and keeps its sign. A tensor that has type `R` already is shared and not copied.
     /// Every device gives the same bits. Cost: values read once, written once.
@@ -38,7 +41,7 @@ impl<T: Factor> Tensor<T> {
     /// # Errors
     /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit,
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
-    pub fn to<R: Factor>(&self) -> Result<Tensor<R>> {
+    pub fn to<R: Ordered>(&self) -> Result<Tensor<R>> {
         let op = match (T::DTYPE, R::DTYPE) {
             (from, to) if from == to => {
                 let (storage, layout) = (self.storage.clone(), self.layout.clone());

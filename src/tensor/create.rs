@@ -23,9 +23,9 @@ impl Device {
     /// # Errors
     /// Those of [`upload`](Self::upload).
     pub fn full<T: Scalar>(&self, layout: &Layout, value: T) -> Result<Tensor<T>> {
-        // Kernels take whole 32-bit words, so an f16 is repeated.
+        // Kernels take whole 32-bit words, so a shorter value is repeated.
         let times = T::DTYPE.words(1) * 4 / T::DTYPE.size();
-        let scalar: Vec<u32> = bytemuck::pod_collect_to_vec(&[value; 2][..times]);
+        let scalar: Vec<u32> = bytemuck::pod_collect_to_vec(&[value; 4][..times]);
         let full = Full {
             dtype: T::DTYPE,
             layout: layout.clone(),
@@ -130,7 +130,7 @@ pub(super) fn one(dtype: DType) -> u32 {
     match dtype {
         DType::F32 | DType::C32 => 1f32.to_bits(),
         DType::F16 => u32::from(f16::ONE.to_bits()),
-        DType::I32 | DType::U32 => 1,
+        DType::I32 | DType::U32 | DType::U8 => 1,
     }
 }
 

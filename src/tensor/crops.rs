@@ -4,10 +4,10 @@ use super::Tensor;
 use crate::ops::Op;
 use crate::ops::cells::How;
 use crate::ops::reduce::{Reduce, Reduction};
-use crate::ragged::{Integer, Layout, Ragged, Scalar, Shape};
+use crate::ragged::{Layout, Pixel, Ragged, Scalar, Shape, words_of};
 use crate::{Error, Result, host};
 
-impl<T: Integer> Tensor<T> {
+impl<T: Pixel> Tensor<T> {
     /// The smallest box of each image that holds every cell other than the background: `[top, left, bottom, right]`,
     /// the first row and column, and one more than the last ones.
     ///
@@ -32,7 +32,7 @@ impl<T: Integer> Tensor<T> {
             dtype: T::DTYPE,
             axis: None,
         };
-        self.unary(Op::Reduce(bounds), &[bytemuck::cast(background)])
+        self.unary(Op::Reduce(bounds), &words_of(background)[..1])
     }
 
     /// Removes the borders of background of each image: crops it to its [`bounding_box`](Self::bounding_box).

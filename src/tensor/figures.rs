@@ -4,10 +4,10 @@ use super::Tensor;
 use super::run::Call;
 use crate::ops::Op;
 use crate::ops::figures::Figures;
-use crate::ragged::{Integer, Ragged};
+use crate::ragged::{Pixel, Ragged};
 use crate::{Error, Result};
 
-impl<T: Integer> Tensor<T> {
+impl<T: Pixel> Tensor<T> {
     /// Draws the borders of boxes on each image: cells in the first and last rows and columns of a box become its
     /// value.
     ///
@@ -17,19 +17,17 @@ impl<T: Integer> Tensor<T> {
     /// later box is drawn over earlier ones. Parts outside of the image are left out; a box that ends before it begins
     /// has no cells. An image program has [`outline`](crate::image::Image::outline).
     ///
-    /// i32 and u32; rank 2. The layout is unchanged. An element without cells or without boxes stays as it is. Exact.
-    /// Does not respect equivalence: what leaves an image depends on its size. Not differentiable. Cost: values read
-    /// once, written once; on a GPU, each cell also looks through the boxes of its image, from the last one on.
+    /// u8, i32 and u32; rank 2. The layout is unchanged. An element without cells or without boxes stays as it is.
+    /// Exact. Does not respect equivalence: what leaves an image depends on its size. Not differentiable. Cost: values
+    /// read once, written once; on a GPU, each cell also looks through the boxes of its image, from the last one on.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};
-    /// let device = Device::cpu();
-    /// let x = device.full(&Layout::from_shapes(2, [Shape::new(&[4, 5])?])?, 0)?;
-    /// let boxes = Ragged::from_shapes(vec![0u32, 0, 4, 4, 2, 2, 9, 9], 2, [Shape::new(&[2, 4])?])?;
-    /// let y = x.draw_boxes(&device.upload(&boxes)?, &device.upload(&Ragged::from_rows([[1, 2]])?)?)?;
-    /// let y = y.download_blocking()?;
-    /// assert_eq!(y.row(0)[..10], [1, 1, 1, 1, 0, 1, 0, 0, 1, 0]);
-    /// assert_eq!(y.row(0)[10..], [1, 0, 2, 2, 2, 1, 1, 2, 1, 0]);
+    /// let device = Device::cpu(); let x = device.full(&Layout::from_shapes(2, [Shape::new(&[4, 5])?])?, 0)?; let boxes
+    /// = Ragged::from_shapes(vec![0u32, 0, 4, 4, 2, 2, 9, 9], 2, [Shape::new(&[2, 4])?])?; let y =
+    /// x.draw_boxes(&device.upload(&boxes)?, &device.upload(&Ragged::from_rows([[1, 2]])?)?)?; let y =
+    /// y.download_blocking()?; assert_eq!(y.row(0)[..10], [1, 1, 1, 1, 0, 1, 0, 0, 1, 0]); assert_eq!(y.row(0)[10..],
+    /// [1, 0, 2, 2, 2, 1, 1, 2, 1, 0]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -57,20 +55,18 @@ impl<T: Integer> Tensor<T> {
     /// each line, or is one line; each element of `values` has a number for each line. A later line is drawn over
     /// earlier ones. An image program has [`line`](crate::image::Image::line).
     ///
-    /// i32 and u32; rank 2. The layout is unchanged. An element without cells or without lines stays as it is. Exact.
-    /// Does not respect equivalence: what leaves an image depends on its size. Not differentiable. Cost: that of
+    /// u8, i32 and u32; rank 2. The layout is unchanged. An element without cells or without lines stays as it is.
+    /// Exact. Does not respect equivalence: what leaves an image depends on its size. Not differentiable. Cost: that of
     /// [`draw_boxes`](Self::draw_boxes), and the lines uploaded.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};
-    /// let device = Device::cpu();
-    /// let x = device.full(&Layout::from_shapes(2, [Shape::new(&[3, 4])?])?, 0u32)?;
-    /// let lines = Ragged::from_shapes(vec![-1, 0, 1, 2, 2, 9, 2, 2], 2, [Shape::new(&[2, 4])?])?;
-    /// let y = x.draw_lines(&lines, &device.upload(&Ragged::from_rows([[5, 6]])?)?)?;
-    /// assert_eq!(y.download_blocking()?.row(0), [0, 5, 0, 0, 0, 0, 5, 0, 0, 0, 6, 6]);
-    /// let bent = Ragged::from_rows([[0, 0, 1, 2]])?;
-    /// let error = x.draw_lines(&bent, &device.upload(&Ragged::from_rows([[5]])?)?).unwrap_err();
-    /// assert_eq!((error.kind(), error.element()), ("argument", Some(0)));
+    /// let device = Device::cpu(); let x = device.full(&Layout::from_shapes(2, [Shape::new(&[3, 4])?])?, 0u32)?; let
+    /// lines = Ragged::from_shapes(vec![-1, 0, 1, 2, 2, 9, 2, 2], 2, [Shape::new(&[2, 4])?])?; let y =
+    /// x.draw_lines(&lines, &device.upload(&Ragged::from_rows([[5, 6]])?)?)?; assert_eq!(y.download_blocking()?.row(0),
+    /// [0, 5, 0, 0, 0, 0, 5, 0, 0, 0, 6, 6]); let bent = Ragged::from_rows([[0, 0, 1, 2]])?; let error =
+    /// x.draw_lines(&bent, &device.upload(&Ragged::from_rows([[5]])?)?).unwrap_err(); assert_eq!((error.kind(),
+    /// error.element()), ("argument", Some(0)));
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

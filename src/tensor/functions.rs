@@ -5,7 +5,7 @@ use super::{Paired, Spread, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::{self, Broadcast, Mode};
 use crate::plan::{Boxes, check_work};
-use crate::ragged::{Factor, Float, Layout, Number, Pairs, Scalar};
+use crate::ragged::{Factor, Float, Layout, Number, Ordered, Pairs, Scalar};
 use crate::{Error, Result};
 
 /// Applies the function with this name to two operands, at least one of which is whole.
@@ -208,37 +208,37 @@ documented! {
          most 4 units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero."
         "Gives 0 where either entry is missing. Does not respect equivalence: the angle of (−1, 0) is π."
         "[0.0f32, 0.0, 1.0]" "[1.0f32, -1.0]" => "[0.0, std::f32::consts::PI, 0.0]";
-    fn maximum(Factor) -> T, 0: "Takes the larger value, value by value; results have the ambient shapes."
+    fn maximum(Ordered) -> T, 0: "Takes the larger value, value by value; results have the ambient shapes."
         "NaN where either operand is; −0 is below +0. Exact."
         "A missing entry is ignored: the result is the other value, and 0 where both are missing. Does not respect \
          equivalence, since a trailing zero is not ignored."
         "[1.0f32, -5.0, -7.0]" "[2.0f32, -6.0]" => "[2.0, -5.0, -7.0]";
-    fn minimum(Factor) -> T, 0: "Takes the smaller value, value by value; results have the ambient shapes."
+    fn minimum(Ordered) -> T, 0: "Takes the smaller value, value by value; results have the ambient shapes."
         "NaN where either operand is; −0 is below +0. Exact."
         "A missing entry is ignored: the result is the other value, and 0 where both are missing. Does not respect \
          equivalence, since a trailing zero is not ignored."
         "[1.0f32, -5.0, 7.0]" "[2.0f32, -6.0]" => "[1.0, -6.0, 7.0]";
-    fn equal(Factor) -> u32, 0: "Gives 1 where the values are equal and 0 elsewhere; results have the ambient shapes."
+    fn equal(Ordered) -> u32, 0: "Gives 1 where the values are equal and 0 elsewhere; results have the ambient shapes."
         "−0 equals +0, and NaN equals nothing. Exact, even for subnormal numbers."
         "A missing entry is 0. Does not respect equivalence: two zeros are equal and give 1."
         "[1.0f32, 2.0, 0.0]" "[1.0f32, 3.0]" => "[1, 0, 1]";
-    fn not_equal(Factor) -> u32, 0: "Gives 1 where the values differ and 0 elsewhere; results have the ambient shapes."
+    fn not_equal(Ordered) -> u32, 0: "Gives 1 where the values differ and 0 elsewhere; results have the ambient shapes."
         "−0 equals +0, and NaN differs from everything, itself included. Exact, even for subnormal numbers."
         "A missing entry is 0. Respects equivalence."
         "[1.0f32, 2.0, 0.0]" "[1.0f32, 3.0]" => "[0, 1, 0]";
-    fn less(Factor) -> u32, 0: "Gives 1 where a is below b and 0 elsewhere; results have the ambient shapes."
+    fn less(Ordered) -> u32, 0: "Gives 1 where a is below b and 0 elsewhere; results have the ambient shapes."
         "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
         "A missing entry is 0. Respects equivalence."
         "[1.0f32, 4.0, -1.0]" "[2.0f32, 3.0]" => "[1, 0, 1]";
-    fn less_equal(Factor) -> u32, 0: "Gives 1 where a is at most b and 0 elsewhere; results have the ambient shapes."
+    fn less_equal(Ordered) -> u32, 0: "Gives 1 where a is at most b and 0 elsewhere; results have the ambient shapes."
         "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
         "A missing entry is 0. Does not respect equivalence: two zeros give 1."
         "[1.0f32, 4.0, 0.0]" "[2.0f32, 3.0]" => "[1, 0, 1]";
-    fn greater(Factor) -> u32, 0: "Gives 1 where a is above b and 0 elsewhere; results have the ambient shapes."
+    fn greater(Ordered) -> u32, 0: "Gives 1 where a is above b and 0 elsewhere; results have the ambient shapes."
         "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
         "A missing entry is 0. Respects equivalence."
         "[1.0f32, 4.0, 1.0]" "[2.0f32, 3.0]" => "[0, 1, 1]";
-    fn greater_equal(Factor) -> u32, 0: "Gives 1 where a is at least b and 0 elsewhere; results have the ambient \
+    fn greater_equal(Ordered) -> u32, 0: "Gives 1 where a is at least b and 0 elsewhere; results have the ambient \
         shapes."
         "Gives 0 where either operand is NaN; −0 equals +0. Exact, even for subnormal numbers."
         "A missing entry is 0. Does not respect equivalence: two zeros give 1."
@@ -311,7 +311,7 @@ impl Tensor<u32> {
     ///
     /// # Errors
     /// Those of [`add`](Tensor::add).
-    pub fn if_else<'a, T: Factor>(
+    pub fn if_else<'a, T: Ordered>(
         &self,
         a: impl Into<Spread<'a, T>>,
         b: impl Into<Spread<'a, T>>,

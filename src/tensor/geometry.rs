@@ -1,13 +1,11 @@
 //! Images of different sizes in other positions: rotated and reflected, enlarged and reduced, repeated and shifted.
 
-use half::f16;
-
 use super::Tensor;
 use super::run::Call;
 use crate::ops::Op;
 use crate::ops::cells::{By, Cells, How};
 use crate::ops::strided::{How as Reads, Turn};
-use crate::ragged::{DType, Layout, Scalar};
+use crate::ragged::{Layout, Scalar, words_of};
 use crate::{Result, host};
 
 impl<T: Scalar> Tensor<T> {
@@ -176,7 +174,7 @@ impl<T: Scalar> Tensor<T> {
     pub(crate) fn cells(&self, how: How, by: By, fill: T) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
         let cells = Cells { how, by, dtype };
-        self.unary(Op::Cells(cells), &words(fill))
+        self.unary(Op::Cells(cells), &words_of(fill))
     }
 
     /// The same in these shapes, with zeros.
@@ -189,14 +187,5 @@ impl<T: Scalar> Tensor<T> {
             ..Call::new(&self.device, Op::Cells(cells), &operands)
         }
         .one()
-    }
-}
-
-/// The bits of a value, in as many words as the largest type has.
-fn words<T: Scalar>(value: T) -> [u32; 2] {
-    match T::DTYPE {
-        DType::F16 => [bytemuck::cast::<T, f16>(value).to_bits().into(), 0],
-        DType::C32 => bytemuck::cast(value),
-        _ => [bytemuck::cast(value), 0],
     }
 }

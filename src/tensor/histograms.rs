@@ -6,7 +6,7 @@ use super::Tensor;
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::histogram::{Bins, Histogram};
-use crate::ragged::Factor;
+use crate::ragged::{Factor, Ordered};
 
 impl<T: Factor> Tensor<T> {
     /// The histogram of each element: how many of its values lie in each of `bins` bins of equal width between two
@@ -63,7 +63,9 @@ impl<T: Factor> Tensor<T> {
     pub fn histogram_edges(&self, edges: &[T]) -> Result<Tensor<u32>> {
         self.counts(Bins::between(edges)?)
     }
+}
 
+impl<T: Ordered> Tensor<T> {
     pub(super) fn counts(&self, bins: Bins) -> Result<Tensor<u32>> {
         let dtype = T::DTYPE;
         self.unary(Op::Histogram(Histogram { dtype, bins }), &[])

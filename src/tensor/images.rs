@@ -7,7 +7,7 @@ use crate::ops::Op;
 use crate::ops::label::Label;
 use crate::ops::neighbours::Neighbours;
 use crate::ops::regions;
-use crate::ragged::{DType, Integer, Layout, Ragged, Scalar};
+use crate::ragged::{DType, Layout, Pixel, Ragged, Scalar, words_of};
 
 /// Which cells of an image form a component: those that are connected by neighbours that are alike, except cells of the
 /// background.
@@ -16,12 +16,12 @@ use crate::ragged::{DType, Integer, Layout, Ragged, Scalar};
 /// # use vsla::{Device, Ragged, Shape};
 /// use vsla::image::{Components, Neighbours};
 ///
-/// let image = Ragged::from_shapes(vec![1u32, 2, 9, 9, 9, 2], 2, [Shape::new(&[2, 3])?])?;
-/// let x = Device::cpu().upload(&image)?;
-/// let labels = |components| -> vsla::Result<_> { Ok(x.label(components)?.0.download_blocking()?.values().to_vec()) };
-/// assert_eq!(labels(Components::of_equal_values().background(9))?, [1, 2, 0, 0, 0, 3]);
-/// let diagonal = Components::of_foreground().background(9).neighbours(Neighbours::Eight);
-/// assert_eq!(labels(diagonal)?, [1, 1, 0, 0, 0, 1]);
+/// let image = Ragged::from_shapes(vec![1u32, 2, 9, 9, 9, 2], 2, [Shape::new(&[2, 3])?])?; let x =
+/// Device::cpu().upload(&image)?; let labels = |components| -> vsla::Result<_> {
+/// Ok(x.label(components)?.0.download_blocking()?.values().to_vec()) };
+/// assert_eq!(labels(Components::of_equal_values().background(9))?, [1, 2, 0, 0, 0, 3]); let diagonal =
+/// Components::of_foreground().background(9).neighbours(Neighbours::Eight); assert_eq!(labels(diagonal)?, [1, 1, 0, 0,
+/// 0, 1]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,7 +30,7 @@ pub struct Components<T> {
     background: T,
 }
 
-impl<T: Integer> Components<T> {
+impl<T: Pixel> Components<T> {
     /// Neighbours are alike if their values are equal. The background is 0, and a cell has four neighbours.
     pub fn of_equal_values() -> Components<T> {
         Components::new(false)
@@ -88,17 +88,17 @@ pub struct Regions<T: Scalar> {
     pub values: Tensor<T>,
 }
 
-impl<T: Integer> Tensor<T> {
+impl<T: Pixel> Tensor<T> {
     /// The connected components of each element, an image: a label for each cell, and the number of components.
     ///
     /// Two cells are in one component if a path of neighbours that are alike connects them; [`Components`] says which
     /// cells are neighbours, and which are alike. Cells of the background have the label 0. The components of each
     /// element have the labels 1, 2, … in row-major order of their first cells. SciPy calls it `ndimage.label`.
     ///
-    /// i32 and u32; rank 2. The labels have this batch's layout, and the numbers of components are a batch of rank 1
-    /// and length 1. An element without cells has no components. Exact, and the same on every device: the labels of an
-    /// element do not depend on its batch. Does not respect equivalence: a trailing zero is a cell, which may connect
-    /// others or separate them. Not differentiable.
+    /// u8, i32 and u32; rank 2. The labels have this batch's layout, and the numbers of components are a batch of rank
+    /// 1 and length 1. An element without cells has no components. Exact, and the same on every device: the labels of
+    /// an element do not depend on its batch. Does not respect equivalence: a trailing zero is a cell, which may
+    /// connect others or separate them. Not differentiable.
     ///
     /// Cost: on a GPU, an image of at most 64 words of 32 cells of a row (64 × 32 cells, 45 × 32, 32 × 64) takes one
     /// dispatch, in which values are read once and labels written once: 8 bytes for each cell. A larger image takes
@@ -109,15 +109,11 @@ impl<T: Integer> Tensor<T> {
     /// # use vsla::{Device, Ragged, Shape};
     /// use vsla::image::Components;
     ///
-    /// // Two images, of 3 × 4 and 1 × 3 cells.
-    /// let cells = vec![7u32, 0, 7, 7, 7, 0, 0, 7, 0, 3, 0, 0, 5, 0, 5];
-    /// let images = Ragged::from_shapes(cells, 2, [Shape::new(&[3, 4])?, Shape::new(&[1, 3])?])?;
-    /// let x = Device::cpu().upload(&images)?;
-    /// let (labels, numbers) = x.label(Components::of_equal_values())?;
-    /// let labels = labels.download_blocking()?;
-    /// assert_eq!(labels.row(0), [1, 0, 2, 2, 1, 0, 0, 2, 0, 3, 0, 0]);
-    /// assert_eq!(labels.row(1), [1, 0, 2]);
-    /// assert_eq!(numbers.download_blocking()?.to_vecs()?, [vec![3], vec![2]]);
+    /// // Two images, of 3 × 4 and 1 × 3 cells. let cells = vec![7u32, 0, 7, 7, 7, 0, 0, 7, 0, 3, 0, 0, 5, 0, 5]; let
+    /// images = Ragged::from_shapes(cells, 2, [Shape::new(&[3, 4])?, Shape::new(&[1, 3])?])?; let x =
+    /// Device::cpu().upload(&images)?; let (labels, numbers) = x.label(Components::of_equal_values())?; let labels =
+    /// labels.download_blocking()?; assert_eq!(labels.row(0), [1, 0, 2, 2, 1, 0, 0, 2, 0, 3, 0, 0]);
+    /// assert_eq!(labels.row(1), [1, 0, 2]); assert_eq!(numbers.download_blocking()?.to_vecs()?, [vec![3], vec![2]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -127,7 +123,7 @@ impl<T: Integer> Tensor<T> {
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn label(&self, components: Components<T>) -> Result<(Tensor<u32>, Tensor<u32>)> {
         Call {
-            scalars: &[bytemuck::cast(components.background)],
+            scalars: &words_of(components.background)[..1],
             ..Call::new(&self.device, Op::Label(components.label), &[self.operand()])
         }
         .two()
@@ -140,9 +136,9 @@ impl<T: Integer> Tensor<T> {
     /// label that no cell has gives a row of zeros. scikit-image calls it `regionprops_table`.
     ///
     /// This call reads back from the device: it runs the recorded work and reads the numbers of components, because
-    /// shapes depend on them, but no labels. i32 and u32; rank 2. An element without cells has no rows. Areas, boxes
-    /// and values are exact, and the mean rows and columns are the quotients of exact integers, rounded once. The bits
-    /// are the same on every device. Does not respect equivalence, as [`label`](Self::label) does not. Not
+    /// shapes depend on them, but no labels. u8, i32 and u32; rank 2. An element without cells has no rows. Areas,
+    /// boxes and values are exact, and the mean rows and columns are the quotients of exact integers, rounded once. The
+    /// bits are the same on every device. Does not respect equivalence, as [`label`](Self::label) does not. Not
     /// differentiable, because shapes depend on values.
     ///
     /// Cost: labels read once, 40 bytes of memory for each component, which are written three times, and 32 bytes of
@@ -152,23 +148,20 @@ impl<T: Integer> Tensor<T> {
     /// # use vsla::{Device, Ragged, Shape};
     /// use vsla::image::Components;
     ///
-    /// let cells = vec![5u32, 5, 0, 0, 5, 3, 9, 0, 3];
-    /// let x = Device::cpu().upload(&Ragged::from_shapes(cells, 2, [Shape::new(&[3, 3])?])?)?;
-    /// let (labels, numbers) = x.label(Components::of_equal_values())?;
+    /// let cells = vec![5u32, 5, 0, 0, 5, 3, 9, 0, 3]; let x = Device::cpu().upload(&Ragged::from_shapes(cells, 2,
+    /// [Shape::new(&[3, 3])?])?)?; let (labels, numbers) = x.label(Components::of_equal_values())?;
     /// # pollster::block_on(async {
-    /// let regions = x.regions(&labels, &numbers).await?;
-    /// assert_eq!(regions.areas.download().await?.row(0), [3, 2, 1]);
-    /// assert_eq!(regions.boxes.download().await?.row(0), [0, 0, 2, 2, 1, 2, 3, 3, 2, 0, 3, 1]);
+    /// let regions = x.regions(&labels, &numbers).await?; assert_eq!(regions.areas.download().await?.row(0), [3, 2,
+    /// 1]); assert_eq!(regions.boxes.download().await?.row(0), [0, 0, 2, 2, 1, 2, 3, 3, 2, 0, 3, 1]);
     /// assert_eq!(regions.centroids.download().await?.row(0), [1.0 / 3.0, 2.0 / 3.0, 1.5, 2.0, 2.0, 0.0]);
     /// assert_eq!(regions.values.download().await?.row(0), [5, 3, 9]);
     /// # Ok::<(), vsla::Error>(()) })?;
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
-    /// Columns of the table are vectors, so that other operations select components: a comparison makes a mask of
-    /// those of one colour, [`top_k_at_most`](Tensor::top_k_at_most) finds the largest ones, and
-    /// [`argsort`](Tensor::argsort) ranks them. Lists of rows that are read back select rows by
-    /// [`gather`](Tensor::gather).
+    /// Columns of the table are vectors, so that other operations select components: a comparison makes a mask of those
+    /// of one colour, [`top_k_at_most`](Tensor::top_k_at_most) finds the largest ones, and [`argsort`](Tensor::argsort)
+    /// ranks them. Lists of rows that are read back select rows by [`gather`](Tensor::gather).
     ///
     /// ```
     /// # use vsla::{Device, Indices, Layout, Ragged, Shape};
@@ -177,21 +170,17 @@ impl<T: Integer> Tensor<T> {
     /// # let cells = vec![5u32, 5, 0, 0, 5, 3, 5, 0, 3];
     /// # let x = device.upload(&Ragged::from_shapes(cells, 2, [Shape::new(&[3, 3])?])?)?;
     /// # let (labels, numbers) = x.label(Components::of_equal_values())?;
-    /// let regions = x.regions_blocking(&labels, &numbers)?;
-    /// // Components of value 5: a mask, and their areas, with 0 for the others.
-    /// let (five, zero) = (device.upload(&Ragged::from_rows([[5]])?)?, device.upload(&Ragged::from_rows([[0]])?)?);
-    /// let mask = regions.values.equal(five.each())?;
-    /// let areas = mask.if_else(&regions.areas, zero.each())?;
-    /// assert_eq!(areas.download_blocking()?.row(0), [3, 0, 1]);
-    /// // The largest of these, and the cells that it has: label 1 is row 0 of the table.
-    /// let (largest, row) = areas.top_k_at_most(1, 0)?;
-    /// assert_eq!((largest.download_blocking()?.row(0), row.download_blocking()?.row(0)), (&[3][..], &[0][..]));
-    /// let cells = labels.equal(row.add_scalar(1)?.each())?;
-    /// assert_eq!(cells.download_blocking()?.row(0), [1, 1, 0, 0, 1, 0, 0, 0, 0]);
-    /// // All centroids, from the smallest component to the largest.
-    /// let ranked = Indices::new(regions.areas.argsort(0)?.download_blocking()?)?;
-    /// let centroids = regions.centroids.gather(&ranked)?.download_blocking()?;
-    /// assert_eq!(centroids.row(0)[..2], [2.0, 0.0]);
+    /// let regions = x.regions_blocking(&labels, &numbers)?; // Components of value 5: a mask, and their areas, with 0
+    /// for the others. let (five, zero) = (device.upload(&Ragged::from_rows([[5]])?)?,
+    /// device.upload(&Ragged::from_rows([[0]])?)?); let mask = regions.values.equal(five.each())?; let areas =
+    /// mask.if_else(&regions.areas, zero.each())?; assert_eq!(areas.download_blocking()?.row(0), [3, 0, 1]); // The
+    /// largest of these, and the cells that it has: label 1 is row 0 of the table. let (largest, row) =
+    /// areas.top_k_at_most(1, 0)?; assert_eq!((largest.download_blocking()?.row(0), row.download_blocking()?.row(0)),
+    /// (&[3][..], &[0][..])); let cells = labels.equal(row.add_scalar(1)?.each())?;
+    /// assert_eq!(cells.download_blocking()?.row(0), [1, 1, 0, 0, 1, 0, 0, 0, 0]); // All centroids, from the smallest
+    /// component to the largest. let ranked = Indices::new(regions.areas.argsort(0)?.download_blocking()?)?; let
+    /// centroids = regions.centroids.gather(&ranked)?.download_blocking()?; assert_eq!(centroids.row(0)[..2], [2.0,
+    /// 0.0]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -273,18 +262,17 @@ impl<T: Integer> Tensor<T> {
     /// A cell is background if it equals `background`; paths lead over these neighbours. SciPy calls it
     /// `ndimage.binary_fill_holes`, with four neighbours.
     ///
-    /// i32 and u32; rank 2. The layout is unchanged. An element without cells stays empty. Exact. Does not respect
+    /// u8, i32 and u32; rank 2. The layout is unchanged. An element without cells stays empty. Exact. Does not respect
     /// equivalence: a trailing zero may close a hole, or open one. Not differentiable. Cost: that of
-    /// [`label`](Self::label) for images with two more rows and columns, and five dispatches that read values and
-    /// write values.
+    /// [`label`](Self::label) for images with two more rows and columns, and five dispatches that read values and write
+    /// values.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
     /// use vsla::image::Neighbours;
     ///
-    /// let cells = vec![3, 3, 3, 0, 3, 0, 3, 0, 3, 3, 3, 0];
-    /// let x = Device::cpu().upload(&Ragged::from_shapes(cells, 2, [Shape::new(&[3, 4])?])?)?;
-    /// let filled = x.fill_holes(Neighbours::Four, 0, 7)?;
+    /// let cells = vec![3, 3, 3, 0, 3, 0, 3, 0, 3, 3, 3, 0]; let x = Device::cpu().upload(&Ragged::from_shapes(cells,
+    /// 2, [Shape::new(&[3, 4])?])?)?; let filled = x.fill_holes(Neighbours::Four, 0, 7)?;
     /// assert_eq!(filled.download_blocking()?.row(0), [3, 3, 3, 0, 3, 7, 3, 0, 3, 3, 3, 0]);
     /// # Ok::<(), vsla::Error>(())
     /// ```

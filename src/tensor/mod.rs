@@ -1,7 +1,6 @@
 //! Ragged batches on devices, and the operations on them.
 
 mod attention;
-mod bytes;
 mod cache;
 mod calibrate;
 mod complex;

@@ -5,13 +5,13 @@ use crate::Result;
 use crate::ops::Op;
 use crate::ops::morphology::Extremes;
 use crate::ops::neighbours::Neighbours;
-use crate::ragged::Integer;
+use crate::ragged::Pixel;
 
-impl<T: Integer> Tensor<T> {
+impl<T: Pixel> Tensor<T> {
     /// The largest value among each cell of an image and its neighbours: y\[i, j\] is the maximum of x\[i, j\] and of
     /// its four or eight neighbours.
     ///
-    /// Cells outside of the image are ignored. The layout is unchanged. i32 and u32, exactly. Does not respect
+    /// Cells outside of the image are ignored. The layout is unchanged. u8, i32 and u32, exactly. Does not respect
     /// equivalence: of negative values, a trailing zero is the largest. Cost: values read once from memory, the result
     /// written once, in one dispatch.
     ///

@@ -7,10 +7,10 @@ use crate::ops::occurrences::Occurrences;
 use crate::ops::period::Period;
 use crate::ops::reduce::PairReduction;
 use crate::ops::strided::extent_of;
-use crate::ragged::{Indices, Integer, Layout, Ragged, Real, Scalar};
+use crate::ragged::{DType, Indices, Layout, Ordered, Pixel, Ragged, Scalar};
 use crate::{Error, Result, host};
 
-impl<T: Real> Tensor<T> {
+impl<T: Ordered> Tensor<T> {
     /// Whether element i of both batches is the same: 1 if it has the same shape and equal values, otherwise 0, as a
     /// batch of rank 1 and length 1.
     ///
@@ -30,6 +30,11 @@ impl<T: Real> Tensor<T> {
     /// Those of [`dot`](Self::dot).
     pub fn equal_elements(&self, other: &Tensor<T>) -> Result<Tensor<u32>> {
         let op = "equal_elements";
+        if T::DTYPE == DType::F16 {
+            // Exact, so that equal values stay equal, and others different.
+            let wide = |x: &Tensor<T>| x.to::<f32>().map_err(|error| error.named(op));
+            return wide(self)?.equal_elements(&wide(other)?);
+        }
         let pair = self.zip(op, other)?;
         let alike: Tensor<u32> = pair
             .reduce(PairReduction::Equivalent)
@@ -45,7 +50,7 @@ impl<T: Real> Tensor<T> {
     }
 }
 
-impl<T: Integer> Tensor<T> {
+impl<T: Pixel> Tensor<T> {
     /// The places where a small image occurs exactly: 1 where all its values equal those of the large image below and
     /// to the right, otherwise 0.
     ///

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::ops::Op;
 use crate::ops::strided::{Begin, Cut, How};
 use crate::ops::take::Take;
-use crate::ragged::{Factor, Layout, Scalar};
+use crate::ragged::{Layout, Ordered, Scalar};
 
 impl<T: Scalar> Tensor<T> {
     /// Zeros of these shapes, with this batch at the first positions of these cuts: the adjoint of a
@@ -25,9 +25,9 @@ impl<T: Scalar> Tensor<T> {
     }
 }
 
-impl<T: Factor> Tensor<T> {
+impl<T: Ordered> Tensor<T> {
     /// The values at these indices of each line along an axis, or of each element; zeros for indices beyond the end of
-    /// a line. For types of 32 bits.
+    /// a line. For types of 32 bits, and bytes.
     pub(crate) fn take(&self, indices: &Tensor<u32>, axis: Option<usize>) -> Result<Tensor<T>> {
         let (put, dtype) = (false, T::DTYPE);
         let op = Op::Take(Take { put, dtype, axis });

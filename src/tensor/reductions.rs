@@ -3,7 +3,7 @@
 use super::{Paired, Tensor};
 use crate::ops::Op;
 use crate::ops::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
-use crate::ragged::{Factor, Float, Number, Real, Scalar};
+use crate::ragged::{Factor, Float, Number, Ordered, Real, Scalar};
 use crate::{Result, host};
 
 impl<T: Number> Tensor<T> {
@@ -170,7 +170,9 @@ impl<T: Factor> Tensor<T> {
     pub fn norm_max_axis(&self, axis: usize) -> Result<Tensor<T>> {
         self.reduce_along(Reduction::NormMax, Some(axis))
     }
+}
 
+impl<T: Ordered> Tensor<T> {
     /// The largest value of each element, as a batch of rank 1 and length 1.
     ///
     /// An empty element gives −∞, or the least value of an integer type. Any rank. An element with a NaN gives NaN. +0
@@ -562,7 +564,9 @@ impl<T: Real> Paired<'_, T> {
         self.right.check_readable("equivalent")?;
         self.reduce(PairReduction::Equivalent)
     }
+}
 
+impl<T: Scalar> Paired<'_, T> {
     pub(super) fn reduce<U: Scalar>(&self, reduction: PairReduction) -> Result<Tensor<U>> {
         let dtype = T::DTYPE;
         self.run(Op::ReducePairs(ReducePairs { reduction, dtype }))

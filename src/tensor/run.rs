@@ -96,6 +96,14 @@ impl<'a> Call<'a> {
     /// all.
     pub(super) fn values(mut self, dtypes: &[DType]) -> Result<(Vec<Value>, Arc<Plan>)> {
         let changed = self.changed.take();
+        let of_operands = self.operands.iter().map(|x| match x.shapes_only {
+            true => None,
+            false => Some(x.dtype),
+        });
+        if dtypes.contains(&DType::U8) || of_operands.clone().any(|x| x == Some(DType::U8)) {
+            let of_operands = of_operands.map(|x| x.unwrap_or(DType::U32));
+            self.op = self.op.on_bytes(of_operands, dtypes);
+        }
         let Call {
             device,
             operands,
@@ -258,8 +266,8 @@ fn launched(
                 };
                 inputs.push(GpuInput {
                     buffer,
-                    // The base counts at least half-words, and a buffer has fewer than 2³² of them, because its size in
-                    // bytes is within the binding limit.
+                    // The base counts at least bytes, and a buffer has fewer than 2³² of them, because its size is
+                    // within the binding limit.
                     base: operand.base as u32,
                     layout: operand.layout,
                 });

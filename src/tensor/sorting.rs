@@ -4,10 +4,10 @@ use super::Tensor;
 use super::run::Call;
 use crate::ops::sort::{Quantile, Sort, Wanted};
 use crate::ops::{Op, strided};
-use crate::ragged::{Factor, Float, Scalar};
+use crate::ragged::{Float, Ordered, Scalar};
 use crate::{Error, Result};
 
-impl<T: Factor> Tensor<T> {
+impl<T: Ordered> Tensor<T> {
     /// The values of each line along an axis, from the smallest to the largest.
     ///
     /// The shapes do not change; each line has its own length.

@@ -6,10 +6,10 @@ use crate::ops::Op;
 use crate::ops::histogram::Bins;
 use crate::ops::lookup::Lookup;
 use crate::ops::runs::Runs;
-use crate::ragged::{DType, Integer, Layout, Ragged, Scalar};
+use crate::ragged::{DType, Layout, Pixel, Ragged, Scalar, words_of};
 use crate::{Error, Result};
 
-impl<T: Integer> Tensor<T> {
+impl<T: Pixel> Tensor<T> {
     /// Replaces each value by the value of a table at that index, c\[i\] = table\[x\[i\]\].
     ///
     /// There is one table for all elements, or one for each, of any lengths. The result has the layout of this batch
@@ -39,7 +39,7 @@ impl<T: Integer> Tensor<T> {
         self.check_device("lookup", table)?;
         let lookup = Lookup {
             dtype: U::DTYPE,
-            signed: T::DTYPE == DType::I32,
+            index: T::DTYPE,
         };
         let operands = [self.operand(), table.operand()];
         Call::new(&self.device, Op::Lookup(lookup), &operands).one()
@@ -294,10 +294,10 @@ fn entries<U: Scalar>(table: &Tensor<U>, element: usize) -> usize {
         .length(element.min(table.len().saturating_sub(1)))
 }
 
-fn number<T: Integer>(value: T) -> i64 {
+fn number<T: Pixel>(value: T) -> i64 {
     match T::DTYPE {
         DType::I32 => bytemuck::cast::<T, i32>(value).into(),
-        _ => bytemuck::cast::<T, u32>(value).into(),
+        _ => words_of(value)[0].into(),
     }
 }
 
@@ -308,7 +308,7 @@ struct Firsts<T: Scalar> {
     counts: Tensor<u32>,
 }
 
-impl<T: Integer> Firsts<T> {
+impl<T: Pixel> Firsts<T> {
     fn put_together(&self, counts: Result<Ragged<u32>>) -> Result<Tensor<T>> {
         let made = || {
             let counts = counts?;

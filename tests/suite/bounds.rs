@@ -205,6 +205,7 @@ macro_rules! values {
 }
 
 values! {
+    u8: |i| i as u8;
     f32: |i| (i % 7) as f32 - 3.0;
     i32: |i| i as i32 % 7 - 3;
     u32: |i| i % 7;

@@ -63,6 +63,7 @@ const FILES: &[(&str, &[u8])] = &[
     ("u32", include_bytes!("io/files/u32.vsla")),
     ("i32", include_bytes!("io/files/i32.vsla")),
     ("c32", include_bytes!("io/files/c32.vsla")),
+    ("u8", include_bytes!("io/files/u8.vsla")),
     ("none", include_bytes!("io/files/none.vsla")),
     ("empty", include_bytes!("io/files/empty.vsla")),
     ("bsr-f32", include_bytes!("io/files/bsr-f32.vsla")),
@@ -143,6 +144,17 @@ fn golden() {
                 .unwrap(),
             )),
         ),
+        (
+            "u8",
+            Any::U8(Contents::Ragged(
+                Ragged::from_shapes(
+                    vec![0, 128, 255],
+                    2,
+                    [[1, 3], [0, 2]].map(|extents| Shape::new(&extents).unwrap()),
+                )
+                .unwrap(),
+            )),
+        ),
         ("none", f32_of(Ragged::from_shapes(vec![], 3, []).unwrap())),
         (
             "empty",
@@ -206,6 +218,7 @@ fn written(any: &Any) -> Vec<u8> {
         Any::U32(contents) => of(contents),
         Any::I32(contents) => of(contents),
         Any::C32(contents) => of(contents),
+        Any::U8(contents) => of(contents),
         other => panic!("no type of these: {other:?}"),
     }
 }

@@ -75,8 +75,8 @@ fn check(names: &[String]) {
             .map(|item| item.rsplit("::").next().unwrap())
             .collect();
         for item in &items {
-            let kinds = ["fn ", "struct ", "enum ", "mod ", "    "];
-            let ends = ["(", "<", " {", ";"];
+            let kinds = ["fn ", "struct ", "enum ", "mod ", "trait ", "    "];
+            let ends = ["(", "<", " {", ";", ":"];
             let there = kinds.iter().any(|kind| {
                 ends.iter()
                     .any(|end| source.contains(&format!("{kind}{item}{end}")))

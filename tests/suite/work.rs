@@ -279,7 +279,6 @@ counted! {
     "dilate", 2000., |d| matrix::<u32>(d, [40, 50]).dilate(Neighbours::Eight);
     "erode", 2000., |d| matrix::<i32>(d, [40, 50]).erode(Neighbours::Four);
     "lookup", X, |d| x::<u32>(d).lookup(&ones::<f32>(d, &[7]));
-    "download_u8", X, |d| x::<u32>(d).download_u8_blocking();
     "lookup_strict", X, |d| x::<u32>(d).lookup_strict_blocking(&ones::<f32>(d, &[7]));
     "bincount_strict", X + 30., |d| x::<u32>(d).bincount_strict_blocking(10);
     "bincount", X + 30., |d| x::<u32>(d).bincount(10);

@@ -481,7 +481,7 @@ async fn images(all: &Checks) {
         "translate", EXACT, |d| pictures(d)?.translate(&[[1, -2]], 7);
         "dilate", EXACT, |d| pictures(d)?.dilate(Neighbours::Eight);
         "erode", EXACT, |d| pictures(d)?.erode(Neighbours::Four);
-        "bytes", EXACT, |d| d.upload_u8(&Ragged::from_rows([vec![255, 0, 7], vec![9; 6]])?);
+        "bytes", EXACT, |d| d.upload(&Ragged::from_rows([vec![255u8, 0, 7], vec![9; 6]])?)?.to::<u32>();
         "lookup", EXACT, |d| pictures(d)?.lookup(&table(d)?);
         "bincount", EXACT, |d| pictures(d)?.bincount(5);
         "most_common", EXACT, |d| pictures(d)?.most_common();

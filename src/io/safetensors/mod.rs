@@ -65,7 +65,7 @@ use super::Stored;
 
 /// The format's name for a type of values.
 fn dtype<T: Stored>() -> &'static str {
-    ["F64", "F32", "F16", "U32", "I32", "C64"][T::CODE as usize]
+    ["F64", "F32", "F16", "U32", "I32", "C64", "U8"][T::CODE as usize]
 }
 
 /// The suffixes of a batch's tensors.

@@ -160,8 +160,9 @@ impl<R: Read + Seek> Reader<R> {
             "U32" => Any::U32(Contents::Ragged(self.read(name)?)),
             "I32" => Any::I32(Contents::Ragged(self.read(name)?)),
             "C64" => Any::C32(Contents::Ragged(self.read(name)?)),
+            "U8" => Any::U8(Contents::Ragged(self.read(name)?)),
             other => {
-                let expected = format!("{name}{VALUES} of type F64, F32, F16, U32, I32 or C64");
+                let expected = format!("{name}{VALUES} of type F64, F32, F16, U32, I32, C64 or U8");
                 return Err(wrong(8, expected, other));
             }
         })

@@ -48,7 +48,7 @@ impl Concat {
 
         let stage = Stage {
             build: match dtype {
-                DType::F16 => copy(dtype, false),
+                DType::F16 | DType::U8 => copy(dtype, false),
                 _ => copy(DType::U32, false),
             },
             concat_axes: layouts.concat_axes,
@@ -94,8 +94,8 @@ impl KernelLayouts {
                     concat_axes,
                 )
             }
-            // The kernel that writes halves supports only boxes, so a vector becomes a row.
-            DType::F16 if nested.c.rank() == 1 => {
+            // The kernels that write halves and bytes support only boxes, so a vector becomes a row.
+            DType::F16 | DType::U8 if nested.c.rank() == 1 => {
                 let row = |layout| row(op, layout);
                 (
                     Some(row(a_nested)?),

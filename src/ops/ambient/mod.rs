@@ -117,7 +117,7 @@ impl Listed for Build {
 
 static ONE_LAYOUT: [Build; count(TWO)] = builds(TWO, 1, &[]);
 static OF_VECTORS: [Build; count(TWO) + 1] = builds(TWO, 1, &[copy(DType::U32, false)]);
-static OF_BOXES: [Build; 2 * count(TWO) + 4] = builds(
+static OF_BOXES: [Build; 2 * count(TWO) + 6] = builds(
     TWO,
     2,
     &[
@@ -125,6 +125,8 @@ static OF_BOXES: [Build; 2 * count(TWO) + 4] = builds(
         copy(DType::U32, true),
         copy(DType::F16, false),
         copy(DType::F16, true),
+        copy(DType::U8, false),
+        copy(DType::U8, true),
     ],
 );
 

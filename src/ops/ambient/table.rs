@@ -50,8 +50,11 @@ pub(super) enum Function {
     Float(Run<f32, f32>),
     I32(Run<i32, i32>),
     U32(Run<u32, u32>),
+    /// For u32, and for bytes, whose order is the same.
+    U32Order(Run<u32, u32>),
     FloatMask(Run<f32, u32>),
     I32Mask(Run<i32, u32>),
+    /// For the same types.
     U32Mask(Run<u32, u32>),
     Complex(Run<Complex32, Complex32>),
     /// From two f32 to a complex number.
@@ -88,8 +91,9 @@ impl Row {
             Function::I32(_) | Function::I32Mask(_) => &[DType::I32],
             Function::Complex(_) => &[DType::C32],
             Function::FloatComplex(_) => &[DType::F32],
-            Function::U32(_) | Function::U32Mask(_) | Function::U32Three(_) => &[DType::U32],
-            Function::Choice => &[DType::U32, DType::F16],
+            Function::U32(_) | Function::U32Three(_) => &[DType::U32],
+            Function::U32Order(_) | Function::U32Mask(_) => &[DType::U32, DType::U8],
+            Function::Choice => &[DType::U32, DType::F16, DType::U8],
         }
     }
 
@@ -199,7 +203,7 @@ pub(super) const TWO: &[&[Row]] = &[
         "div" "DIV" [] "select(x / max(y, 1u), 0u, y == 0u)", |x, y| x.checked_div(y).unwrap_or(0), EXACT;
         "remainder" "REMAINDER" [] "select(x % max(y, 1u), 0u, y == 0u)", |x, y| x.checked_rem(y).unwrap_or(0), EXACT;
     },
-    rows! { U32 Alone:
+    rows! { U32Order Alone:
         "maximum" "MAXIMUM" [] "max(x, y)", |x, y| x.max(y), EXACT;
         "minimum" "MINIMUM" [] "min(x, y)", |x, y| x.min(y), EXACT;
     },
@@ -282,7 +286,7 @@ pub(super) fn row(
         row.map(|row| (row, dtype))
     };
     match dtype {
-        DType::F16 | DType::U32 | DType::C32 => of(dtype),
+        DType::F16 | DType::U32 | DType::C32 | DType::U8 => of(dtype),
         // Functions without a row for these types work on bits, so the u32 row applies.
         _ => of(dtype).or_else(|| of(DType::U32)),
     }

@@ -25,13 +25,13 @@ pub(crate) fn own(dtype: DType, value: &str) -> Vec<(String, String)> {
 
 /// The texts of a row's kernel, or of the kernel that copies.
 pub(super) fn of(row: Option<&Row>, dtype: DType) -> Vec<(String, String)> {
-    let half = dtype == DType::F16;
     let bits = row.is_none_or(Row::is_choice);
     let three = row.is_some_and(Row::is_of_three);
     let mask = row.is_some_and(Row::is_mask);
-    let stored = match (half, bits) {
-        (true, true) => "bits V V",
-        (true, false) => "halves V V",
+    let stored = match (dtype, bits) {
+        (DType::F16, true) => "bits V V",
+        (DType::F16, false) => "halves V V",
+        (DType::U8, _) => "bytes V V",
         _ => "words E V",
     };
     let operands = match (three, bits) {
@@ -40,9 +40,11 @@ pub(super) fn of(row: Option<&Row>, dtype: DType) -> Vec<(String, String)> {
         (true, false) => format!("a A {stored}, b B {stored}, d D {stored}"),
         _ => format!("a A {stored}, b B {stored}"),
     };
-    let packed = match (half && !mask, bits) {
-        (true, true) => "bits",
-        (true, false) => "halves",
+    let packed = match (dtype, bits) {
+        _ if mask => "words",
+        (DType::F16, true) => "bits",
+        (DType::F16, false) => "halves",
+        (DType::U8, _) => "bytes",
         _ => "words",
     };
     let overlap = row.is_some_and(|row| row.missing.is_overlap());

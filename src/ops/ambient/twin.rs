@@ -31,7 +31,19 @@ fn by_type(args: &mut CpuArgs<'_>, row: &Row, kernel_type: DType, walk: impl Wal
         }
         Function::Float(run) => walk.two(args, run),
         Function::I32(run) => walk.two(args, run),
-        Function::U32(run) | Function::U32Mask(run) => walk.two(args, run),
+        Function::U32Order(run) if kernel_type == DType::U8 => {
+            walk.two(args, |x: &[u8], y: &[u8], r: &mut [u8]| {
+                widened(x, y, r, |x, y, r| narrowed(r, |wide| run(x, y, wide)));
+            });
+        }
+        Function::U32Mask(run) if kernel_type == DType::U8 => {
+            walk.two(args, |x: &[u8], y: &[u8], r: &mut [u32]| {
+                widened(x, y, r, run)
+            });
+        }
+        Function::U32(run) | Function::U32Order(run) | Function::U32Mask(run) => {
+            walk.two(args, run)
+        }
         Function::FloatMask(run) => walk.two(args, run),
         Function::I32Mask(run) => walk.two(args, run),
         Function::Complex(run) => walk.two(args, run),
@@ -80,6 +92,32 @@ fn in_chunks_of<const N: usize, R>(
         x.convert_to_f32_slice(left);
         y.convert_to_f32_slice(right);
         run(left, right, r);
+    }
+}
+
+/// Widens both operands to u32, in chunks that stay in a core's cache.
+fn widened<R>(x: &[u8], y: &[u8], r: &mut [R], run: impl Fn(&[u32], &[u32], &mut [R])) {
+    let (mut left, mut right) = ([0; SHORT], [0; SHORT]);
+    for ((x, y), r) in x
+        .chunks(SHORT)
+        .zip(y.chunks(SHORT))
+        .zip(r.chunks_mut(SHORT))
+    {
+        let (left, right) = (&mut left[..x.len()], &mut right[..y.len()]);
+        for (wide, &byte) in left.iter_mut().zip(x).chain(right.iter_mut().zip(y)) {
+            *wide = byte.into();
+        }
+        run(left, right, r);
+    }
+}
+
+/// Narrows at most SHORT bytes that `make` computes as u32.
+fn narrowed(r: &mut [u8], make: impl FnOnce(&mut [u32])) {
+    let mut wide = [0; SHORT];
+    let wide = &mut wide[..r.len()];
+    make(wide);
+    for (byte, &wide) in r.iter_mut().zip(&*wide) {
+        *byte = wide as u8;
     }
 }
 
@@ -258,6 +296,7 @@ pub(super) fn combine_spread(
         Function::FloatThree(run) => spread(args, modes, run),
         Function::U32Three(run) => spread(args, modes, run),
         Function::Choice if kernel_type == DType::F16 => spread(args, modes, choose::<u16>),
+        Function::Choice if kernel_type == DType::U8 => spread(args, modes, choose::<u8>),
         Function::Choice => spread(args, modes, choose::<u32>),
         _ => by_type(args, row, kernel_type, SpreadTwo(modes)),
     }

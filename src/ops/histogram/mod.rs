@@ -10,7 +10,7 @@ mod twin;
 
 pub(crate) use self::edges::Bins;
 use self::edges::Edges;
-use super::{Traits, map, strided};
+use super::{Traits, bytes, map, strided};
 use crate::Result;
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, check_size, check_work,
@@ -36,6 +36,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
         Variant::of(DType::I32, &[]),
         Variant::of(DType::U32, &[]),
         Variant::of(DType::F16, &[]),
+        Variant::of(DType::U32, &["BYTES"]),
     ],
 };
 
@@ -55,9 +56,13 @@ impl Histogram {
         let work = (x.total() + counts.total()) as u64;
         check_work(op, None, work, device.allowed)?;
         // Without values, nothing is compared, so an empty batch may have any number of bins.
+        let (dtype, flags): (_, &[&str]) = match self.dtype {
+            DType::U8 => (DType::U32, &["BYTES"]),
+            other => (other, &[]),
+        };
         let edges = match x.total() {
             0 => Edges::none(),
-            _ => Edges::new(self.dtype, &self.bins)?,
+            _ => Edges::new(dtype, &self.bins)?,
         };
         let items = plan::items(op, x, bins)?;
         let mut dispatches = Vec::new();
@@ -66,7 +71,7 @@ impl Histogram {
         }
         let number = Param::U32;
         dispatches.push(Dispatch::new(
-            (&KERNEL, KERNEL.variant(self.dtype, &[])),
+            (&KERNEL, KERNEL.variant(dtype, flags)),
             Slots {
                 counts: Slot::Output(0),
                 items: Slot::PlanBuffer(items.words),
@@ -88,8 +93,11 @@ impl Histogram {
             items.groups,
             work,
         ));
-        let dtype = self.dtype;
         let twin = CpuKernel::new(move |args| twin::run(dtype, &edges, args));
+        let twin = match self.dtype {
+            DType::U8 => bytes::widened(op, twin, 1),
+            _ => twin,
+        };
         // The plan's key also holds the edges.
         let twin = twin.holding(self.bins.bytes());
         let gpu = (dispatches, Vec::new());

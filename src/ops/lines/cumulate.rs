@@ -149,7 +149,7 @@ impl Cumulate {
                 DType::F16 => floats::<f16>(function, axis, args, f16_from_f64),
                 DType::I32 => integers::<i32>(function, axis, args),
                 DType::U32 => integers::<u32>(function, axis, args),
-                DType::C32 => unreachable!("no complex numbers"),
+                DType::C32 | DType::U8 => unreachable!("no such operation"),
             }),
         })
     }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 pub(crate) use self::along::{LINE_PARTS, LINES};
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
-use super::{PAIRING, pair_params};
+use super::{PAIRING, bytes, pair_params};
 use crate::Result;
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param,
@@ -65,7 +65,7 @@ params! {
     struct FinishParams { rank }
 }
 
-/// Elements of up to 1024 values, with one or 32 invocations per element.
+/// Elements of up to 1024 values, with one or 32 invocations per element. BYTES: of u8.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "reduce",
     source: include_str!("../../../shaders/reduce.wgsl"),
@@ -79,17 +79,27 @@ pub(crate) static KERNEL: Kernel = Kernel {
         ["BOX", "THREAD"] F32 U32 F16;
         ["BOX", "LANES"] F32 U32 F16;
         ["BOX", "BOUNDS", "THREAD"] U32;
+        ["BOX", "BOUNDS", "THREAD", "BYTES"] U32;
         ["BOX", "BOUNDS", "LANES"] U32;
+        ["BOX", "BOUNDS", "LANES", "BYTES"] U32;
         ["NORM2", "THREAD"] F32;
         ["NORM2", "LANES"] F32;
         ["MAX", "THREAD"] F32 I32 U32;
+        ["MAX", "THREAD", "BYTES"] U32;
         ["MAX", "LANES"] F32 I32 U32;
+        ["MAX", "LANES", "BYTES"] U32;
         ["ARGMAX", "THREAD"] F32 I32 U32;
+        ["ARGMAX", "THREAD", "BYTES"] U32;
         ["ARGMAX", "LANES"] F32 I32 U32;
+        ["ARGMAX", "LANES", "BYTES"] U32;
         ["MAX", "LEAST", "THREAD"] F32 I32 U32;
+        ["MAX", "LEAST", "THREAD", "BYTES"] U32;
         ["MAX", "LEAST", "LANES"] F32 I32 U32;
+        ["MAX", "LEAST", "LANES", "BYTES"] U32;
         ["ARGMAX", "LEAST", "THREAD"] F32 I32 U32;
+        ["ARGMAX", "LEAST", "THREAD", "BYTES"] U32;
         ["ARGMAX", "LEAST", "LANES"] F32 I32 U32;
+        ["ARGMAX", "LEAST", "LANES", "BYTES"] U32;
     },
 };
 
@@ -104,11 +114,16 @@ pub(crate) static TILES: Kernel = Kernel {
         ["SUM", "TILES", "ABS"] F32 U32;
         ["BOX", "TILES"] F32 U32 F16;
         ["BOX", "BOUNDS", "TILES"] U32;
+        ["BOX", "BOUNDS", "TILES", "BYTES"] U32;
         ["NORM2", "TILES"] F32;
         ["MAX", "TILES"] F32 I32 U32;
+        ["MAX", "TILES", "BYTES"] U32;
         ["ARGMAX", "TILES"] F32 I32 U32;
+        ["ARGMAX", "TILES", "BYTES"] U32;
         ["MAX", "LEAST", "TILES"] F32 I32 U32;
+        ["MAX", "LEAST", "TILES", "BYTES"] U32;
         ["ARGMAX", "LEAST", "TILES"] F32 I32 U32;
+        ["ARGMAX", "LEAST", "TILES", "BYTES"] U32;
     },
 };
 
@@ -239,6 +254,12 @@ impl Reduction {
         }
     }
 
+    /// Whether there are kernels that read bytes.
+    pub(super) fn is_of_bytes(self) -> bool {
+        use Reduction::{ArgMax, ArgMin, Bounds, Max, Min};
+        matches!(self, Max | Min | ArgMax | ArgMin | Bounds)
+    }
+
     /// Whether the kernels for whole elements compute it. If not, an element is reduced as one line.
     fn is_of_elements(self, dtype: DType) -> bool {
         use Reduction::{All, Any, NormMax, Product};
@@ -272,12 +293,13 @@ impl Reduce {
         self.reduction.names()[usize::from(self.axis.is_some())]
     }
 
-    /// The type of the results.
+    /// The type of the results: words for u8, which are narrowed later.
     fn result(self) -> DType {
         match self.reduction {
             Reduction::ArgMax | Reduction::ArgMin | Reduction::Box | Reduction::Bounds => {
                 DType::U32
             }
+            _ if self.dtype == DType::U8 => DType::U32,
             _ => self.dtype,
         }
     }
@@ -291,6 +313,7 @@ impl Reduce {
             | Reduction::Product
             | Reduction::Box
             | Reduction::Bounds => unsigned(self.dtype),
+            _ if self.dtype == DType::U8 => DType::U32,
             _ => self.dtype,
         }
     }
@@ -316,6 +339,7 @@ impl Reduce {
         match (self.reduction, self.dtype) {
             // An unsigned value is its own magnitude.
             (Reduction::Norm1, DType::F32 | DType::F16 | DType::I32) => &["ABS"],
+            (_, DType::U8) => &["BYTES"],
             _ => &[],
         }
     }
@@ -377,7 +401,10 @@ impl Reduce {
             work: x.total() as u64,
             dispatches,
             pairs: None,
-            twin: CpuKernel::new(twin::of(reduction, dtype)),
+            twin: match dtype {
+                DType::U8 => bytes::widened(op, CpuKernel::new(twin::of(reduction, DType::U32)), 1),
+                _ => CpuKernel::new(twin::of(reduction, dtype)),
+            },
         })
     }
 }
@@ -450,7 +477,7 @@ impl ReducePairs {
 /// Wrapping sums, products and equality are the same for i32 as for its bits as u32.
 fn unsigned(dtype: DType) -> DType {
     match dtype {
-        DType::I32 => DType::U32,
+        DType::I32 | DType::U8 => DType::U32,
         other => other,
     }
 }

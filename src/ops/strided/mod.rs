@@ -48,7 +48,11 @@ pub(crate) static RUNS: Kernel = Kernel {
     source: include_str!("../../../shaders/strided.wgsl"),
     interface: Interface::of::<Slots, RunParams>(),
     constants: &[],
-    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
+    variants: &[
+        Variant::of(DType::U32, &[]),
+        Variant::of(DType::F16, &[]),
+        Variant::of(DType::U8, &[]),
+    ],
 };
 
 pub(crate) static BOXES: Kernel = Kernel {
@@ -60,9 +64,11 @@ pub(crate) static BOXES: Kernel = Kernel {
         Variant::of(DType::U32, &[]),
         Variant::of(DType::C32, &[]),
         Variant::of(DType::F16, &[]),
+        Variant::of(DType::U8, &[]),
         Variant::of(DType::U32, &["RANK2"]),
         Variant::of(DType::C32, &["RANK2"]),
         Variant::of(DType::F16, &["RANK2"]),
+        Variant::of(DType::U8, &["RANK2"]),
         Variant::of(DType::U32, &["PLACED"]),
         Variant::of(DType::C32, &["PLACED"]),
         Variant::of(DType::F16, &["PLACED"]),
@@ -306,7 +312,7 @@ fn launch(
         let read = axes[0].read;
         let words = dtype.words(1) as u32;
         let kind = match dtype {
-            DType::F16 => DType::F16,
+            DType::F16 | DType::U8 => dtype,
             _ => DType::U32,
         };
         let params = RunParams {
@@ -357,7 +363,7 @@ fn launch(
             placed |= matches!(axis.read, Read::Place(_));
         }
         let kind = match dtype {
-            DType::F16 | DType::C32 => dtype,
+            DType::F16 | DType::C32 | DType::U8 => dtype,
             _ => DType::U32,
         };
         let params = BoxParams {
@@ -454,9 +460,11 @@ mod tests {
     use super::*;
 
     /// The largest shifts in a buffer of 4 GiB: an f16 element there has 2³¹ − 8 values, a complex one 2²⁹ − 2.
+    /// A batch of bytes is limited to 2³¹ − 16.
     #[test]
     fn far_shifts_reach_kernels_as_they_are() {
         for (dtype, longest) in [
+            (DType::U8, (1i64 << 31) - 16),
             (DType::F16, (1i64 << 31) - 8),
             (DType::F32, (1 << 30) - 4),
             (DType::C32, (1 << 29) - 2),

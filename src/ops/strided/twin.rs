@@ -14,6 +14,7 @@ type Made = Box<dyn Fn(&mut CpuArgs<'_>) + Send + Sync>;
 /// The CPU kernel for values of this type. It depends only on the size of the type.
 pub(super) fn of(dtype: DType, merged: Merged) -> Made {
     match dtype {
+        DType::U8 => Box::new(move |args| twin::<u8>(args, &merged)),
         DType::F16 => Box::new(move |args| twin::<u16>(args, &merged)),
         DType::C32 => Box::new(move |args| twin::<[u32; 2]>(args, &merged)),
         _ => Box::new(move |args| twin::<u32>(args, &merged)),

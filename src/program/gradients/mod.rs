@@ -281,7 +281,7 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
         | Op::Imaging(_)
         | Op::Period(_)
         | Op::Runs(_)
-        | Op::Bytes(_)
+        | Op::InWords(_)
         | Op::Extremes(_)
         | Op::Regions(_)
         | Op::OneHot(_)

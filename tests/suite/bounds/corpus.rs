@@ -129,6 +129,7 @@ fn rest_of_values(d: &mut Draw<'_>) {
     equal_matrices(d);
     super::values::labelled::<u32>(d, &[[9, 9], [70, 90], [3, 0]]);
     super::values::labelled::<i32>(d, &[[9, 9], [20, 30], [3, 0]]);
+    super::values::bytes(d);
     super::recorded::programs(d);
 }
 
@@ -219,8 +220,10 @@ fn values(d: &mut Draw<'_>, case: &Case) {
     d.ran("lookup", labels.lookup(&tables));
     d.ran("most_common", signed.most_common());
     d.ran("period", signed.period(last));
-    let bytes = signed.download_u8_blocking().unwrap();
-    d.ran("upload_u8", signed.device().upload_u8(&bytes));
+    let bytes = signed.to::<u8>().unwrap();
+    d.ran("to", bytes.to::<i32>());
+    d.ran("to", half.to::<u8>());
+    d.ran("to", x.to::<u8>());
     d.ran("neg", signed.neg());
     d.ran("to", half.to::<i32>());
     d.ran("to", x.to::<f16>());

@@ -7,7 +7,7 @@ use vsla::{
     Complex32, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor,
     batch::Remainder,
     f16,
-    scalar::{DType, Factor, Float, Integer, Real},
+    scalar::{DType, Factor, Float, Integer, Pixel, Real},
 };
 
 use super::{Draw, Value, recorded};
@@ -20,7 +20,6 @@ pub const KERNELS: &[&str] = &[
     "ambient_flat",
     "broadcast",
     "broadcast_three",
-    "bytes",
     "cast",
     "cells",
     "chain",
@@ -52,6 +51,7 @@ pub const KERNELS: &[&str] = &[
     "map",
     "map_table",
     "morphology",
+    "morphology_bytes",
     "normal",
     "occurrences",
     "one_hot",
@@ -77,6 +77,7 @@ pub const KERNELS: &[&str] = &[
     "strided_boxes",
     "take",
     "transpose",
+    "transpose_bytes",
     "uniform",
 ];
 
@@ -88,7 +89,11 @@ pub fn program(d: &mut Draw<'_>) {
             moved::<Complex32>(d);
             complex(d);
         }
-        1 => moved::<u32>(d),
+        1 => {
+            moved::<u32>(d);
+            moved::<u8>(d);
+            bytes(d);
+        }
         2 | 3 => moved::<f16>(d),
         4 => {
             computed::<i32>(d);
@@ -210,8 +215,39 @@ fn images<T: Value>(d: &mut Draw<'_>, x: &Tensor<T>) {
     d.ran("lookup", labels.lookup(&tables));
 }
 
+/// Images of bytes, one of them larger than what a workgroup transposes.
+pub fn bytes(d: &mut Draw<'_>) {
+    coloured::<u8>(d);
+    let side = d.of(&[65, 80, 129]);
+    let shapes = [[1, 3], [side, 64], [70, side]].map(|extents| Shape::new(&extents).unwrap());
+    let x = d.tensor::<u8>(&Layout::from_shapes(2, shapes).unwrap());
+    d.ran("rot90", x.rot90(1));
+    d.ran("anti_transpose", x.anti_transpose());
+    let (one, same) = (
+        Layout::from_lengths([1]).unwrap(),
+        d.tensor::<u8>(x.layout()),
+    );
+    let one = d.tensor::<u8>(&one);
+    for (name, mask) in [
+        ("less each", x.less(one.each())),
+        ("equal", x.equal(&same)),
+        ("greater", x.greater(&same)),
+    ] {
+        if let Some(mask) = d.ran(name, mask) {
+            d.ran("if_else", mask.if_else(&x, one.each()));
+        }
+    }
+    d.ran("maximum", x.maximum(&same));
+    d.ran("minimum", x.minimum(&x.pad(&[(0, 1), (0, 2)]).unwrap()));
+    d.ran("max", x.max());
+    d.ran("argmin", x.argmin());
+    let table = d.tensor::<u8>(&Layout::from_lengths([200]).unwrap());
+    d.ran("lookup", x.lookup(&table));
+    d.ran("lookup", x.lookup(&table.to::<u32>().unwrap()));
+}
+
 /// Integers as colours of images.
-fn coloured<T: Value + Integer>(d: &mut Draw<'_>) {
+fn coloured<T: Value + Pixel>(d: &mut Draw<'_>) {
     let n = d.of(&[1, 2, 5, 40]);
     let x = d.drawn::<T>(2, n);
     d.ran("dilate", x.dilate(Neighbours::Eight));
@@ -229,8 +265,11 @@ fn coloured<T: Value + Integer>(d: &mut Draw<'_>) {
     let values = Layout::from_lengths((0..n).map(|i| figures.length(i) / 4)).unwrap();
     let (figures, values) = (d.tensor::<u32>(&figures), d.tensor::<T>(&values));
     d.ran("draw_boxes", x.draw_boxes(&figures, &values));
-    let bytes = x.download_u8_blocking().unwrap();
-    d.ran("upload_u8", x.device().upload_u8(&bytes));
+    let bytes = x.to::<u8>().unwrap();
+    d.ran("to", bytes.to::<T>());
+    d.ran("to", bytes.to::<f32>());
+    d.ran("to", bytes.to::<f16>());
+    d.ran("rot90", bytes.rot90(1));
     d.ran("period", x.period(0));
     d.ran("period", x.period(1));
 }

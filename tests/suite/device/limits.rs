@@ -246,7 +246,9 @@ fn binding_bytes() {
     );
     // Bytes fit, but not the words that they become.
     let bytes = Ragged::full(&lengths([1000, 25]), 1u8).unwrap();
-    too_large(device.upload_u8(&bytes), "upload_u8", Some(1), 4100);
+    let bytes = device.upload(&bytes).unwrap();
+    too_large(bytes.to::<u32>(), "to", Some(1), 4100);
+    too_large(device.full(&lengths([4096, 1]), 1u8), "full", Some(1), 4100);
     too_large(
         device.full(&lengths([1, 0, 2000]), 1.0f32),
         "full",

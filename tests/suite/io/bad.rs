@@ -226,8 +226,8 @@ fn texts() {
             "read: at byte 8: expected contents of 0 or 1, got 2",
         ),
         (
-            f32_of(with("f32", 9, &[6])),
-            "read: at byte 9: expected a type code from 0 to 5, got 6",
+            f32_of(with("f32", 9, &[7])),
+            "read: at byte 9: expected a type code from 0 to 6, got 7",
         ),
         (
             f32_of(with("f32", 9, &[4])),

@@ -51,6 +51,7 @@ version_2("f16.vsla", 0, 2, 3, 1, [1, 2, 3], "e", halves(6))
 version_2("u32.vsla", 0, 3, 8, 1, [1, 1, 1, 2, 1, 1, 1, 1], "I", [1, 2**32 - 1])
 version_2("i32.vsla", 0, 4, 1, 1, [2], "i", [-1, -(2**31)])
 version_2("c32.vsla", 0, 5, 1, 2, [1, 2], "f", halves(6))
+version_2("u8.vsla", 0, 6, 2, 2, [1, 3, 0, 2], "B", [0, 128, 255])
 version_2("none.vsla", 0, 1, 3, 0, [], "f", [])
 version_2("empty.vsla", 0, 4, 1, 4, [0, 0, 0, 0], "i", [])
 # 20 x 17 in blocks of 8 x 16, at (0, 1), (2, 0) and (2, 1).
