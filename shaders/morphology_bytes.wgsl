@@ -146,8 +146,8 @@ fn key_of(i: u32, start: u32, entry: Entry) -> u32 {
             word = keys.x | (keys.y << 8u) | (keys.z << 16u) | (keys.w << 24u);
         } else {
             for (var k = 0u; k < min(4u, tile.end - first); k += 1u) {
-                while k > 0u && first + k >= start_in_tile(e + 1u, tile) {
-                    e += 1u;
+                if k > 0u && first + k >= start_in_tile(e + 1u, tile) {
+                    e = place_in_tile(first + k, tile);
                     start = start_in_tile(e, tile);
                 }
                 word |= key_of(first + k - start, start, entry_in_tile(e, tile)) << (8u * k);

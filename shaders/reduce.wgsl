@@ -1,9 +1,8 @@
 // One word per element: a reduction of its values, or with PAIRS of two paired elements.
 //
 // The reductions are SUM (with ABS of the magnitudes), BOX (a word for each axis; with BOUNDS two), NORM2, MAX and
-// ARGMAX; for PAIRS,
-// SUM of the products over the overlap, and EQUAL after zero extension. RANK1: the elements of pairs are vectors;
-// otherwise they are boxes of p.rank axes.
+// ARGMAX; for PAIRS, SUM of the products over the overlap, and EQUAL after zero extension. RANK1: the elements of pairs
+// are vectors; otherwise they are boxes of p.rank axes. BYTES: values are bytes, which p.a_base counts.
 //
 // The method depends on the element's own size alone. THREAD: elements of up to SHORT values, one per invocation.
 // LANES: the elements listed in items (all of them if nothing is listed), with LANES_EACH invocations each. TILES:

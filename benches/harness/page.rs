@@ -34,9 +34,9 @@ stroke-width: 2 } .peak { stroke: var(--theirs); stroke-width: 2 } .share { fill
 var(--work) } .theirs { fill: var(--theirs); stroke: var(--theirs); stroke-width: 1.5 } .theirs.other { fill: none }
 .wide { overflow-x: auto; margin: 0 -16px; padding: 0 16px }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums }
-th { text-align: left; font-weight: 600; white-space: nowrap } th, td { padding: 3px 10px 3px 0; vertical-align: top;
-border-bottom: 1px solid var(--grid) } td { white-space: nowrap } td.n, th.n { text-align: right } td.t { white-space:
-normal; min-width: 26em } td small { color: var(--faint) } tr:target { background: var(--band) } .wrong { color:
+th { font-weight: 600 } th, td { padding: 3px 10px 3px 0; vertical-align: top; border-bottom: 1px solid var(--grid);
+white-space: nowrap; text-align: right } th:first-child, td:first-child, th:last-child, td:last-child { text-align:
+left } td:last-child { white-space: normal; min-width: 26em } td small { color: var(--faint) } tr:target { background: var(--band) } .wrong { color:
 var(--wrong); font-weight: 600 }
 .set { display: flex; flex-wrap: wrap; gap: 8px 32px; align-items: end } .set dl { display: grid;
 grid-template-columns: auto auto; gap: 0 12px; margin: 0; font-size: 13px } dt { color: var(--faint) } dd { margin: 0;
@@ -295,25 +295,20 @@ const HEADS: [&str; 12] = [
 ];
 
 fn table(page: &mut String, rows: &[Value], peer: Option<&Value>, prefix: &str) {
-    // Columns that no row fills are left out.
+    // Columns that no row fills are left out. Each row has a name and a check, in the first and the last one.
     let all: Vec<[String; 12]> = rows.iter().map(|row| cells(row, peer)).collect();
     let shown: Vec<usize> = (0..HEADS.len())
         .filter(|&i| all.iter().any(|cells| !cells[i].is_empty()))
         .collect();
-    let class = |i: usize| match i {
-        0 => "",
-        11 => " class=\"t\"",
-        _ => " class=\"n\"",
-    };
     page.push_str("<div class=\"wide\"><table>\n<thead><tr>");
     for &i in &shown {
-        _ = write!(page, "<th{}>{}</th>", class(i), HEADS[i]);
+        _ = write!(page, "<th>{}</th>", HEADS[i]);
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     for (row, cells) in rows.iter().zip(&all) {
         _ = write!(page, "<tr id=\"{prefix}{}\">", escaped(text(row, "name")));
         for &i in &shown {
-            _ = write!(page, "<td{}>{}</td>", class(i), cells[i]);
+            _ = write!(page, "<td>{}</td>", cells[i]);
         }
         page.push_str("</tr>\n");
     }

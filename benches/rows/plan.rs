@@ -229,7 +229,7 @@ fn calibrate(bench: &mut Bench) -> Outcome<()> {
     let mut read = true;
     let measured = repeated(bench, |bench, _| {
         let began = Instant::now();
-        let costs = bench.device.calibrate()?;
+        let costs = bench.device.calibrate_conv()?;
         let took = began.elapsed();
         read &= costs.to_string().parse::<CostTable>().as_ref() == Ok(&costs);
         Ok(took)
@@ -238,7 +238,7 @@ fn calibrate(bench: &mut Bench) -> Outcome<()> {
         true => Ok("read back alike".to_owned()),
         false => Err("a table is not read back".to_owned()),
     };
-    let data = "Device::calibrate, the kernels compiled".to_owned();
+    let data = "Device::calibrate_conv, the kernels compiled".to_owned();
     push(
         bench,
         "plan/calibrate",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use plotters::prelude::*;
 use vsla::Device;
-use vsla::image::{Calibration, Machine, Place, Program};
+use vsla::image::{Machine, Place, Program};
 
 use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
 use crate::numbers::{duration, thousands};
@@ -80,7 +80,7 @@ pub fn measure(
     schedule: &str,
     bar: &ProgressBar,
 ) -> Result<Vec<Point>, Box<dyn Error>> {
-    let auto = Place::Auto(Calibration::new(device)?);
+    let auto = Place::Auto(device.calibrate()?);
     let mut points = Vec::new();
     for program in programs(solvers, schedule)? {
         for number in SAMPLES {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use vsla::image::{Calibration, Place, Program, Report, Results};
+use vsla::image::{Place, Program, Report, Results};
 use vsla::{Device, Ragged};
 
 use crate::puzzles::{Puzzle, batch};
@@ -121,7 +121,7 @@ pub fn run(
         true => Some(run(&Place::from(device))?),
         false => None,
     };
-    let auto = run(&Place::Auto(Calibration::new(device)?))?;
+    let auto = run(&Place::Auto(device.calibrate()?))?;
     Ok(Outcome {
         solved,
         one_core,

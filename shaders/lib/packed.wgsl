@@ -34,8 +34,8 @@ for (var w = $(tile).start / UNITS + lid; w * UNITS < $(tile).end; w += WG) {
     var word = value_in(first - start, e, $(tile));
 #if !C32
     for (var k = 1u; k < min(UNITS, $(tile).end - first); k += 1u) {
-        while first + k >= start_in_tile(e + 1u, $(tile)) {
-            e += 1u;
+        if first + k >= start_in_tile(e + 1u, $(tile)) {
+            e = place_in_tile(first + k, $(tile));
             start = start_in_tile(e, $(tile));
         }
         word |= value_in(first + k - start, e, $(tile)) << (BITS * k);

@@ -333,8 +333,9 @@ fn trusted(
     // bound with it. A float never becomes an index; `correlate_max` reads at the lag that it has found, which counted
     // up to the number of lags, and `normal` a table with a row for each number of leading zeros of a word above 0 and
     // each value of the five bits that follow the first one. A buffer has fewer than 2³² bytes, so indices of halves
-    // are below 2³¹, and no sum of two wraps around. Loads beyond an element's end use a clamped index. Loops run over
-    // lengths from the same sources, each with a nonzero step.
+    // are below 2³¹, and so are those of bytes, because `largest` limits their tensors; no sum of two wraps around.
+    // Loads beyond an element's end use a clamped index. Loops run over lengths from the same sources, each with a
+    // nonzero step.
     //
     // That kernels obey this is tested, not proven: `bounds.rs` rewrites each kernel so that every index into a storage
     // buffer or an array in workgroup memory is compared with the length of the array. The suite's `bounds` trials, and

@@ -6,12 +6,16 @@
 //! ```
 //! use vsla::{Ragged, io};
 //!
-//! let batch = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]])?; let mut file = Vec::new();
-//! batch.write_to(&mut file)?; assert_eq!(file.len(), 32 + 3 * 4 + 3 * 4 + 4);
-//! assert_eq!(Ragged::read_from(&file[..])?, batch); assert_eq!(io::Any::read_from(&file[..])?,
-//! io::Any::F32(io::Contents::Ragged(batch))); assert_eq!(
-//! Ragged::<f64>::read_from(&file[..]).unwrap_err().to_string(),     "read: at byte 9: expected values of type f64, got
-//! f32", );
+//! let batch = Ragged::from_rows([vec![1.5f32, 2.5], vec![], vec![3.5]])?;
+//! let mut file = Vec::new();
+//! batch.write_to(&mut file)?;
+//! assert_eq!(file.len(), 32 + 3 * 4 + 3 * 4 + 4);
+//! assert_eq!(Ragged::read_from(&file[..])?, batch);
+//! assert_eq!(io::Any::read_from(&file[..])?, io::Any::F32(io::Contents::Ragged(batch)));
+//! assert_eq!(
+//!     Ragged::<f64>::read_from(&file[..]).unwrap_err().to_string(),
+//!     "read: at byte 9: expected values of type f64, got f32",
+//! );
 //! # Ok::<(), vsla::Error>(())
 //! ```
 //!
@@ -79,9 +83,9 @@
 //! As JSON, these look like
 //!
 //! ```json
-//! {"lengths": [2, 0, 1], "values": [1.5, 2.5, 3.5]} {"rank": 2, "shapes": [[2, 2], [1, 3]], "values": [1, 2, 3, 4, 5,
-//! 6, 7]} {"topology": {"shape": [16, 16], "block": [8, 8], "rows": [[1], []], "columns": [0, 1]}, "sets": [[0.5, "63
-//! more"]]}
+//! {"lengths": [2, 0, 1], "values": [1.5, 2.5, 3.5]}
+//! {"rank": 2, "shapes": [[2, 2], [1, 3]], "values": [1, 2, 3, 4, 5, 6, 7]}
+//! {"topology": {"shape": [16, 16], "block": [8, 8], "rows": [[1], []], "columns": [0, 1]}, "sets": [[0.5, "63 more"]]}
 //! ```
 //!
 //! A layout looks like a batch without values; offsets and a shape are arrays. A topology lists the columns of the
@@ -219,8 +223,10 @@ impl<T: Stored> Ragged<T> {
     /// ```
     /// use vsla::{Layout, Ragged};
     ///
-    /// let path = std::env::temp_dir().join("vsla-doc-read.vsla"); let batch = Ragged::random(&Layout::from_lengths([3,
-    /// 0, 100])?, 1)?; batch.write(&path)?; assert_eq!(Ragged::read(&path)?, batch);
+    /// let path = std::env::temp_dir().join("vsla-doc-read.vsla");
+    /// let batch = Ragged::random(&Layout::from_lengths([3, 0, 100])?, 1)?;
+    /// batch.write(&path)?;
+    /// assert_eq!(Ragged::read(&path)?, batch);
     /// # std::fs::remove_file(&path).unwrap();
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -273,8 +279,10 @@ impl<T: Stored> Bsr<T> {
     /// ```
     /// use vsla::{Bsr, Topology};
     ///
-    /// let path = std::env::temp_dir().join("vsla-doc-bsr.vsla"); let topology = Topology::causal([64, 64], [8, 16])?;
-    /// let matrix = Bsr::new(&topology, vec![0.5f32; topology.len() * 8 * 16])?; matrix.write(&path)?;
+    /// let path = std::env::temp_dir().join("vsla-doc-bsr.vsla");
+    /// let topology = Topology::causal([64, 64], [8, 16])?;
+    /// let matrix = Bsr::new(&topology, vec![0.5f32; topology.len() * 8 * 16])?;
+    /// matrix.write(&path)?;
     /// assert_eq!(Bsr::read(&path)?, matrix);
     /// # std::fs::remove_file(&path).unwrap();
     /// # Ok::<(), vsla::Error>(())

@@ -2,7 +2,8 @@
 //!
 //! Cost: the values read once from memory, the results written once, in one dispatch. An invocation computes a column
 //! of results and keeps the last rows in registers, so that it loads three values for each row; invocations side by
-//! side find most of them in a cache.
+//! side find most of them in a cache. For bytes, it computes a word of four results from three words of each of three
+//! rows.
 
 use super::neighbours::Neighbours;
 use super::{par_tiles, strided};
@@ -24,8 +25,8 @@ params! {
 /// Rows of a strip, which an invocation computes.
 const STRIP: usize = 8;
 
-/// One variant serves both types and both directions: `p.flip` maps values to keys that have their order, or the
-/// reverse.
+/// One variant serves both types of 32 bits and both directions: `p.flip` maps values to keys that have their order, or
+/// the reverse.
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "morphology",
     source: include_str!("../../shaders/morphology.wgsl"),

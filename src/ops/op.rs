@@ -167,7 +167,9 @@ impl Op {
             _ => {}
         }
         let mask = |dtypes: &mut dyn Iterator<Item = DType>| {
+            // Operations on bytes that take more operands have kernels for bytes.
             let bits = dtypes
+                .take(32)
                 .zip(0..)
                 .map(|(dtype, i)| u32::from(dtype == DType::U8) << i);
             bits.fold(0, |all, bit| all | bit)

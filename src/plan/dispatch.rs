@@ -51,8 +51,8 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Param {
     U32(u32),
-    /// The offset of input `i`'s values in its buffer, in 32-bit words (even for complex values), or in 16-bit halves
-    /// for `f16`.
+    /// The offset of input `i`'s values in its buffer, in 32-bit words (even for complex values), in 16-bit halves for
+    /// `f16`, or in bytes for `u8`.
     InputBase(usize),
     /// The same offset for a complex input, in values: pairs of words.
     InputPairBase(usize),

@@ -26,4 +26,4 @@ pub(crate) use launch::{
 };
 pub(crate) use schedule::{Memory, Schedule, Step, StepOperand};
 pub(crate) use tiles::{TileList, stream_tile};
-pub(crate) use work::{WorkSum, check_size, check_work};
+pub(crate) use work::{WorkSum, check_size, check_work, largest};

@@ -21,6 +21,14 @@ pub(crate) fn check_work(
     }
 }
 
+/// The most bytes of a tensor on a GPU. Kernels compare indices as i32, and those of bytes are the largest.
+pub(crate) const fn largest(dtype: DType) -> u64 {
+    match dtype {
+        DType::U8 => (1 << 31) - 16,
+        _ => u64::MAX,
+    }
+}
+
 /// Checks that a tensor with this layout fits in a binding of `binding` bytes (`None`: no limit). The error names the
 /// first element that does not fit.
 ///
@@ -31,16 +39,14 @@ pub(crate) fn check_size(
     dtype: DType,
     binding: Option<u64>,
 ) -> Result<()> {
-    let metadata = layout.len() as u64 + 1 + layout.extents().len() as u64;
-    let bytes = 4 * (dtype.words(layout.total()) as u64).max(metadata);
-    // Kernels compare indices of values as i32.
-    let limit = match dtype {
-        DType::U8 => binding.map(|limit| limit.min((1 << 31) - 16)),
-        _ => binding,
-    };
-    let Some(limit) = limit.filter(|&limit| bytes > limit) else {
+    let metadata = 4 * (layout.len() as u64 + 1 + layout.extents().len() as u64);
+    let values = 4 * dtype.words(layout.total()) as u64;
+    let of_values = binding.map(|limit| limit.min(largest(dtype)));
+    let is_above = |bytes: u64, limit: Option<u64>| limit.filter(|&limit| bytes > limit);
+    let Some(limit) = is_above(values, of_values).or_else(|| is_above(metadata, binding)) else {
         return Ok(());
     };
+    let bytes = values.max(metadata);
     // The first element that does not fit.
     let fitting = limit / dtype.size() as u64;
     let ends = layout.offsets().as_slice();

@@ -19,7 +19,7 @@ pub enum DType {
     C32,
     /// 16-bit floating point (IEEE 754 binary16). A storage type: computation is in `f32`.
     F16,
-    /// 8-bit unsigned integers. A storage type, of images: there is no arithmetic on it.
+    /// 8-bit unsigned integers. A storage type, mainly for images: there is no arithmetic on it.
     U8,
 }
 

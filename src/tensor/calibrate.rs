@@ -18,14 +18,15 @@ const RUNS: usize = 3;
 impl Device {
     /// Measures the current cost of convolutions on this device, in less than a second once the kernels are compiled.
     ///
-    /// The result is a plain value that you can print, save, and pass to [`with_costs`](Self::with_costs). It depends
-    /// on what else the machine is doing. With a calibrated table, Auto may choose other methods than with the built-in
-    /// table, so results may differ within their error bounds.
+    /// [`calibrate`](Self::calibrate) measures the costs of image programs. The result is a plain value that you can
+    /// print, save, and pass to [`with_costs`](Self::with_costs). It depends on what else the machine is doing. With a
+    /// calibrated table, Auto may choose other methods than with the built-in table, so results may differ within their
+    /// error bounds.
     ///
     /// ```no_run
     /// # use vsla::Device;
     /// let device = Device::auto();
-    /// let costs = device.calibrate()?;
+    /// let costs = device.calibrate_conv()?;
     /// println!("{costs}");
     /// let device = device.with_costs(costs)?;
     /// # Ok::<(), vsla::Error>(())
@@ -34,10 +35,10 @@ impl Device {
     /// # Errors
     /// [`Unsupported`](crate::Error::Unsupported) in a browser. [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
-    pub fn calibrate(&self) -> Result<CostTable> {
+    pub fn calibrate_conv(&self) -> Result<CostTable> {
         if cfg!(target_family = "wasm") {
             return Err(Error::unsupported(
-                "calibrate",
+                "calibrate_conv",
                 "measuring costs in a browser, where a call cannot wait; use the built-in costs",
             ));
         }

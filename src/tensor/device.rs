@@ -413,7 +413,8 @@ impl Device {
         &self.costs
     }
 
-    /// Returns the same device with another cost table, such as one measured by [`calibrate`](Self::calibrate).
+    /// Returns the same device with another cost table, such as one measured by
+    /// [`calibrate_conv`](Self::calibrate_conv).
     ///
     /// Tensors of both handles are on the same device. An operation on a pair uses the table of its left operand.
     ///

@@ -23,11 +23,13 @@ impl<T: Pixel> Tensor<T> {
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};
-    /// let device = Device::cpu(); let x = device.full(&Layout::from_shapes(2, [Shape::new(&[4, 5])?])?, 0)?; let boxes
-    /// = Ragged::from_shapes(vec![0u32, 0, 4, 4, 2, 2, 9, 9], 2, [Shape::new(&[2, 4])?])?; let y =
-    /// x.draw_boxes(&device.upload(&boxes)?, &device.upload(&Ragged::from_rows([[1, 2]])?)?)?; let y =
-    /// y.download_blocking()?; assert_eq!(y.row(0)[..10], [1, 1, 1, 1, 0, 1, 0, 0, 1, 0]); assert_eq!(y.row(0)[10..],
-    /// [1, 0, 2, 2, 2, 1, 1, 2, 1, 0]);
+    /// let device = Device::cpu();
+    /// let x = device.full(&Layout::from_shapes(2, [Shape::new(&[4, 5])?])?, 0)?;
+    /// let boxes = Ragged::from_shapes(vec![0u32, 0, 4, 4, 2, 2, 9, 9], 2, [Shape::new(&[2, 4])?])?;
+    /// let y = x.draw_boxes(&device.upload(&boxes)?, &device.upload(&Ragged::from_rows([[1, 2]])?)?)?;
+    /// let y = y.download_blocking()?;
+    /// assert_eq!(y.row(0)[..10], [1, 1, 1, 1, 0, 1, 0, 0, 1, 0]);
+    /// assert_eq!(y.row(0)[10..], [1, 0, 2, 2, 2, 1, 1, 2, 1, 0]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -61,12 +63,14 @@ impl<T: Pixel> Tensor<T> {
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};
-    /// let device = Device::cpu(); let x = device.full(&Layout::from_shapes(2, [Shape::new(&[3, 4])?])?, 0u32)?; let
-    /// lines = Ragged::from_shapes(vec![-1, 0, 1, 2, 2, 9, 2, 2], 2, [Shape::new(&[2, 4])?])?; let y =
-    /// x.draw_lines(&lines, &device.upload(&Ragged::from_rows([[5, 6]])?)?)?; assert_eq!(y.download_blocking()?.row(0),
-    /// [0, 5, 0, 0, 0, 0, 5, 0, 0, 0, 6, 6]); let bent = Ragged::from_rows([[0, 0, 1, 2]])?; let error =
-    /// x.draw_lines(&bent, &device.upload(&Ragged::from_rows([[5]])?)?).unwrap_err(); assert_eq!((error.kind(),
-    /// error.element()), ("argument", Some(0)));
+    /// let device = Device::cpu();
+    /// let x = device.full(&Layout::from_shapes(2, [Shape::new(&[3, 4])?])?, 0u32)?;
+    /// let lines = Ragged::from_shapes(vec![-1, 0, 1, 2, 2, 9, 2, 2], 2, [Shape::new(&[2, 4])?])?;
+    /// let y = x.draw_lines(&lines, &device.upload(&Ragged::from_rows([[5, 6]])?)?)?;
+    /// assert_eq!(y.download_blocking()?.row(0), [0, 5, 0, 0, 0, 0, 5, 0, 0, 0, 6, 6]);
+    /// let bent = Ragged::from_rows([[0, 0, 1, 2]])?;
+    /// let error = x.draw_lines(&bent, &device.upload(&Ragged::from_rows([[5]])?)?).unwrap_err();
+    /// assert_eq!((error.kind(), error.element()), ("argument", Some(0)));
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

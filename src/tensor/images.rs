@@ -16,12 +16,12 @@ use crate::ragged::{DType, Layout, Pixel, Ragged, Scalar, words_of};
 /// # use vsla::{Device, Ragged, Shape};
 /// use vsla::image::{Components, Neighbours};
 ///
-/// let image = Ragged::from_shapes(vec![1u32, 2, 9, 9, 9, 2], 2, [Shape::new(&[2, 3])?])?; let x =
-/// Device::cpu().upload(&image)?; let labels = |components| -> vsla::Result<_> {
-/// Ok(x.label(components)?.0.download_blocking()?.values().to_vec()) };
-/// assert_eq!(labels(Components::of_equal_values().background(9))?, [1, 2, 0, 0, 0, 3]); let diagonal =
-/// Components::of_foreground().background(9).neighbours(Neighbours::Eight); assert_eq!(labels(diagonal)?, [1, 1, 0, 0,
-/// 0, 1]);
+/// let image = Ragged::from_shapes(vec![1u32, 2, 9, 9, 9, 2], 2, [Shape::new(&[2, 3])?])?;
+/// let x = Device::cpu().upload(&image)?;
+/// let labels = |components| -> vsla::Result<_> { Ok(x.label(components)?.0.download_blocking()?.values().to_vec()) };
+/// assert_eq!(labels(Components::of_equal_values().background(9))?, [1, 2, 0, 0, 0, 3]);
+/// let diagonal = Components::of_foreground().background(9).neighbours(Neighbours::Eight);
+/// assert_eq!(labels(diagonal)?, [1, 1, 0, 0, 0, 1]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -109,11 +109,15 @@ impl<T: Pixel> Tensor<T> {
     /// # use vsla::{Device, Ragged, Shape};
     /// use vsla::image::Components;
     ///
-    /// // Two images, of 3 × 4 and 1 × 3 cells. let cells = vec![7u32, 0, 7, 7, 7, 0, 0, 7, 0, 3, 0, 0, 5, 0, 5]; let
-    /// images = Ragged::from_shapes(cells, 2, [Shape::new(&[3, 4])?, Shape::new(&[1, 3])?])?; let x =
-    /// Device::cpu().upload(&images)?; let (labels, numbers) = x.label(Components::of_equal_values())?; let labels =
-    /// labels.download_blocking()?; assert_eq!(labels.row(0), [1, 0, 2, 2, 1, 0, 0, 2, 0, 3, 0, 0]);
-    /// assert_eq!(labels.row(1), [1, 0, 2]); assert_eq!(numbers.download_blocking()?.to_vecs()?, [vec![3], vec![2]]);
+    /// // Two images, of 3 × 4 and 1 × 3 cells.
+    /// let cells = vec![7u32, 0, 7, 7, 7, 0, 0, 7, 0, 3, 0, 0, 5, 0, 5];
+    /// let images = Ragged::from_shapes(cells, 2, [Shape::new(&[3, 4])?, Shape::new(&[1, 3])?])?;
+    /// let x = Device::cpu().upload(&images)?;
+    /// let (labels, numbers) = x.label(Components::of_equal_values())?;
+    /// let labels = labels.download_blocking()?;
+    /// assert_eq!(labels.row(0), [1, 0, 2, 2, 1, 0, 0, 2, 0, 3, 0, 0]);
+    /// assert_eq!(labels.row(1), [1, 0, 2]);
+    /// assert_eq!(numbers.download_blocking()?.to_vecs()?, [vec![3], vec![2]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -148,11 +152,13 @@ impl<T: Pixel> Tensor<T> {
     /// # use vsla::{Device, Ragged, Shape};
     /// use vsla::image::Components;
     ///
-    /// let cells = vec![5u32, 5, 0, 0, 5, 3, 9, 0, 3]; let x = Device::cpu().upload(&Ragged::from_shapes(cells, 2,
-    /// [Shape::new(&[3, 3])?])?)?; let (labels, numbers) = x.label(Components::of_equal_values())?;
+    /// let cells = vec![5u32, 5, 0, 0, 5, 3, 9, 0, 3];
+    /// let x = Device::cpu().upload(&Ragged::from_shapes(cells, 2, [Shape::new(&[3, 3])?])?)?;
+    /// let (labels, numbers) = x.label(Components::of_equal_values())?;
     /// # pollster::block_on(async {
-    /// let regions = x.regions(&labels, &numbers).await?; assert_eq!(regions.areas.download().await?.row(0), [3, 2,
-    /// 1]); assert_eq!(regions.boxes.download().await?.row(0), [0, 0, 2, 2, 1, 2, 3, 3, 2, 0, 3, 1]);
+    /// let regions = x.regions(&labels, &numbers).await?;
+    /// assert_eq!(regions.areas.download().await?.row(0), [3, 2, 1]);
+    /// assert_eq!(regions.boxes.download().await?.row(0), [0, 0, 2, 2, 1, 2, 3, 3, 2, 0, 3, 1]);
     /// assert_eq!(regions.centroids.download().await?.row(0), [1.0 / 3.0, 2.0 / 3.0, 1.5, 2.0, 2.0, 0.0]);
     /// assert_eq!(regions.values.download().await?.row(0), [5, 3, 9]);
     /// # Ok::<(), vsla::Error>(()) })?;
@@ -170,17 +176,21 @@ impl<T: Pixel> Tensor<T> {
     /// # let cells = vec![5u32, 5, 0, 0, 5, 3, 5, 0, 3];
     /// # let x = device.upload(&Ragged::from_shapes(cells, 2, [Shape::new(&[3, 3])?])?)?;
     /// # let (labels, numbers) = x.label(Components::of_equal_values())?;
-    /// let regions = x.regions_blocking(&labels, &numbers)?; // Components of value 5: a mask, and their areas, with 0
-    /// for the others. let (five, zero) = (device.upload(&Ragged::from_rows([[5]])?)?,
-    /// device.upload(&Ragged::from_rows([[0]])?)?); let mask = regions.values.equal(five.each())?; let areas =
-    /// mask.if_else(&regions.areas, zero.each())?; assert_eq!(areas.download_blocking()?.row(0), [3, 0, 1]); // The
-    /// largest of these, and the cells that it has: label 1 is row 0 of the table. let (largest, row) =
-    /// areas.top_k_at_most(1, 0)?; assert_eq!((largest.download_blocking()?.row(0), row.download_blocking()?.row(0)),
-    /// (&[3][..], &[0][..])); let cells = labels.equal(row.add_scalar(1)?.each())?;
-    /// assert_eq!(cells.download_blocking()?.row(0), [1, 1, 0, 0, 1, 0, 0, 0, 0]); // All centroids, from the smallest
-    /// component to the largest. let ranked = Indices::new(regions.areas.argsort(0)?.download_blocking()?)?; let
-    /// centroids = regions.centroids.gather(&ranked)?.download_blocking()?; assert_eq!(centroids.row(0)[..2], [2.0,
-    /// 0.0]);
+    /// let regions = x.regions_blocking(&labels, &numbers)?;
+    /// // Components of value 5: a mask, and their areas, with 0 for the others.
+    /// let (five, zero) = (device.upload(&Ragged::from_rows([[5]])?)?, device.upload(&Ragged::from_rows([[0]])?)?);
+    /// let mask = regions.values.equal(five.each())?;
+    /// let areas = mask.if_else(&regions.areas, zero.each())?;
+    /// assert_eq!(areas.download_blocking()?.row(0), [3, 0, 1]);
+    /// // The largest of these, and the cells that it has: label 1 is row 0 of the table.
+    /// let (largest, row) = areas.top_k_at_most(1, 0)?;
+    /// assert_eq!((largest.download_blocking()?.row(0), row.download_blocking()?.row(0)), (&[3][..], &[0][..]));
+    /// let cells = labels.equal(row.add_scalar(1)?.each())?;
+    /// assert_eq!(cells.download_blocking()?.row(0), [1, 1, 0, 0, 1, 0, 0, 0, 0]);
+    /// // All centroids, from the smallest component to the largest.
+    /// let ranked = Indices::new(regions.areas.argsort(0)?.download_blocking()?)?;
+    /// let centroids = regions.centroids.gather(&ranked)?.download_blocking()?;
+    /// assert_eq!(centroids.row(0)[..2], [2.0, 0.0]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -271,8 +281,9 @@ impl<T: Pixel> Tensor<T> {
     /// # use vsla::{Device, Ragged, Shape};
     /// use vsla::image::Neighbours;
     ///
-    /// let cells = vec![3, 3, 3, 0, 3, 0, 3, 0, 3, 3, 3, 0]; let x = Device::cpu().upload(&Ragged::from_shapes(cells,
-    /// 2, [Shape::new(&[3, 4])?])?)?; let filled = x.fill_holes(Neighbours::Four, 0, 7)?;
+    /// let cells = vec![3, 3, 3, 0, 3, 0, 3, 0, 3, 3, 3, 0];
+    /// let x = Device::cpu().upload(&Ragged::from_shapes(cells, 2, [Shape::new(&[3, 4])?])?)?;
+    /// let filled = x.fill_holes(Neighbours::Four, 0, 7)?;
     /// assert_eq!(filled.download_blocking()?.row(0), [3, 3, 3, 0, 3, 7, 3, 0, 3, 3, 3, 0]);
     /// # Ok::<(), vsla::Error>(())
     /// ```

@@ -153,8 +153,8 @@ use crate::ragged::{Layout, Scalar};
 pub struct Tensor<T: Scalar> {
     device: Device,
     storage: Storage,
-    /// Where the values begin in the storage, counted in 32-bit words (for complex values too), or in half-words for
-    /// f16.
+    /// Where the values begin in the storage, counted in 32-bit words (for complex values too), in half-words for f16,
+    /// or in bytes for u8.
     base: usize,
     layout: Layout,
     element: std::marker::PhantomData<T>,

@@ -3,6 +3,8 @@
 use super::device::Backend;
 use super::{Device, Storage, Tensor};
 use crate::machine::Wait;
+#[cfg(feature = "gpu")]
+use crate::plan::largest;
 use crate::ragged::{Layout, Ragged, Scalar};
 use crate::{Error, Result, host};
 
@@ -167,6 +169,11 @@ impl Device {
                 buffer.size(),
                 gpu.limits.binding_bytes,
             ));
+        }
+        let end = offset + layout.total() as u64 * size;
+        if end > largest(T::DTYPE) {
+            let limit = largest(T::DTYPE);
+            return Err(Error::too_large(OP, "the part of the buffer", end, limit));
         }
         let storage = Storage::Gpu(gpu.lend(OP, buffer.clone())?);
         Ok(Tensor::new(

@@ -139,7 +139,7 @@ fn a_method_that_cannot_serve_a_pair(device: &Device) {
 /// A measured table can be saved, read back and passed in; results stay within their bounds.
 fn measured_costs(device: &Device) {
     // The benchmark measures how long this takes; here, kernels are compiled and other tests run meanwhile.
-    let costs = device.calibrate().unwrap();
+    let costs = device.calibrate_conv().unwrap();
     let costs: CostTable = costs.to_string().parse().unwrap();
     let other = device.with_costs(costs.clone()).unwrap();
     assert_eq!(other.costs(), &costs);

@@ -4,8 +4,7 @@ use libtest_mimic::Trial;
 #[cfg(feature = "gpu")]
 use vsla::device::GpuOptions;
 use vsla::image::{
-    Alike, Calibration, Components, Direction, Image, Machine, Neighbours, Place, Program,
-    Recorder, Results,
+    Alike, Components, Direction, Image, Machine, Neighbours, Place, Program, Recorder, Results,
 };
 use vsla::{Device, Ragged, Result, Shape, Tensor};
 
@@ -979,7 +978,11 @@ fn two_inputs(device: &Device) {
 /// A place that is chosen gives the same results, and says what it expected.
 fn automatic(device: &Device) {
     let mut rng = rng("imaging::automatic");
-    let place = Place::Auto(Calibration::new(device).unwrap());
+    let calibration = device.calibrate().unwrap();
+    let lines = calibration.to_string();
+    assert!(lines.starts_with("one core: "), "{lines}");
+    assert_eq!(lines.contains("\nGPU: "), device.is_gpu(), "{lines}");
+    let place = Place::Auto(calibration);
     let program = Program::new(recorded("imaging::automatic", 0, 60)).unwrap();
     for samples in [7, 40] {
         let x = images(&some_shapes(samples, 12), || rng.i32(0..4));

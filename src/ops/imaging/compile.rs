@@ -79,6 +79,14 @@ pub(crate) enum Class {
 impl Class {
     pub(crate) const ALL: [Class; 3] = [Class::Cells, Class::Neighbours, Class::Components];
 
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Class::Cells => "by cells",
+            Class::Neighbours => "with neighbours",
+            Class::Components => "with components",
+        }
+    }
+
     fn of(opcode: Opcode) -> Class {
         match opcode {
             Opcode::Label | Opcode::FillHoles | Opcode::Match | Opcode::Sort => Class::Components,

@@ -235,7 +235,7 @@ impl Program {
     /// nothing on the CPU.
     ///
     /// All programs share one kernel, so after one program, others need nothing more. A
-    /// [`Calibration`](crate::image::Calibration) prepares its device, too.
+    /// [`Device::calibrate`](crate::Device::calibrate) prepares its device, too.
     ///
     /// ```
     /// use vsla::Device;

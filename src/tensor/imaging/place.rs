@@ -1,10 +1,10 @@
 //! The machine that a program runs on, and its choice by measured costs.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::{Alike, Image, Machine, Program};
-use crate::ops::imaging::OP;
 use crate::ops::imaging::compile::{Class, Compiled};
 use crate::ops::imaging::samples::Samples;
 use crate::ops::neighbours::Neighbours;
@@ -42,20 +42,23 @@ impl From<&Device> for Place {
     }
 }
 
-/// Measured costs of image programs on this computer and on a device, from which [`Place::Auto`] predicts times.
+/// Costs of image programs on this computer and on a device, from which [`Place::Auto`] predicts times. Measured by
+/// [`Device::calibrate`].
 ///
 /// The time of a batch is predicted from the sizes of its images and the operations of the program, as if all results
-/// were valid and had as many cells as their capacity. The time of an operation depends on its kind: cell by cell,
-/// with neighbours, or with components. Such a prediction is often too high. Therefore, each program also remembers
-/// how long its runs with [`Place::Auto`] took, for each machine and each size of batch (sizes that differ by less
-/// than about a fifth count as one), and predicts by that from the second run on. A machine whose prediction is at
-/// most four times the smallest one is tried three times for each size, so that it becomes known.
+/// were valid and had as many cells as their capacity. The time of an operation depends on its kind: cell by cell, with
+/// neighbours, or with components. Such a prediction is often too high. Therefore, each program also remembers how long
+/// its runs with [`Place::Auto`] took, for each machine and each size of batch (sizes that differ by less than about a
+/// fifth count as one), and predicts by that from the second run on. A machine whose prediction is at most four times
+/// the smallest one is tried three times for each size, so that it becomes known.
 ///
 /// ```no_run
 /// use vsla::Device;
-/// use vsla::image::{Calibration, Place};
+/// use vsla::image::Place;
 ///
-/// let place = Place::Auto(Calibration::new(&Device::auto())?);
+/// let calibration = Device::auto().calibrate()?;
+/// println!("{calibration}");
+/// let place = Place::Auto(calibration);
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -132,17 +135,35 @@ fn chain(class: Class, instructions: i32) -> Result<Program> {
     })
 }
 
-impl Calibration {
-    /// Measures the costs of one core, all cores and, if it is a GPU, the device, in a few tenths of a second once the
-    /// device has compiled the kernel.
+impl Device {
+    /// Measures what image programs cost on one core, on all cores and, if it is a GPU, on this device: the latency of
+    /// a call and of a submission, the rate of transfers, and the time of each operation and each cell by class of
+    /// operation.
+    ///
+    /// Takes a few tenths of a second once the device has compiled the kernel. The result depends on what else the
+    /// machine is doing. [`calibrate_conv`](Self::calibrate_conv) measures the costs of convolutions.
+    ///
+    /// ```no_run
+    /// use vsla::Device;
+    /// use vsla::image::Place;
+    ///
+    /// let place = Place::Auto(Device::auto().calibrate()?);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Unsupported`](crate::Error::Unsupported) in a browser; [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
-    pub fn new(device: &Device) -> Result<Calibration> {
+    pub fn calibrate(&self) -> Result<Calibration> {
+        Calibration::measured(self).map_err(|error| error.named("calibrate"))
+    }
+}
+
+impl Calibration {
+    fn measured(device: &Device) -> Result<Calibration> {
         if cfg!(target_family = "wasm") {
             return Err(Error::unsupported(
-                OP,
+                "calibrate",
                 "measuring costs in a browser; name a place instead of Auto",
             ));
         }
@@ -249,6 +270,38 @@ impl Calibration {
             all.push((Machine::Gpu, time));
         }
         all
+    }
+}
+
+/// A line for each machine, with times in microseconds and nanoseconds.
+impl fmt::Display for Calibration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let costs = &self.costs;
+        let by_class = |f: &mut fmt::Formatter<'_>, instruction: &[f64], cell: &[f64]| {
+            for class in Class::ALL {
+                let at = class as usize;
+                let (one, each) = (1e9 * instruction[at], 1e9 * cell[at]);
+                write!(f, "; {}: {one:.3} ns, {each:.4} ns a cell", class.name())?;
+            }
+            Ok(())
+        };
+        write!(f, "one core: {:.1} µs a call", 1e6 * costs.call)?;
+        by_class(f, &costs.instruction, &costs.cell)?;
+        let (parallel, speedup) = (1e6 * costs.parallel, costs.speedup);
+        write!(
+            f,
+            "\nall cores: {parallel:.1} µs a call, {speedup:.1} times as fast"
+        )?;
+        if let Some(gpu) = &costs.gpu {
+            let (submission, level) = (1e6 * gpu.submission, 1e6 * gpu.level);
+            write!(
+                f,
+                "\nGPU: {submission:.0} µs a submission, {level:.1} µs a dispatch"
+            )?;
+            write!(f, ", {:.3} ns a byte transferred", 1e9 * gpu.byte)?;
+            by_class(f, &gpu.instruction, &gpu.cell)?;
+        }
+        Ok(())
     }
 }
 

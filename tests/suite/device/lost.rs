@@ -199,7 +199,7 @@ fn images_lost(images: &Images) {
     let host = Ragged::full(cells.layout(), 1i32).unwrap();
     lost(program.run_blocking(&place, &[&host]), "image program");
     lost(program.prepare(&place), "image program");
-    lost(image::Calibration::new(cells.device()), "image program");
+    lost(cells.device().calibrate(), "calibrate");
 }
 
 struct Images {

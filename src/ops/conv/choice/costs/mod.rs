@@ -81,7 +81,7 @@ impl fmt::Display for Engine {
 ///
 /// [`ConvMethod::Auto`](crate::conv::ConvMethod::Auto) chooses methods by these costs, and predictions are computed
 /// from them. Each [`Device`](crate::Device) has a table that is built in for its class;
-/// [`calibrate`](crate::Device::calibrate) measures another one, for use with
+/// [`calibrate_conv`](crate::Device::calibrate_conv) measures another one, for use with
 /// [`with_costs`](crate::Device::with_costs). The choice of a method is a pure function of a pair's lengths and this
 /// table, so results do not depend on timing. A table is printed and parsed as one line of text:
 ///
