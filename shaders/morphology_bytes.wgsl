@@ -75,7 +75,7 @@ fn four_keys(i: u32, start: u32, entry: Entry) -> vec4<u32> {
     let width = entry.width;
     let row = row_of(i, width, entry.narrow);
     var columns = vec4(i - row * width) + vec4(0u, 1u, 2u, 3u);
-    if width < 4u {
+    if width < 3u {
         columns = columns % vec4(width);
     } else {
         columns = select(columns, columns - width, columns >= vec4(width));

@@ -154,6 +154,19 @@ fn views_begin_anywhere(device: &Device) {
         view.download_into_blocking(&mut into).unwrap();
         assert_eq!(into, x.values()[layout.offsets().range(first).start..]);
     }
+    // A shift by every number of bytes, at the first and the last word.
+    let long = there.elements(4..5).unwrap();
+    for before in 0..6 {
+        let padded = long
+            .pad(&[(before, 1)])
+            .unwrap()
+            .download_blocking()
+            .unwrap();
+        assert_eq!(
+            padded.values(),
+            [&vec![0; before][..], x.row(4), &[0]].concat()
+        );
+    }
     let cpu = there.to_device_blocking(&Device::cpu()).unwrap();
     assert_eq!(cpu.download_blocking().unwrap(), x);
 }
@@ -185,7 +198,9 @@ fn of_any_rank<T: Pixel + From<u8>>(x: &Tensor<T>, y: &Tensor<T>) -> Results {
     let last: Vec<usize> = (0..rank).collect();
     r.add("flip", x.flip(&last));
     r.add("flip", x.flip(&last[rank - 1..]));
-    r.add("pad", x.pad(&vec![(1, 2); rank]));
+    for before in 1..4 {
+        r.add("pad", x.pad(&vec![(before, 2); rank]));
+    }
     r.add("slice", x.slice(&vec![1; rank], &vec![5; rank]));
     r.add("slice", x.slice(&vec![0; rank], &vec![3; rank]));
     for cut in [
@@ -390,9 +405,10 @@ fn images(device: &Device) {
         [3, 0],
         [64, 65],
     ];
+    shapes.extend([[5, 2], [6, 3], [3, 4], [7, 2]]);
     shapes.extend((0..30).map(|_| [random.usize(0..12), random.usize(0..12)]));
     let mut others = shapes.clone();
-    others[9..25].rotate_left(3);
+    others[13..29].rotate_left(3);
     let (x, y) = (bytes(&matrices(&shapes), 4), bytes(&matrices(&others), 4));
     alike(device, (&x, &y), of_images, of_images);
 }
@@ -446,7 +462,14 @@ fn large(device: &Device) {
             .full(&Layout::from_lengths([1]).unwrap(), T::from(3))
             .unwrap();
         r.add("not_equal", x.not_equal(three.each()));
-        r.add("concat", x.concat(&x.flip(&[0]).unwrap(), 1));
+        let flipped = x.flip(&[0]).unwrap();
+        r.add("concat", x.concat(&flipped, 1));
+        r.add("maximum", x.maximum(&flipped));
+        r.add("minimum", flipped.minimum(x));
+        let mask = x.less(&flipped).unwrap();
+        r.add("if_else", mask.if_else(x, &flipped));
+        r.add("less", Ok(mask));
+        r.add("equal", x.equal(&flipped));
         r
     }
     let uneven: Vec<[usize; 2]> = (0..40).map(|i| [90 + i, 131 - 3 * i]).collect();
