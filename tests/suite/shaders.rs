@@ -332,7 +332,7 @@ fn the_list() {
         );
         let mut parts = name.split('.').skip(1);
         assert!(
-            ["f32", "i32", "u32", "c32", "f16"].contains(&parts.next().unwrap_or_default()),
+            ["f32", "i32", "u32", "c32", "f16", "u8"].contains(&parts.next().unwrap_or_default()),
             "{name}"
         );
         // The first line is the name: a variant whose flags change nothing would compile one kernel twice.
