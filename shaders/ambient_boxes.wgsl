@@ -36,6 +36,9 @@ struct Entry {
 #include "pairs"
 #include "search"
 #include "combine"
+#if U8
+#include "bytes"
+#endif
 
 fn entry_of(e: u32) -> Entry {
     let pair = pair_of(e);
@@ -76,7 +79,7 @@ fn load_$(x)(at: u32) -> V {
     return half_in($(x)[at / 2u], at);
 #else
 #if U8
-    return ($(x)[at / 4u] >> (8u * (at % 4u))) & 255u;
+    return byte_of($(x)[at / 4u], at);
 #else
     return $(x)[at];
 #endif

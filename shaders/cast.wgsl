@@ -7,15 +7,14 @@
 #include "converted"
 
 #if FROM_U8
+#include "bytes"
+
 // Values 4 q to 4 q + 3 of x. Nothing is read beyond the word of the last value.
 fn quad_of_x(q: u32) -> vec4<u32> {
     let at = p.x_base + 4u * q;
     let low = x[at / 4u];
     let high = x[min(at / 4u + 1u, (p.x_base + p.total - 1u) / 4u)];
-    let shift = 8u * (at % 4u);
-    // In two steps, because a shift by 32 bits is none.
-    let word = (low >> shift) | ((high << (31u - shift)) << 1u);
-    return (vec4(word) >> vec4(0u, 8u, 16u, 24u)) & vec4(255u);
+    return bytes_of(word_from(low, high, at));
 }
 #else
 // The bits of value i of x. Nothing is read beyond the last value.
@@ -78,6 +77,8 @@ fn cast_of(bits: u32) -> u32 {
 #endif
 #endif
 #if U8
+#include "bytes"
+
 #if FROM_U32
 fn cast_of(bits: u32) -> u32 {
     return min(bits, 255u);
@@ -131,7 +132,7 @@ fn cast_of(bits: u32) -> u32 {
             y[q] = values.xz | (values.yw << vec2(16u));
 #else
 #if U8
-            y[q] = values.x | (values.y << 8u) | (values.z << 16u) | (values.w << 24u);
+            y[q] = word_of(values);
 #else
             y[q] = values;
 #endif

@@ -38,6 +38,10 @@ const SHIFT = 12582912.0;
 
 var<workgroup> sh_counts: array<atomic<u32>, COUNTERS>;
 
+#if BYTES
+#include "bytes"
+#endif
+
 // The bits of four consecutive values of a quad of words: the only ones, or a half or a quarter of them.
 fn four_of(quad: vec4<u32>, part: u32) -> vec4<u32> {
 #if F16
@@ -47,7 +51,7 @@ fn four_of(quad: vec4<u32>, part: u32) -> vec4<u32> {
 #if BYTES
     let two = select(quad.xy, quad.zw, part >= 2u);
     let word = select(two.x, two.y, (part & 1u) == 1u);
-    return (vec4(word) >> vec4(0u, 8u, 16u, 24u)) & vec4(255u);
+    return bytes_of(word);
 #else
     return quad;
 #endif

@@ -26,6 +26,9 @@ struct Entry {
 }
 
 #include "packed"
+#if BYTES
+#include "bytes"
+#endif
 #if EACH
 // Elements that fit in the tables.
 const SPAN = 256u;
@@ -44,7 +47,7 @@ fn entry_of(e: u32) -> Entry {
 fn index_of(v: u32) -> u32 {
     let at = p.index_base + v;
 #if BYTES
-    return (index[at / 4u] >> (8u * (at % 4u))) & 255u;
+    return byte_of(index[at / 4u], at);
 #else
     return index[at];
 #endif

@@ -21,6 +21,7 @@ struct Entry {
     narrow: f32,
 }
 
+#include "bytes"
 #include "search"
 #include "rows"
 
@@ -33,18 +34,12 @@ fn entry_of(e: u32) -> Entry {
 #include "tables"
 
 fn key_at(at: u32) -> u32 {
-    return ((x[at / 4u] ^ p.flip) >> (8u * (at % 4u))) & 255u;
+    return byte_of(x[at / 4u] ^ p.flip, at);
 }
 
 // A word of x; the nearest if there is none at this index.
 fn word_at(w: i32) -> u32 {
     return x[u32(clamp(w, 0, i32(arrayLength(&x)) - 1))] ^ p.flip;
-}
-
-// The four bytes from byte `shift` of `low` on, which continue in `high`.
-fn across(low: u32, high: u32, shift: u32) -> u32 {
-    // In two steps, because a shift by 32 bits is none.
-    return (low >> (8u * shift)) | ((high << (31u - 8u * shift)) << 1u);
 }
 
 // The keys of four cells, of the cell before them and of the one after.
@@ -57,16 +52,15 @@ struct Six {
 // The keys from byte `at` of x on, which may begin before x, or end after it: those there are arbitrary.
 fn six_at(at: i32) -> Six {
     let w = at >> 2u;
-    let shift = u32(at) % 4u;
+    let place = u32(at) % 4u;
     let low = word_at(w);
     let high = word_at(w + 1);
-    let word = across(low, high, shift);
-    let before = across(word_at(w - 1), low, (shift + 3u) % 4u);
-    let four = (vec4(word) >> vec4(0u, 8u, 16u, 24u)) & vec4(255u);
+    // The word with the cell before.
+    let earlier = select(low, word_at(w - 1), place == 0u);
     return Six(
-        four,
-        select(low >> (8u * (shift - 1u)), before, shift == 0u) & 255u,
-        (high >> (8u * shift)) & 255u,
+        bytes_of(word_from(low, high, place)),
+        byte_of(earlier, place + 3u),
+        byte_of(high, place),
     );
 }
 
@@ -143,7 +137,7 @@ fn key_of(i: u32, start: u32, entry: Entry) -> u32 {
         var word = 0u;
         if first + 4u <= start_in_tile(e + 1u, tile) {
             let keys = four_keys(first - start, start, entry_in_tile(e, tile));
-            word = keys.x | (keys.y << 8u) | (keys.z << 16u) | (keys.w << 24u);
+            word = word_of(keys);
         } else {
             for (var k = 0u; k < min(4u, tile.end - first); k += 1u) {
                 if k > 0u && first + k >= start_in_tile(e + 1u, tile) {

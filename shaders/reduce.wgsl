@@ -162,8 +162,10 @@ fn take(acc: Acc, item: Item, i: u32) -> Acc {
 #endif
 #endif
 #if BYTES
+#include "bytes"
+
 fn a_at(i: u32) -> u32 {
-    return (a[i / 4u] >> (8u * (i % 4u))) & 255u;
+    return byte_of(a[i / 4u], i);
 }
 #else
 fn a_at(i: u32) -> E {

@@ -33,7 +33,9 @@ var<workgroup> sh_tile: array<u32, BYTE_SIDE * (WORDS + 1u)>;
         let s = k / WORDS;
         let u = k % WORDS;
         if top + s < rows && left + 4u * u < columns {
-            sh_tile[s * (WORDS + 1u) + u] = four_bytes(begin + (top + s) * columns + left + 4u * u);
+            let at = begin + (top + s) * columns + left + 4u * u;
+            let next = min(at / 4u + 1u, arrayLength(&x) - 1u);
+            sh_tile[s * (WORDS + 1u) + u] = word_from(x[at / 4u], x[next], at);
         }
     }
     workgroupBarrier();
@@ -52,7 +54,7 @@ var<workgroup> sh_tile: array<u32, BYTE_SIDE * (WORDS + 1u)>;
                 let i = 4u * w + lane - at;
                 if i < length {
                     let source = select(i, length - 1u - i, p.across != 0u);
-                    let value = (sh_tile[source * (WORDS + 1u) + s / 4u] >> (8u * (s % 4u))) & 255u;
+                    let value = byte_of(sh_tile[source * (WORDS + 1u) + s / 4u], s);
                     word |= value << (8u * lane);
                     mask |= 255u << (8u * lane);
                 }

@@ -58,23 +58,41 @@ macro_rules! job {
     };
 }
 
-#[allow(unused_variables, reason = "most operations need no other operand")]
 fn jobs() -> Vec<Job> {
     vec![
+        job!("bytes/copy", large, 1.0, |x| x.copy()),
+        job!("bytes/float", large, 1.0, |x| x.to::<f32>()),
         job!("bytes/rot90", large, 1.0, |x| x.rot90(1)),
         job!("bytes/rot90-small", small, 1.0, |x| x.rot90(1)),
+        job!("bytes/rot180", large, 1.0, |x| x.rot90(2)),
+        job!("bytes/rot180-small", small, 1.0, |x| x.rot90(2)),
+        job!("bytes/flip", large, 1.0, |x| x.flip(&[1])),
+        job!("bytes/pad-rows", large, 1.0, |x| x.pad(&[(1, 1), (0, 0)])),
+        job!("bytes/upscale", large, 1.0, |x| x.upscale(&[[2, 2]])),
         job!("bytes/upscale-small", small, 1.0, |x| x.upscale(&[[2, 2]])),
+        job!("bytes/downscale", large, 1.0, |x| x.downscale(&[[2, 2]])),
         job!("bytes/translate", large, 1.0, |x| x.translate(&[[1, 1]], 9)),
         job!("bytes/dilate", large, 1.0, |x| x.dilate(Neighbours::Eight)),
-        job!("bytes/lookup", small, 1.0, |x, three, table| x
+        job!("bytes/dilate-small", small, 1.0, |x| x
+            .dilate(Neighbours::Eight)),
+        job!("bytes/lookup", small, 1.0, |x, _three, table| x
             .lookup(table)),
-        job!("bytes/not-equal", large, 1.0, |x, three, table| x
+        job!("bytes/concat", large, 1.0, |x| x.concat(x, 1)),
+        job!("bytes/not-equal", large, 1.0, |x, three, _table| x
             .not_equal(three.each())),
+        job!("bytes/maximum", large, 1.0, |x| x.maximum(x)),
+        job!("bytes/max", small, 1.0, |x| x.max()),
+        job!("bytes/bincount", large, 1.0, |x| x.bincount(10)),
         job!("bytes/bounding-box", small, 1.0, |x| x.bounding_box(0)),
         job!("bytes/label", large, 1.0, |x| x
             .label(Components::of_equal_values())?
             .0
             .elements(0..1)),
+        job!("bytes/fill-holes", large, 1.0, |x| x.fill_holes(
+            Neighbours::Four,
+            0,
+            1
+        )),
     ]
 }
 

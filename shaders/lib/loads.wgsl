@@ -7,6 +7,9 @@
 // quads.
 //
 // Uses: E, V and R of "combine", the bindings, and the row's texts.
+#if U8
+#include "bytes"
+#endif
 #if WIDE
 #for x X how stored computed in $(OPERANDS)
 alias $(X) = E;
@@ -38,15 +41,12 @@ fn $(x)_four(at: u32) -> vec4<$(stored)> {
 #if $(how) == bytes
 alias $(X) = u32;
 fn $(x)_one(at: u32) -> V {
-    return ($(x)[at / 4u] >> (8u * (at % 4u))) & 255u;
+    return byte_of($(x)[at / 4u], at);
 }
 fn $(x)_four(at: u32) -> vec4<V> {
     let low = $(x)[at / 4u];
     let high = $(x)[min(at / 4u + 1u, arrayLength(&$(x)) - 1u)];
-    let shift = 8u * (at % 4u);
-    // In two steps, because a shift by 32 bits is none.
-    let word = (low >> shift) | ((high << (31u - shift)) << 1u);
-    return (vec4(word) >> vec4(0u, 8u, 16u, 24u)) & vec4(255u);
+    return bytes_of(word_from(low, high, at));
 }
 #else
 alias $(X) = u32;
@@ -84,7 +84,7 @@ fn packed(r: vec4<R>) -> C {
 #if $(PACKED) == bytes
 alias C = u32;
 fn packed(r: vec4<R>) -> C {
-    return r.x | (r.y << 8u) | (r.z << 16u) | (r.w << 24u);
+    return word_of(r);
 }
 #else
 #if $(PACKED) == halves

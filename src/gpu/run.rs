@@ -40,8 +40,8 @@ pub(super) fn share(groups: u32, cost: u64, budget: u64) -> u32 {
     (u128::from(groups) * u128::from(budget) / u128::from(cost)).max(1) as u32
 }
 
-/// An operand: values in a buffer from `base` on, which is counted in words, in halves for f16, or in bytes
-/// for u8.
+/// An operand: values in a buffer from `base` on, which is counted in words, in halves for f16, or in bytes for
+/// u8.
 pub(crate) struct GpuInput<'a> {
     pub buffer: &'a Arc<GpuBuffer>,
     pub base: u32,

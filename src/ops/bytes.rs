@@ -1,5 +1,5 @@
-//! Operations on bytes that have no kernel of their own: their operands are converted to integers of 32 bits before,
-//! and their results to bytes after.
+//! Operations without a kernel for bytes: their operands are converted to integers of 32 bits before, and their results
+//! to bytes after.
 //!
 //! Cost: that of the operation, and 5 bytes for each value of an operand or a result of bytes, in a dispatch for each
 //! of these. Scratch: 4 bytes for each such value.
@@ -8,17 +8,17 @@ use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::cast::Cast;
 use super::par_map;
+use crate::host;
 use crate::plan::{CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Param, Slot, cost_of};
 use crate::ragged::{DType, Layout};
-use crate::{Result, host};
 
-/// The launch of an operation over u32, with bytes for the operands and the results that bits of these numbers say.
+/// The launch of an operation over u32, with bytes for operand i if bit i of `operands` is set, and for results in the
+/// same way.
 pub(super) fn in_words(
-    launch: Launch,
+    mut launch: Launch,
     inputs: &[&Layout],
     [operands, results]: [u32; 2],
-) -> Result<Launch> {
-    let mut launch = launch;
+) -> Launch {
     let mut before = Vec::new();
     for (i, layout) in inputs.iter().enumerate() {
         if is_set(operands, i) {
@@ -59,7 +59,7 @@ pub(super) fn in_words(
         widened(launch.op, launch.twin, operands),
         results,
     );
-    Ok(launch)
+    launch
 }
 
 const WIDEN: Cast = Cast {

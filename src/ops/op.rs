@@ -103,13 +103,19 @@ impl InWords {
         Ok(match plan.what {
             What::Launch(launch) => {
                 let masks = [self.operands, self.results];
-                let launch = bytes::in_words(launch, request.inputs, masks)?;
-                Plan::from(launch).with(plan.attached)
+                Plan::from(bytes::in_words(launch, request.inputs, masks)).with(plan.attached)
             }
             // A view moves no values.
             What::View { .. } => plan,
         })
     }
+}
+
+/// Bit i: the type of operand or result i is u8. Operations on bytes that take more than 32 have kernels for bytes.
+fn mask(dtypes: impl Iterator<Item = DType>) -> u32 {
+    let bits = dtypes.take(32).zip(0..);
+    let bits = bits.map(|(dtype, i)| u32::from(dtype == DType::U8) << i);
+    bits.fold(0, |all, bit| all | bit)
 }
 
 /// The inputs of planning besides the operation.
@@ -150,37 +156,16 @@ impl Op {
         operands: impl Iterator<Item = DType>,
         results: &[DType],
     ) -> Op {
-        match &mut self {
-            Op::View(_) | Op::Full(_) | Op::Cast(_) | Op::Strided(_) | Op::Cells(_) => return self,
-            Op::Gather(_) | Op::ScatterSet(_) | Op::Select(_) | Op::Reorder(_) => return self,
-            Op::SortByLength(_) | Op::Join(_) | Op::Extremes(_) | Op::Concat(_) => return self,
-            Op::Combine(_) | Op::Broadcast(_) => return self,
-            Op::Map(map::Map {
-                kind: map::Kind::Copy,
-                ..
-            }) => return self,
-            // There is no kernel for indices of bytes in tables of these types.
-            Op::Lookup(lookup) => match lookup.dtype {
-                DType::F16 | DType::C32 => lookup.index = DType::U32,
-                _ => return self,
-            },
-            _ => {}
+        if self.is_of_bytes() {
+            return self;
         }
-        let mask = |dtypes: &mut dyn Iterator<Item = DType>| {
-            // Operations on bytes that take more operands have kernels for bytes.
-            let bits = dtypes
-                .take(32)
-                .zip(0..)
-                .map(|(dtype, i)| u32::from(dtype == DType::U8) << i);
-            bits.fold(0, |all, bit| all | bit)
-        };
-        let (mut operands, results) = (mask(&mut { operands }), mask(&mut results.iter().copied()));
+        let (mut operands, results) = (mask(operands), mask(results.iter().copied()));
         if self.reads_bytes() {
             operands = 0;
-        } else if let Some(dtype) = self.dtype_mut()
-            && *dtype == DType::U8
-        {
+        } else if let Some(dtype) = self.dtype_mut() {
             *dtype = DType::U32;
+        } else if let Op::Lookup(lookup) = &mut self {
+            lookup.index = DType::U32;
         }
         if operands == 0 && results == 0 {
             return self;
@@ -190,6 +175,20 @@ impl Op {
             operands,
             results,
         })
+    }
+
+    /// Whether kernels read and write bytes, or nothing is read or written.
+    fn is_of_bytes(&self) -> bool {
+        match self {
+            Op::View(_) | Op::Full(_) | Op::Cast(_) | Op::Strided(_) | Op::Cells(_) => true,
+            Op::Gather(_) | Op::ScatterSet(_) | Op::Select(_) | Op::Reorder(_) => true,
+            Op::SortByLength(_) | Op::Join(_) | Op::Extremes(_) | Op::Concat(_) => true,
+            Op::Combine(_) | Op::Broadcast(_) => true,
+            Op::Map(map) => map.kind == map::Kind::Copy,
+            // There is no kernel for indices of bytes in tables of the other types.
+            Op::Lookup(lookup) => !matches!(lookup.dtype, DType::F16 | DType::C32),
+            _ => false,
+        }
     }
 
     /// Whether a kernel reads bytes, although it writes words.

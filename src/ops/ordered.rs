@@ -8,7 +8,7 @@ use crate::ragged::Scalar;
 const INFINITE: u32 = f32::INFINITY.to_bits();
 
 /// Maps values to integer keys of the same order; NaN has the largest key.
-pub(super) trait Ordered: Scalar {
+pub(super) trait Keyed: Scalar {
     /// The key of the lowest value; in reversed order, the key of the highest.
     const LOWEST: i32;
 
@@ -81,7 +81,7 @@ fn highest(values: &[f32], of: impl Fn(f32) -> f32 + Copy) -> i32 {
     }
 }
 
-impl Ordered for f32 {
+impl Keyed for f32 {
     const LOWEST: i32 = !(INFINITE as i32);
 
     fn key(self) -> i32 {
@@ -126,7 +126,7 @@ impl Ordered for f32 {
     }
 }
 
-impl Ordered for f16 {
+impl Keyed for f16 {
     const LOWEST: i32 = !0x7c00;
 
     fn key(self) -> i32 {
@@ -167,7 +167,7 @@ impl Ordered for f16 {
     }
 }
 
-impl Ordered for i32 {
+impl Keyed for i32 {
     const LOWEST: i32 = i32::MIN;
 
     fn key(self) -> i32 {
@@ -179,7 +179,7 @@ impl Ordered for i32 {
     }
 }
 
-impl Ordered for u32 {
+impl Keyed for u32 {
     const LOWEST: i32 = i32::MIN;
 
     fn key(self) -> i32 {

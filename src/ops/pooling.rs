@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use half::f16;
 
-use super::ordered::Ordered;
+use super::ordered::Keyed;
 use super::{par_tiles, strided};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
@@ -272,7 +272,7 @@ struct Windows {
     strides: [usize; AXES],
 }
 
-fn max<T: Ordered>(args: &mut CpuArgs<'_>, windows: Windows) {
+fn max<T: Keyed>(args: &mut CpuArgs<'_>, windows: Windows) {
     each(args, windows, |rows: Rows<'_, T>| {
         let top = |top: i32, row: &[T]| row.iter().map(|x| x.key()).fold(top, i32::max);
         T::of_key(rows.fold(T::LOWEST, top))

@@ -96,3 +96,18 @@ impl WorkSum {
         Ok(self.sum)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_end_below_two_gibibytes() {
+        let check = |layout: &Layout, dtype| check_size("test", layout, dtype, Some(1 << 32));
+        let [below, above] =
+            [(1 << 31) - 16, (1 << 31) - 15].map(|length| Layout::from_lengths([length]).unwrap());
+        assert!(check(&below, DType::U8).is_ok());
+        assert!(check(&above, DType::U8).is_err());
+        assert!(check(&above, DType::F16).is_ok());
+    }
+}

@@ -30,12 +30,12 @@ impl<T: Ordered> Tensor<T> {
     /// Those of [`dot`](Self::dot).
     pub fn equal_elements(&self, other: &Tensor<T>) -> Result<Tensor<u32>> {
         let op = "equal_elements";
+        let pair = self.zip(op, other)?;
         if T::DTYPE == DType::F16 {
             // Exact, so that equal values stay equal, and others different.
             let wide = |x: &Tensor<T>| x.to::<f32>().map_err(|error| error.named(op));
             return wide(self)?.equal_elements(&wide(other)?);
         }
-        let pair = self.zip(op, other)?;
         let alike: Tensor<u32> = pair
             .reduce(PairReduction::Equivalent)
             .map_err(|error| error.named(op))?;

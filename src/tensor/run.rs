@@ -97,11 +97,15 @@ impl<'a> Call<'a> {
     pub(super) fn values(mut self, dtypes: &[DType]) -> Result<(Vec<Value>, Arc<Plan>)> {
         let changed = self.changed.take();
         let of_operands = self.operands.iter().map(|x| match x.shapes_only {
-            true => None,
-            false => Some(x.dtype),
+            // Nothing is read.
+            true => DType::U32,
+            false => x.dtype,
         });
-        if dtypes.contains(&DType::U8) || of_operands.clone().any(|x| x == Some(DType::U8)) {
-            let of_operands = of_operands.map(|x| x.unwrap_or(DType::U32));
+        if of_operands
+            .clone()
+            .chain(dtypes.iter().copied())
+            .any(|dtype| dtype == DType::U8)
+        {
             self.op = self.op.on_bytes(of_operands, dtypes);
         }
         let Call {

@@ -22,6 +22,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("series", series),
         ("boxes", boxes),
         ("large", large),
+        ("empty", empty),
         ("in_programs", in_programs),
         ("refused", refused),
     ];
@@ -219,7 +220,7 @@ fn of_any_rank<T: Pixel + From<u8>>(x: &Tensor<T>, y: &Tensor<T>) -> Results {
         r.add("packed", x.packed().and_then(|x| x.copy()));
     }
     let firsts = x.slice(&vec![0; rank], &vec![1; rank]).unwrap();
-    r.add("broadcast", firsts.broadcast(firsts.layout()));
+    r.add("broadcast", firsts.broadcast(layout));
     for axis in 0..rank {
         r.add("concat", x.concat(y, axis));
         r.add("concat_all", x.concat_all(&[y, x, y], axis));
@@ -484,6 +485,22 @@ fn large(device: &Device) {
             run(&x).compare(&run(&x.to::<u32>().unwrap()));
         }
     }
+}
+
+/// The extremes of an empty element are the ends of the range of bytes, not of u32.
+fn empty(device: &Device) {
+    let layout = Layout::from_lengths([0, 2, 0]).unwrap();
+    let x = Ragged::from_parts(layout, vec![7u8, 9]).unwrap();
+    let x = device.upload(&x).unwrap();
+    let values = |x: Tensor<u8>| x.download_blocking().unwrap().values().to_vec();
+    assert_eq!(values(x.max().unwrap()), [0, 9, 0]);
+    assert_eq!(values(x.min().unwrap()), [255, 7, 255]);
+    let flat = Ragged::from_parts(matrices(&[[0, 2], [1, 2]]), vec![7u8, 9]).unwrap();
+    let flat = device.upload(&flat).unwrap();
+    assert_eq!(values(flat.min_axis(0).unwrap()), [255, 255, 7, 9]);
+    assert_eq!(values(flat.max_axis(0).unwrap()), [0, 0, 7, 9]);
+    let places = x.argmin().unwrap().download_blocking().unwrap();
+    assert_eq!(places.values(), [u32::MAX, 0, u32::MAX]);
 }
 
 /// A recording takes bytes as inputs and keeps them as constants, and gives what the operations give alone.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use half::f16;
 
-use crate::ops::ordered::Ordered;
+use crate::ops::ordered::Keyed;
 use crate::plan::PlanBuffer;
 use crate::ragged::{DType, Factor, f16_from_f64};
 use crate::{Error, Result, host};
@@ -131,7 +131,7 @@ pub(super) struct Edges {
 const PER_UNIT: std::ops::Range<f64> = 1e-30..1e30;
 
 /// A type of values, with the constants and functions that places depend on.
-pub(super) trait Binned: Ordered {
+pub(super) trait Binned: Keyed {
     /// The zero with the lower key.
     const LEAST_ZERO: Self;
     /// Relative error of an edge that was rounded, and of a distance if a compiler multiplies before it subtracts.

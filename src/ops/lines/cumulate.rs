@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::place_of_axis;
 use super::plan::{CUT, Kind, Lines, Plan, TILE};
-use crate::ops::ordered::Ordered;
+use crate::ops::ordered::Keyed;
 use crate::ops::{Arithmetic, par_runs};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
@@ -227,7 +227,7 @@ impl Cumulate {
 }
 
 /// Sums and products of floats are computed in f64 and rounded once.
-fn floats<T: Ordered + Into<f64>>(
+fn floats<T: Keyed + Into<f64>>(
     function: Cumulation,
     axis: usize,
     args: &mut CpuArgs<'_>,
@@ -240,7 +240,7 @@ fn floats<T: Ordered + Into<f64>>(
     }
 }
 
-fn integers<T: Arithmetic + Ordered>(
+fn integers<T: Arithmetic + Keyed>(
     function: Cumulation,
     axis: usize,
     args: &mut CpuArgs<'_>,
@@ -252,7 +252,7 @@ fn integers<T: Arithmetic + Ordered>(
     }
 }
 
-fn extremes<T: Ordered>(function: Cumulation, axis: usize, args: &mut CpuArgs<'_>) -> Result<()> {
+fn extremes<T: Keyed>(function: Cumulation, axis: usize, args: &mut CpuArgs<'_>) -> Result<()> {
     match function {
         Cumulation::Min => run(axis, args, T::reversed_key, i32::max, T::of_reversed_key),
         _ => run(axis, args, T::key, i32::max, T::of_key),

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::Reduction;
 use crate::ops::lines::Lines;
-use crate::ops::ordered::Ordered;
+use crate::ops::ordered::Keyed;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Scalar, f16_from_f64};
 

@@ -8,7 +8,7 @@ use super::super::{Arithmetic, twin_of};
 use super::boxes::{bounds, minimal};
 use super::tree::{TILE, tree};
 use super::{PairReduction, Reduction};
-use crate::ops::ordered::Ordered;
+use crate::ops::ordered::Keyed;
 use crate::ops::par_elements;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout, Scalar, Shape};
@@ -260,16 +260,16 @@ fn norm_result((top, squares): Norm) -> f32 {
     }
 }
 
-fn max<T: Ordered>(args: &mut CpuArgs<'_>) {
+fn max<T: Keyed>(args: &mut CpuArgs<'_>) {
     highest(args, T::highest_key, T::of_key);
 }
 
-fn min<T: Ordered>(args: &mut CpuArgs<'_>) {
+fn min<T: Keyed>(args: &mut CpuArgs<'_>) {
     highest(args, T::highest_reversed_key, T::of_reversed_key);
 }
 
 /// The value with the highest key.
-fn highest<T: Ordered>(
+fn highest<T: Keyed>(
     args: &mut CpuArgs<'_>,
     highest_key: impl Fn(&[T]) -> i32 + Sync,
     of_key: impl Fn(i32) -> T + Sync,
@@ -281,15 +281,15 @@ fn highest<T: Ordered>(
     });
 }
 
-fn argmax<T: Ordered>(args: &mut CpuArgs<'_>) {
+fn argmax<T: Keyed>(args: &mut CpuArgs<'_>) {
     place_of_highest(args, |x: T| x.canonical().key());
 }
 
-fn argmin<T: Ordered>(args: &mut CpuArgs<'_>) {
+fn argmin<T: Keyed>(args: &mut CpuArgs<'_>) {
     place_of_highest(args, |x: T| x.canonical().reversed_key());
 }
 
-fn place_of_highest<T: Ordered>(args: &mut CpuArgs<'_>, key: impl Fn(T) -> i32 + Copy + Sync) {
+fn place_of_highest<T: Keyed>(args: &mut CpuArgs<'_>, key: impl Fn(T) -> i32 + Copy + Sync) {
     let (x, layout) = args.input::<T>(0);
     each(args, layout.total(), |i| {
         let row = &x[layout.offsets().range(i)];

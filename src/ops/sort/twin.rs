@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::ops::lines::Lines;
-use crate::ops::ordered::Ordered;
+use crate::ops::ordered::Keyed;
 use crate::ops::par_runs;
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
@@ -18,7 +18,7 @@ const PARALLEL: usize = 1 << 15;
 const OP: &str = "sort";
 
 /// `flip` reverses the order of keys if all its bits are set.
-pub(super) fn run<T: Ordered>(
+pub(super) fn run<T: Keyed>(
     axis: Option<usize>,
     wanted: Wanted,
     flip: i32,
@@ -56,7 +56,7 @@ fn with_place<T>(key: impl Fn(T) -> i32) -> impl Fn(u32, T) -> u64 {
 }
 
 /// Writes `of(key)` for the sorted keys of each line.
-fn each<T: Ordered, K: Ord + Copy + Send + Sync, R: Send>(
+fn each<T: Keyed, K: Ord + Copy + Send + Sync, R: Send>(
     layout: &Layout,
     axis: Option<usize>,
     x: &[T],

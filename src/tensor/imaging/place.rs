@@ -281,7 +281,11 @@ impl fmt::Display for Calibration {
             for class in Class::ALL {
                 let at = class as usize;
                 let (one, each) = (1e9 * instruction[at], 1e9 * cell[at]);
-                write!(f, "; {}: {one:.3} ns, {each:.4} ns a cell", class.name())?;
+                write!(
+                    f,
+                    "; {}: {one:.3} ns an operation, {each:.4} ns a cell",
+                    class.name()
+                )?;
             }
             Ok(())
         };

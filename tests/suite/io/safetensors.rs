@@ -122,6 +122,7 @@ fn every_type() {
 
     // All types in one file, narrow types first; their data must still be aligned to their sizes.
     let odd = Ragged::from_rows([[f16::ONE; 3]]).unwrap();
+    let bytes = Ragged::from_rows([vec![0u8, 255], vec![], vec![7]]).unwrap();
     let batches = (
         of::<f16>(),
         of::<u32>(),
@@ -132,6 +133,8 @@ fn every_type() {
     );
     let mut writer = Writer::new();
     writer
+        .add("u8", &bytes)
+        .unwrap()
         .add("odd", &odd)
         .unwrap()
         .add("f16", &batches.0)
@@ -161,8 +164,12 @@ fn every_type() {
     let mut file = open(&file).unwrap();
     assert!(file.read::<u32>("u32").unwrap() == batches.1);
     assert!(file.read::<i32>("i32").unwrap() == batches.4);
+    assert!(file.read::<u8>("u8").unwrap() == bytes);
     let names: Vec<String> = file.names().map(str::to_owned).collect();
-    assert_eq!(names, ["c32", "f16", "f32", "f64", "i32", "odd", "u32"]);
+    assert_eq!(
+        names,
+        ["c32", "f16", "f32", "f64", "i32", "odd", "u32", "u8"]
+    );
     for name in names {
         file.read_any(&name).unwrap();
     }
