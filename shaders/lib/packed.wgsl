@@ -15,7 +15,11 @@ const MASK = 0xFFFFFFFFu >> (32u - BITS);
 
 // Value i, from the word that contains it.
 fn unit_of(word: u32, i: u32) -> u32 {
+#if U32
+    return word;
+#else
     return (word >> (BITS * (i % UNITS))) & MASK;
+#endif
 }
 
 // `word`, with this value in the place of value i.
@@ -33,6 +37,7 @@ for (var w = $(tile).start / UNITS + lid; w * UNITS < $(tile).end; w += WG) {
     var start = start_in_tile(e, $(tile));
     var word = value_in(first - start, e, $(tile));
 #if !C32
+#if !U32
     for (var k = 1u; k < min(UNITS, $(tile).end - first); k += 1u) {
         if first + k >= start_in_tile(e + 1u, $(tile)) {
             e = place_in_tile(first + k, $(tile));
@@ -40,6 +45,7 @@ for (var w = $(tile).start / UNITS + lid; w * UNITS < $(tile).end; w += WG) {
         }
         word |= value_in(first + k - start, e, $(tile)) << (BITS * k);
     }
+#endif
 #endif
     c[w] = word;
 }
