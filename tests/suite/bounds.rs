@@ -2,7 +2,8 @@
 //! corpus, on an instrumented device.
 //!
 //! Operands start anywhere in buffers, most of which end where their data ends, and lengths and extents are at the
-//! boundaries of what kernels process at once. With `VSLA_INSTRUMENTED=1`, variants that no program runs are listed,
+//! boundaries of what kernels process at once. A software device runs the corpus only, and the programs with
+//! `VSLA_LONG=1`. With `VSLA_INSTRUMENTED=1`, variants that no program runs are listed,
 //! and the GPUs of all other trials are instrumented as well.
 
 mod attention;
@@ -17,29 +18,26 @@ mod variants;
 pub use variants::every_variant_ran;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
 use libtest_mimic::Trial;
 use vsla::{Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
-use crate::support::bench::{
-    Bench, DeviceTest, all_are_instrumented, assert_within, instrumented_gpu, is_long, is_software,
-};
+use crate::support::bench::{Bench, DeviceTest, assert_within, instrumented_gpu};
 use crate::support::corpus::rng;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = vec![
         bench.on_gpu("copies_of_halves", instrumented_gpu, copies_of_halves),
-        bench.on_gpu("programs_of_values", instrumented_gpu, |device| {
+        bench.on_fast_gpu("programs_of_values", instrumented_gpu, |device| {
             programs(device, "values", 60, values::program, values::KERNELS)
         }),
-        bench.on_gpu("programs_of_series", instrumented_gpu, |device| {
+        bench.on_fast_gpu("programs_of_series", instrumented_gpu, |device| {
             programs(device, "series", 40, series::program, series::KERNELS)
         }),
-        bench.on_gpu("programs_of_products", instrumented_gpu, |device| {
+        bench.on_fast_gpu("programs_of_products", instrumented_gpu, |device| {
             programs(device, "products", 40, products::program, products::KERNELS)
         }),
-        bench.on_gpu("random_programs", instrumented_gpu, random_programs),
+        bench.on_fast_gpu("random_programs", instrumented_gpu, random_programs),
         bench.host("every_kernel_is_in_a_program", every_kernel_is_in_a_program),
         bench.host("unreached_variants", variants::list_is_true),
     ];
@@ -78,16 +76,6 @@ fn copies_of_halves(device: &Device) {
     }
 }
 
-/// Seconds after which a software device begins no further program, because its driver compiles a kernel for up to a
-/// second. The trials over the corpus run every kernel on it. With `VSLA_INSTRUMENTED=1` or `VSLA_LONG=1`, it runs all
-/// programs.
-const SOFTWARE_SECONDS: u64 = 3;
-
-/// Whether such a device stops after that time.
-fn is_hurried(device: &Device) -> bool {
-    is_software(device) && !all_are_instrumented() && !is_long()
-}
-
 /// Runs `count` random programs. Then each operation must have succeeded, and each of these kernels must have run.
 fn programs(
     device: &Device,
@@ -97,21 +85,13 @@ fn programs(
     kernels: &[&str],
 ) {
     let mut draw = Draw::new(device, rng(&format!("bounds of {purpose}")));
-    let begin = Instant::now();
-    let hurried = is_hurried(device);
     let mut outside = BTreeSet::new();
     for turn in 0..count {
         draw.turn = turn;
         program(&mut draw);
         outside.extend(device.accesses_outside().unwrap());
-        if hurried && begin.elapsed().as_secs() >= SOFTWARE_SECONDS {
-            break;
-        }
     }
     assert!(outside.is_empty(), "outside of buffers: {outside:#?}");
-    if draw.turn + 1 < count {
-        return;
-    }
     let never: Vec<_> = draw.tried.iter().filter(|(_, worked)| !**worked).collect();
     assert!(never.is_empty(), "never worked: {never:?}");
     KernelsRan::on(device).assert_stems(kernels);
@@ -120,12 +100,7 @@ fn programs(
 /// The programs of the differential tests: any operations in sequence, on the results of earlier ones.
 fn random_programs(device: &Device) {
     let mut rng = rng("bounds of random programs");
-    let begin = Instant::now();
-    let hurried = is_hurried(device);
     for number in 0..600 {
-        if hurried && begin.elapsed().as_secs() >= 2 * SOFTWARE_SECONDS {
-            break;
-        }
         let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
         crate::programs::run(&bytes, device);
         let outside = device.accesses_outside().unwrap();

@@ -10,24 +10,33 @@ mod vectors;
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged, Shape, Tensor, scalar::Scalar};
 
-use crate::support::bench::{Bench, cpu, is_long, is_software};
+use crate::support::bench::{Bench, DeviceTest, cpu, is_hurried, is_long};
 use crate::support::operation::{download, upload};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
-    let mut trials = bench.all_on_each_device(&[
+    // Of series of thousands of values, whose kernels a software GPU takes ten seconds to compile.
+    let long: [DeviceTest; 2] = [
         ("named_lengths", vectors::named),
         ("many_batches", vectors::many_batches),
-    ]);
-    let tables = [
-        vectors::SUBJECTS,
-        boxes::SUBJECTS,
-        products::SUBJECTS,
-        functions::SUBJECTS,
-        others::SUBJECTS,
     ];
-    for subject in tables.concat() {
+    let mut trials = Vec::new();
+    for (name, test) in long {
+        trials.extend(bench.on_each_device_unless(true, name, test));
+    }
+    let tables = [
+        (vectors::SUBJECTS, true),
+        (boxes::SUBJECTS, false),
+        (products::SUBJECTS, false),
+        (functions::SUBJECTS, false),
+        (others::SUBJECTS, false),
+    ];
+    let subjects = tables
+        .into_iter()
+        .flat_map(|(table, long)| table.iter().map(move |s| (*s, long)));
+    for (subject, long) in subjects {
         let name = subject.name;
-        trials.extend(bench.on_each_device(name, move |device| subject.check(device)));
+        let test = move |device: &Device| subject.check(device);
+        trials.extend(bench.on_each_device_unless(long, name, test));
         let threads = format!("threads::{name}");
         trials.push(bench.host(&threads, move || subject.check_threads()));
     }
@@ -53,8 +62,8 @@ impl Subject {
         assert_eq!(whole.len(), self.count);
         assert!(whole.iter().any(|row| !row.is_empty()));
         // Processors are slow, and the last elements are the longest.
-        let slow = !device.is_gpu() || is_software(device);
-        let step = if slow && !is_long() { 15 } else { 1 };
+        let slow = is_hurried(device) || !device.is_gpu() && !is_long();
+        let step = if slow { 15 } else { 1 };
         for &i in all.iter().rev().step_by(step) {
             let alone = (self.run)(device, &[i]);
             assert_same(self.name, device, i, &alone[0], &whole[i]);

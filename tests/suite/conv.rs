@@ -24,6 +24,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             .with(correlate::<i32>())
             .with(correlate::<u32>())
             .with(by(ConvMethod::Direct, true))
+            .with_a_workgroup_each()
             .trials(bench, "correlate", corpus::small()),
     );
     for method in [ConvMethod::Auto, ConvMethod::Fft, ConvMethod::OverlapSave] {
@@ -35,7 +36,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         for (name, correlate) in both {
             let trials_of = |corpus| {
                 let operation = Operation::new().with(by(method, correlate));
-                operation.trials(bench, &name, corpus)
+                operation
+                    .with_a_workgroup_each()
+                    .trials(bench, &name, corpus)
             };
             let mut on_cpu = trials_of(corpus::small());
             on_cpu.retain(|trial| trial.name().contains("::cpu::"));
@@ -65,7 +68,6 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("keeps_small_values", keeps_small_values),
         ("one_filter_for_all", one_filter_for_all),
         ("long_by_long", long_by_long),
-        ("a_million_by_a_million", a_million_by_a_million),
         ("commutes", commutes),
         ("associates", associates),
         ("distributes", distributes),
@@ -80,6 +82,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("correlate::at_lag_0_is_dot", correlate_at_lag_0_is_dot),
     ];
     trials.extend(bench.all_on_each_device(tests));
+    let name = "a_million_by_a_million";
+    trials.extend(bench.on_each_device_unless(true, name, a_million_by_a_million));
     trials
 }
 

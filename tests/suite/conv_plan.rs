@@ -13,6 +13,7 @@ use crate::support::reference;
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Operation::new()
         .with(planned())
+        .with_a_workgroup_each()
         .trials(bench, "", corpus::small());
     let tests: &[DeviceTest] = &[
         ("shared_kernels", shared_kernels),

@@ -19,9 +19,11 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Operation::new()
         .with(value())
         .with(lag())
+        .with_a_workgroup_each()
         .trials(bench, "", corpus::small());
     let by_fft = |corpus| {
         let operation = Operation::new().with(value_by_fft()).with(lag_by_fft());
+        let operation = operation.with_a_workgroup_each();
         operation.trials(bench, "fft", corpus)
     };
     let mut on_cpu = by_fft(corpus::small());
@@ -46,7 +48,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     for case in corpus::small() {
         if case.content != Content::Nonfinite {
             let name = format!("lags::{}", case.name);
-            trials.extend(bench.on_each_device(&name, move |device| lags(device, &case)));
+            let many = case.has_very_many_elements();
+            let test = move |device: &Device| lags(device, &case);
+            trials.extend(bench.on_each_device_unless(many, &name, test));
         }
     }
     trials

@@ -12,7 +12,7 @@
 //! | `workspaces` | workspaces of CPU convolutions and FFT plans are counted, and `trim` frees them |
 //!
 //! `injected` and `large` make the first, second, third … allocation fail in turn. After the first 16, they test every
-//! third one, or on a GPU every eleventh, and all of them with `VSLA_LONG=1`.
+//! third one, or on a GPU every eleventh, and all of them with `VSLA_LONG=1`. On a GPU, `large` runs only then.
 
 pub mod programs;
 mod refusals;
@@ -58,8 +58,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             ),
             bench.where_it_has(
                 &format!("large::{}", program.name),
-                bench::is_software,
-                "a driver whose own allocations also fail",
+                |device| bench::is_software(device) && bench::is_long(),
+                "a driver whose own allocations fail, too, or VSLA_LONG is not set",
                 move |_| in_a_process(&large_on_gpu),
             ),
         ]);

@@ -53,7 +53,7 @@ fn cases(rank: usize) -> Vec<Case> {
     cases.retain(|case| {
         let needed = case.name == "set_mixed" || case.name == "set_far_apart";
         let other = !left_out.iter().any(|part| case.name.contains(part));
-        (needed || other) && case.layouts().0.rank() <= rank && case.work() <= 2_000_000
+        (needed || other) && case.layouts().0.rank() <= rank && case.work() <= 700_000
     });
     cases
 }

@@ -2,10 +2,10 @@
 //!
 //! `cargo test conv::` runs one module, `cargo test gpu::` one device. Without a GPU, tests that need one are ignored,
 //! or fail with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the largest batches. `VSLA_LONG=1` runs every case instead of
-//! a representative selection, and operations on one image as large as the device allows. `VSLA_EVERY_LENGTH=folder`
-//! writes the error of every transform length to this folder. With `VSLA_INSTRUMENTED=1`, the kernels of all trials
-//! count their out-of-bounds buffer accesses, and there must be none; if all trials or those of `gpu` run, every
-//! variant of every kernel must have taken part.
+//! a representative selection, trials that take long on a software GPU, and operations on one image as large as the
+//! device allows. `VSLA_EVERY_LENGTH=folder` writes the error of every transform length to this folder. With
+//! `VSLA_INSTRUMENTED=1`, the kernels of all trials count their out-of-bounds buffer accesses, and there must be none;
+//! if all trials or those of `gpu` run, every variant of every kernel must have taken part.
 //!
 //! A new file `x.rs` needs a `mod x;` and an entry in [`MODULES`], and provides `pub fn tests(bench: &Bench) ->
 //! Vec<Trial>`.

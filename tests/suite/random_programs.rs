@@ -70,7 +70,7 @@ fn random(device: &Device) {
 fn checked_shaders(device: &Device) {
     let checked = opened_for_one(|options| options.checked = true);
     let mut rng = rng("programs::checked");
-    for number in 0..if is_software(device) { 12 } else { 300 } {
+    for number in 0..if is_software(device) { 4 } else { 300 } {
         let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
         let [expected, got] = [device, &checked].map(|device| run(&bytes, device));
         assert_eq!(got.batches.len(), expected.batches.len());

@@ -4,7 +4,7 @@ use libtest_mimic::Trial;
 use vsla::{Device, Pairing, Ragged};
 
 use crate::correlate_max::{Both, at_lag};
-use crate::support::bench::{Bench, DeviceTest};
+use crate::support::bench::{Bench, DeviceTest, is_hurried};
 use crate::support::compare::{assert_exact, assert_within};
 use crate::support::corpus::{self, Content, rng};
 use crate::support::number::widened;
@@ -18,6 +18,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Operation::new()
         .with(distance())
         .with(distance_lag())
+        .with_a_workgroup_each()
         .trials(bench, "", corpus::small());
     let tests: &[DeviceTest] = &[
         ("goldens", goldens),
@@ -129,7 +130,8 @@ fn of_zeros_and_nothing(device: &Device) {
 fn of_itself(device: &Device) {
     for case in corpus::small() {
         // Every element is paired with one of its own length, so long elements would take too long.
-        if case.content != Content::Plain || case.layouts().0.max_length() > 2000 {
+        let too_many = is_hurried(device) && case.has_very_many_elements();
+        if case.content != Content::Plain || case.layouts().0.max_length() > 2000 || too_many {
             continue;
         }
         let (a, _) = case.floats();

@@ -10,14 +10,14 @@ use super::{OPTIONS, gradients};
 use crate::support::bench::{Bench, DeviceTest, is_long};
 
 pub fn trials(bench: &Bench) -> Vec<Trial> {
-    let short: [DeviceTest; 4] = [
+    let short: [DeviceTest; 3] = [
         ("results", results),
         ("with_options", with_options),
         ("short", short),
-        ("slopes_with_options", slopes_with_options),
     ];
-    let long: [DeviceTest; 12] = [
+    let long: [DeviceTest; 13] = [
         ("slopes", slopes),
+        ("slopes_with_options", slopes_with_options),
         ("lengths", super::lengths),
         ("widths", super::widths),
         ("heads", super::heads),

@@ -7,9 +7,7 @@ use vsla::{
 };
 
 use super::{Draw, KernelsRan};
-use crate::support::bench::{
-    Bench, all_are_instrumented, assert_within, instrumented_gpu, is_long, is_software,
-};
+use crate::support::bench::{Bench, assert_within, instrumented_gpu, is_hurried};
 use crate::support::corpus::{self, Case, rng};
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -73,12 +71,11 @@ fn cases() -> impl Iterator<Item = Case> {
 
 /// All of these kernels must have run at the end. Kernels that the corpus does not reach are drawn at random.
 fn over_the_corpus(device: &Device, part: Part, stems: &[&str], rest: Program) {
-    // The driver of a software device compiles a kernel for up to a second. It gets every fourth case, and of the
-    // others as many as all kernels need.
+    // The driver of a software device compiles a kernel for up to a second. It gets every tenth case, and of the others
+    // as many as all kernels need.
     let all: Vec<Case> = cases().collect();
-    let sampled = is_software(device) && !all_are_instrumented() && !is_long();
-    let enough = all.len().div_ceil(if sampled { 4 } else { 1 });
-    let order = (0..4).flat_map(|first| all.iter().skip(first).step_by(4));
+    let enough = all.len().div_ceil(if is_hurried(device) { 10 } else { 1 });
+    let order = (0..10).flat_map(|first| all.iter().skip(first).step_by(10));
     let mut of_rest = Draw::new(device, rng("bounds of the rest"));
     rest(&mut of_rest);
     assert_within(device);

@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use vsla::{Device, Pairing, Ragged, conv::ConvMethod};
 
 use super::{Tests, agrees_with_the_cpu, directly, drawn, lengths, numbers};
-use crate::support::bench::Bench;
+use crate::support::bench::{Bench, is_hurried};
 use crate::support::compare::{assert_exact, assert_identical};
 use crate::support::operation::{download, pair_list, run, upload};
 
@@ -250,7 +250,9 @@ fn more_than_65535_workgroups(device: &Device) {
         &run(device, &a, &b, |x, y| directly(x, y)?.conv()),
         &expected,
     );
-    agrees_with_the_cpu(device, &a, &b);
+    if !is_hurried(device) {
+        agrees_with_the_cpu(device, &a, &b);
+    }
 }
 
 /// Enough values that a workgroup processes several thousand of them.

@@ -159,7 +159,7 @@ pub fn count(default: usize) -> usize {
 /// Programs that share a frame: the number of elements of the first input chooses one.
 pub fn programs(device: &Device) {
     let (all, each) = match is_software(device) {
-        true => (60, 15),
+        true => (24, 6),
         false => (1000, 25),
     };
     let all = count(all);

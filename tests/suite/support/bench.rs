@@ -44,6 +44,23 @@ impl Bench {
         ]
     }
 
+    /// [`on_each_device`](Self::on_each_device); if the test takes `long`, a GPU that [`is_hurried`] ignores it.
+    pub fn on_each_device_unless(
+        &self,
+        long: bool,
+        name: &str,
+        test: impl Fn(&Device) + Clone + Send + 'static,
+    ) -> Vec<Trial> {
+        if !long {
+            return self.on_each_device(name, test);
+        }
+        let on_gpu = self.on_fast_gpu(name, gpu, test.clone());
+        vec![
+            self.host(&format!("cpu::{name}"), move || test(cpu())),
+            on_gpu,
+        ]
+    }
+
     /// [`on_each_device`](Self::on_each_device) for a list of tests.
     pub fn all_on_each_device(&self, tests: &[DeviceTest]) -> Vec<Trial> {
         let of_one = |&(name, test): &DeviceTest| self.on_each_device(name, test);
@@ -87,14 +104,7 @@ impl Bench {
         open: fn() -> Result<&'static Device, &'static str>,
         test: impl FnOnce(&Device) + Send + 'static,
     ) -> Trial {
-        Trial::ignorable_test(
-            format!("{}::gpu::{name}", self.module),
-            move || match open() {
-                Ok(device) => within(device, test).map(|()| Completion::Completed),
-                Err(reason) if gpu_is_required() => Err(reason.into()),
-                Err(reason) => Ok(Completion::ignored_with(reason)),
-            },
-        )
+        self.on_gpu_that(name, open, |_| true, "", test)
     }
 }
 
@@ -135,8 +145,30 @@ impl Bench {
         lacks: &'static str,
         test: impl FnOnce(&Device) + Send + 'static,
     ) -> Trial {
+        self.on_gpu_that(name, gpu, has, lacks, test)
+    }
+
+    /// The trial `module::gpu::name` on the GPU that `open` returns, ignored if it [`is_hurried`].
+    pub fn on_fast_gpu(
+        &self,
+        name: &str,
+        open: fn() -> Result<&'static Device, &'static str>,
+        test: impl FnOnce(&Device) + Send + 'static,
+    ) -> Trial {
+        let lacks = "no hardware, so that this takes long; VSLA_LONG=1 runs it";
+        self.on_gpu_that(name, open, |device| !is_hurried(device), lacks, test)
+    }
+
+    fn on_gpu_that(
+        &self,
+        name: &str,
+        open: fn() -> Result<&'static Device, &'static str>,
+        has: fn(&Device) -> bool,
+        lacks: &'static str,
+        test: impl FnOnce(&Device) + Send + 'static,
+    ) -> Trial {
         let name = format!("{}::gpu::{name}", self.module);
-        Trial::ignorable_test(name, move || match gpu() {
+        Trial::ignorable_test(name, move || match open() {
             Ok(device) if has(device) => within(device, test).map(|()| Completion::Completed),
             Ok(_) => Ok(Completion::ignored_with(format!("the GPU has {lacks}"))),
             Err(reason) if gpu_is_required() => Err(reason.into()),
@@ -162,6 +194,12 @@ pub fn tiers(device: &Device) -> impl Iterator<Item = Tier> + use<> {
 /// of the cases.
 pub fn is_software(device: &Device) -> bool {
     device.info().kind == DeviceKind::Software
+}
+
+/// Whether trials run a selection of their cases on this device: on a software GPU, whose driver compiles a kernel for
+/// up to ten seconds. Not with `VSLA_LONG=1`, or if every variant of every kernel must run.
+pub fn is_hurried(device: &Device) -> bool {
+    is_software(device) && !is_long() && !all_are_instrumented()
 }
 
 /// How often to repeat a kernel that must give the same bits each time: only twice if invocations run in order.

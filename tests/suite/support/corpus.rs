@@ -130,6 +130,11 @@ impl Case {
         (a, b)
     }
 
+    /// More elements than a dispatch of most GPUs has workgroups in one dimension.
+    pub fn has_very_many_elements(&self) -> bool {
+        self.layouts().0.len() > u16::MAX.into()
+    }
+
     /// The multiply-adds of directly convolving the case's pairs.
     pub fn work(&self) -> usize {
         let (left, right) = self.layouts();
