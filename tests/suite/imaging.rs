@@ -10,7 +10,7 @@ use vsla::{Device, Ragged, Result, Shape, Tensor};
 
 #[cfg(feature = "gpu")]
 use crate::support::bench;
-use crate::support::bench::{Bench, DeviceTest, is_software};
+use crate::support::bench::{Bench, DeviceTest, is_hurried, is_software};
 use crate::support::corpus::rng;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -826,7 +826,7 @@ fn counters(device: &Device) {
         r.output(&y.is_valid());
     });
     let program = program.unwrap();
-    let many = if bench::is_hurried(device) { 430 } else { 4308 };
+    let many = if is_hurried(device) { 430 } else { 4308 };
     for samples in [1, many] {
         let x = images(&vec![[5, 6]; samples], || rng.i32(0..9));
         // The first run also copies the program to the device.
