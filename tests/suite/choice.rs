@@ -21,7 +21,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("measured_costs", measured_costs),
     ];
     let mut trials = bench.all_on_each_device(each);
-    trials.extend(bench.on_each_device_unless(true, "long_by_long", long_by_long));
+    trials.extend(bench.on_each_device_if_fast(true, "long_by_long", long_by_long));
     trials.push(bench.host("needs_no_device", needs_no_device));
     trials.push(bench.host("profile", profile));
     trials

@@ -21,7 +21,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ];
     let mut trials = Vec::new();
     for (name, test) in long {
-        trials.extend(bench.on_each_device_unless(true, name, test));
+        trials.extend(bench.on_each_device_if_fast(true, name, test));
     }
     let tables = [
         (vectors::SUBJECTS, true),
@@ -36,7 +36,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     for (subject, long) in subjects {
         let name = subject.name;
         let test = move |device: &Device| subject.check(device);
-        trials.extend(bench.on_each_device_unless(long, name, test));
+        trials.extend(bench.on_each_device_if_fast(long, name, test));
         let threads = format!("threads::{name}");
         trials.push(bench.host(&threads, move || subject.check_threads()));
     }

@@ -5,7 +5,7 @@ use vsla::{Device, Layout, Paired, Pairing, Ragged, Result, Tensor, conv::ConvMe
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_exact, assert_within, normwise, product_depth};
-use crate::support::corpus::{self, rng};
+use crate::support::corpus::{self, Case, rng};
 use crate::support::number::{Number, widened};
 use crate::support::operation::{
     Binary, Expected, Operation, Reference, download, golden, rows, run, upload,
@@ -24,7 +24,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             .with(correlate::<i32>())
             .with(correlate::<u32>())
             .with(by(ConvMethod::Direct, true))
-            .with_a_workgroup_each()
+            .with_long_cases(Case::has_very_many_elements)
             .trials(bench, "correlate", corpus::small()),
     );
     for method in [ConvMethod::Auto, ConvMethod::Fft, ConvMethod::OverlapSave] {
@@ -37,7 +37,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             let trials_of = |corpus| {
                 let operation = Operation::new().with(by(method, correlate));
                 operation
-                    .with_a_workgroup_each()
+                    .with_long_cases(Case::has_very_many_elements)
                     .trials(bench, &name, corpus)
             };
             let mut on_cpu = trials_of(corpus::small());
@@ -83,7 +83,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ];
     trials.extend(bench.all_on_each_device(tests));
     let name = "a_million_by_a_million";
-    trials.extend(bench.on_each_device_unless(true, name, a_million_by_a_million));
+    trials.extend(bench.on_each_device_if_fast(true, name, a_million_by_a_million));
     trials
 }
 

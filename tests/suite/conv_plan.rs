@@ -5,7 +5,7 @@ use vsla::{Device, Error, Layout, Pairing, Ragged};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_within, normwise};
-use crate::support::corpus;
+use crate::support::corpus::{self, Case};
 use crate::support::number::widened;
 use crate::support::operation::{Binary, Expected, Operation, download, pair_list, rows, upload};
 use crate::support::reference;
@@ -13,7 +13,7 @@ use crate::support::reference;
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Operation::new()
         .with(planned())
-        .with_a_workgroup_each()
+        .with_long_cases(Case::has_very_many_elements)
         .trials(bench, "", corpus::small());
     let tests: &[DeviceTest] = &[
         ("shared_kernels", shared_kernels),

@@ -19,11 +19,11 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Operation::new()
         .with(value())
         .with(lag())
-        .with_a_workgroup_each()
+        .with_long_cases(Case::has_very_many_elements)
         .trials(bench, "", corpus::small());
     let by_fft = |corpus| {
         let operation = Operation::new().with(value_by_fft()).with(lag_by_fft());
-        let operation = operation.with_a_workgroup_each();
+        let operation = operation.with_long_cases(Case::has_very_many_elements);
         operation.trials(bench, "fft", corpus)
     };
     let mut on_cpu = by_fft(corpus::small());
@@ -50,7 +50,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             let name = format!("lags::{}", case.name);
             let many = case.has_very_many_elements();
             let test = move |device: &Device| lags(device, &case);
-            trials.extend(bench.on_each_device_unless(many, &name, test));
+            trials.extend(bench.on_each_device_if_fast(many, &name, test));
         }
     }
     trials

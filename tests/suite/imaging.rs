@@ -35,7 +35,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.push(bench.host("refusals", refusals));
     #[cfg(feature = "gpu")]
     trials.extend([
-        bench.on_gpu("in_parts", bench::gpu, |_| in_parts()),
+        bench.on_gpu("in_parts", bench::gpu, in_parts),
         bench.on_gpu("too_large", bench::gpu, |_| too_large()),
     ]);
     trials
@@ -858,9 +858,9 @@ fn counters(device: &Device) {
 
 /// Samples of different sizes, with results of different sizes, whose order shows in the results.
 #[cfg(feature = "gpu")]
-fn many_sizes() -> Ragged<i32> {
+fn many_sizes(samples: usize) -> Ragged<i32> {
     let mut rng = rng("imaging::many_sizes");
-    let shapes: Vec<_> = (0..800)
+    let shapes: Vec<_> = (0..samples)
         .map(|_| [rng.usize(0..9), rng.usize(0..9)])
         .collect();
     images(&shapes, || rng.i32(0..9))
@@ -868,8 +868,9 @@ fn many_sizes() -> Ragged<i32> {
 
 /// A batch that exceeds a binding or the memory runs in several parts, with the same results.
 #[cfg(feature = "gpu")]
-fn in_parts() {
-    let x = many_sizes();
+fn in_parts(device: &Device) {
+    let hurried = is_hurried(device);
+    let x = many_sizes(if hurried { 800 } else { 3000 });
     let program = Program::new(|r| {
         let x = r.input();
         let table = x.label(Alike::Values, Neighbours::Four, 0).regions(&x, 64);
@@ -879,10 +880,16 @@ fn in_parts() {
     });
     let program = program.unwrap();
     let expected = program.run_blocking(&Place::OneCore, &[&x]).unwrap();
-    let limits: [fn(&mut GpuOptions); 2] = [
-        |options| options.max_binding_bytes = Some(1 << 20),
-        |options| options.memory_limit = Some(5 << 19),
-    ];
+    let limits: [fn(&mut GpuOptions); 2] = match hurried {
+        true => [
+            |options| options.max_binding_bytes = Some(1 << 20),
+            |options| options.memory_limit = Some(5 << 19),
+        ],
+        false => [
+            |options| options.max_binding_bytes = Some(1 << 22),
+            |options| options.memory_limit = Some(9 << 20),
+        ],
+    };
     for (limit, what) in limits.into_iter().zip(["binding", "memory"]) {
         let device = bench::opened_for_one(limit);
         let place = Place::from(&device);

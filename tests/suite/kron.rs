@@ -20,6 +20,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         .with(kron::<f32>())
         .with(kron::<i32>())
         .with(kron::<u32>())
+        .with_long_cases(is_long)
         .trials(bench, "", cases(8));
     // Pairs whose ranks add up to at most 8.
     trials.extend(
@@ -27,6 +28,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             .with(outer::<f32>())
             .with(outer::<i32>())
             .with(outer::<u32>())
+            .with_long_cases(is_long)
             .trials(bench, "outer", cases(4)),
     );
     trials.extend(bench.on_each_device("goldens", goldens));
@@ -53,9 +55,14 @@ fn cases(rank: usize) -> Vec<Case> {
     cases.retain(|case| {
         let needed = case.name == "set_mixed" || case.name == "set_far_apart";
         let other = !left_out.iter().any(|part| case.name.contains(part));
-        (needed || other) && case.layouts().0.rank() <= rank && case.work() <= 700_000
+        (needed || other) && case.layouts().0.rank() <= rank && case.work() <= 2_000_000
     });
     cases
+}
+
+/// Whether its results take long on a software GPU.
+fn is_long(case: &Case) -> bool {
+    case.work() > 700_000
 }
 
 fn kron<T: Number>() -> Binary<T, T> {

@@ -14,7 +14,7 @@ use crate::programs::{
 };
 use crate::support::bench::{Bench, cpu, is_software};
 #[cfg(feature = "gpu")]
-use crate::support::bench::{gpu, opened_for_one};
+use crate::support::bench::{gpu, is_hurried, opened_for_one};
 use crate::support::corpus::rng;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -70,7 +70,12 @@ fn random(device: &Device) {
 fn checked_shaders(device: &Device) {
     let checked = opened_for_one(|options| options.checked = true);
     let mut rng = rng("programs::checked");
-    for number in 0..if is_software(device) { 4 } else { 300 } {
+    let programs = match (is_hurried(device), is_software(device)) {
+        (true, _) => 4,
+        (false, true) => 12,
+        (false, false) => 300,
+    };
+    for number in 0..programs {
         let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
         let [expected, got] = [device, &checked].map(|device| run(&bytes, device));
         assert_eq!(got.batches.len(), expected.batches.len());

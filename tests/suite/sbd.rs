@@ -6,7 +6,7 @@ use vsla::{Device, Pairing, Ragged};
 use crate::correlate_max::{Both, at_lag};
 use crate::support::bench::{Bench, DeviceTest, is_hurried};
 use crate::support::compare::{assert_exact, assert_within};
-use crate::support::corpus::{self, Content, rng};
+use crate::support::corpus::{self, Case, Content, rng};
 use crate::support::number::widened;
 use crate::support::operation::{Binary, Expected, Operation, download, pick, rows, upload};
 use crate::support::reference::{self, elementwise};
@@ -18,7 +18,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Operation::new()
         .with(distance())
         .with(distance_lag())
-        .with_a_workgroup_each()
+        .with_long_cases(Case::has_very_many_elements)
         .trials(bench, "", corpus::small());
     let tests: &[DeviceTest] = &[
         ("goldens", goldens),

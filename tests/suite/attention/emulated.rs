@@ -7,7 +7,7 @@ use vsla::{Device, f16};
 
 use super::case::Case;
 use super::{OPTIONS, gradients};
-use crate::support::bench::{Bench, DeviceTest, is_long};
+use crate::support::bench::{Bench, DeviceTest, emulating_gpu, is_long};
 
 pub fn trials(bench: &Bench) -> Vec<Trial> {
     let short: [DeviceTest; 3] = [
@@ -15,9 +15,8 @@ pub fn trials(bench: &Bench) -> Vec<Trial> {
         ("with_options", with_options),
         ("short", short),
     ];
-    let long: [DeviceTest; 13] = [
+    let long: [DeviceTest; 12] = [
         ("slopes", slopes),
-        ("slopes_with_options", slopes_with_options),
         ("lengths", super::lengths),
         ("widths", super::widths),
         ("heads", super::heads),
@@ -41,7 +40,15 @@ pub fn trials(bench: &Bench) -> Vec<Trial> {
         let trial = |(name, test): &DeviceTest| bench.on_emulated_matrices(*side, name, *test);
         tests.iter().map(trial)
     });
-    trials.collect()
+    let slopes = sides.iter().map(|side| {
+        let open: fn() -> _ = match side {
+            8 => || emulating_gpu(8),
+            _ => || emulating_gpu(16),
+        };
+        let name = format!("emulated_{side}::slopes_with_options");
+        bench.on_fast_gpu(&name, open, slopes_with_options)
+    });
+    trials.chain(slopes).collect()
 }
 
 /// Elements of several tiles and stages, whole and not. Keys grow, so that what rows have summed is scaled again.

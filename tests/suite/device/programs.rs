@@ -445,7 +445,7 @@ fn split_dispatches() {
     let application = Application::new(wgpu::Limits::default());
     let device = application.vsla();
     // The software budget is 10⁹ multiply-adds; others need more.
-    let n = 32_000;
+    let n = 36_000;
     let layout = lengths([n, 3]);
     let program = Program::new(&device, |r| {
         let x: Tensor<f32> = r.input()?;

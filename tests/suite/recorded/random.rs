@@ -9,7 +9,7 @@ use vsla::{Device, Error, Layout, Result, Tensor};
 
 use super::edges::after;
 use crate::programs::{Batch, Kind, Step, Value, execute};
-use crate::support::bench::is_software;
+use crate::support::bench::{is_hurried, is_software};
 use crate::support::corpus::rng;
 
 /// The same expression for a batch of each type.
@@ -158,9 +158,10 @@ pub fn count(default: usize) -> usize {
 
 /// Programs that share a frame: the number of elements of the first input chooses one.
 pub fn programs(device: &Device) {
-    let (all, each) = match is_software(device) {
-        true => (24, 6),
-        false => (1000, 25),
+    let (all, each) = match (is_hurried(device), is_software(device)) {
+        (true, _) => (24, 6),
+        (false, true) => (60, 15),
+        (false, false) => (1000, 25),
     };
     let all = count(all);
     let mut rng = rng("recorded::random");

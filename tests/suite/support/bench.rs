@@ -37,24 +37,21 @@ impl Bench {
         name: &str,
         test: impl Fn(&Device) + Clone + Send + 'static,
     ) -> Vec<Trial> {
-        let on_gpu = self.on_gpu(name, gpu, test.clone());
-        vec![
-            self.host(&format!("cpu::{name}"), move || test(cpu())),
-            on_gpu,
-        ]
+        self.on_each_device_if_fast(false, name, test)
     }
 
-    /// [`on_each_device`](Self::on_each_device); if the test takes `long`, a GPU that [`is_hurried`] ignores it.
-    pub fn on_each_device_unless(
+    /// The same; if the test takes `long`, a GPU that [`is_hurried`] ignores it.
+    pub fn on_each_device_if_fast(
         &self,
         long: bool,
         name: &str,
         test: impl Fn(&Device) + Clone + Send + 'static,
     ) -> Vec<Trial> {
-        if !long {
-            return self.on_each_device(name, test);
-        }
-        let on_gpu = self.on_fast_gpu(name, gpu, test.clone());
+        let of_gpu = test.clone();
+        let on_gpu = match long {
+            true => self.on_fast_gpu(name, gpu, of_gpu),
+            false => self.on_gpu(name, gpu, of_gpu),
+        };
         vec![
             self.host(&format!("cpu::{name}"), move || test(cpu())),
             on_gpu,
@@ -155,7 +152,7 @@ impl Bench {
         open: fn() -> Result<&'static Device, &'static str>,
         test: impl FnOnce(&Device) + Send + 'static,
     ) -> Trial {
-        let lacks = "no hardware, so that this takes long; VSLA_LONG=1 runs it";
+        let lacks = "only a software driver, which takes long here (VSLA_LONG=1 runs this)";
         self.on_gpu_that(name, open, |device| !is_hurried(device), lacks, test)
     }
 

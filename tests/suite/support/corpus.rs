@@ -130,7 +130,8 @@ impl Case {
         (a, b)
     }
 
-    /// More elements than a dispatch of most GPUs has workgroups in one dimension.
+    /// Whether it has more elements than most GPUs allow workgroups in one dimension of a dispatch. Where each element
+    /// takes a workgroup, a software GPU takes long for them.
     pub fn has_very_many_elements(&self) -> bool {
         self.layouts().0.len() > u16::MAX.into()
     }

@@ -64,23 +64,26 @@ type Check = Arc<dyn Fn(&Device, &Case) + Send + Sync>;
 type Plain = Arc<dyn Fn(&Device) + Send + Sync>;
 
 /// The trials of an operation, for all of its element types.
-#[derive(Default)]
 pub struct Operation {
     corpus: Vec<Check>,
     bitwise: Vec<(&'static str, Check)>,
     plain: Vec<(&'static str, Plain)>,
-    a_workgroup_each: bool,
+    is_long: fn(&Case) -> bool,
 }
 
 impl Operation {
     pub fn new() -> Operation {
-        Operation::default()
+        Operation {
+            corpus: Vec::new(),
+            bitwise: Vec::new(),
+            plain: Vec::new(),
+            is_long: |_| false,
+        }
     }
 
-    /// Each element takes a workgroup or more, so that 70,000 elements take long on a software GPU. It does not run
-    /// these cases; the trial `folded` tests dispatches in three dimensions.
-    pub fn with_a_workgroup_each(mut self) -> Operation {
-        self.a_workgroup_each = true;
+    /// A GPU that [`is_hurried`] does not run the cases that `is_long` selects.
+    pub fn with_long_cases(mut self, is_long: fn(&Case) -> bool) -> Operation {
+        self.is_long = is_long;
         self
     }
 
@@ -137,9 +140,9 @@ impl Operation {
             }
             let (checks, case) = (self.corpus.clone(), case.clone());
             let name = name(&format!("corpus::{}", case.name));
-            let many = self.a_workgroup_each && case.has_very_many_elements();
+            let long = (self.is_long)(&case);
             let test = move |device: &Device| checks.iter().for_each(|check| check(device, &case));
-            trials.extend(bench.on_each_device_unless(many, &name, test));
+            trials.extend(bench.on_each_device_if_fast(long, &name, test));
         }
         for kind in ["views", "alone", "reversed", "deterministic"] {
             let checks: Vec<Check> = of_kind(&self.bitwise, kind);
@@ -149,22 +152,30 @@ impl Operation {
                 .cloned()
                 .collect();
             assert!(!telling.is_empty() || corpus.is_empty());
+            let is_long = self.is_long;
             trials.extend(bench.on_each_device(&name(kind), move |device| {
+                let hurried = is_hurried(device);
                 // Invocations of a software device run in order.
-                let few = kind == "deterministic" && is_hurried(device);
-                for case in telling.iter().step_by(if few { 3 } else { 1 }) {
+                let step = if hurried && kind == "deterministic" {
+                    3
+                } else {
+                    1
+                };
+                let short = telling.iter().filter(|case| !hurried || !is_long(case));
+                for case in short.step_by(step) {
                     checks.iter().for_each(|check| check(device, case));
                 }
             }));
         }
-        let checks = self.corpus;
+        let (checks, is_long) = (self.corpus, self.is_long);
         let folded: Vec<Case> = corpus
             .into_iter()
             .filter(|case| TELLING.contains(&case.name.as_str()) || case.name == "tiny_5000")
             .collect();
         if !checks.is_empty() && !folded.is_empty() {
             trials.push(bench.on_gpu(&name("folded"), folding_gpu, move |device| {
-                for case in &folded {
+                let hurried = is_hurried(device);
+                for case in folded.iter().filter(|case| !hurried || !is_long(case)) {
                     checks.iter().for_each(|check| check(device, case));
                 }
             }));
