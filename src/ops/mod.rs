@@ -203,7 +203,7 @@ macro_rules! bits_of {
     };
 }
 use bits_of;
-use parallel::{par_elements, par_map, par_pieces, par_runs, par_tiles};
+use parallel::{OfRun, join, par_chunks, par_elements, par_map, par_pieces, par_runs, par_tiles};
 use twin_of;
 
 /// Arithmetic on values of an element type; integers wrap.

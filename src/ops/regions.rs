@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::{Traits, map};
+use super::{Traits, join, map};
 use crate::plan::{
     Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,
     Param, Slot, Variant, check_size, constants, cost_of, params, slots,
@@ -236,7 +236,7 @@ impl Batch<'_> {
             let middle = first + middle.clamp(1, end - first - 1);
             let cut = (self.rows[middle] - self.rows[first]) as usize;
             let (left, right) = regions.split_at_mut(cut);
-            rayon::join(
+            join(
                 || self.run(first, middle, left),
                 || self.run(middle, end, right),
             );

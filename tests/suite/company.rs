@@ -25,7 +25,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     }
     let tables = [
         (vectors::SUBJECTS, true),
-        (boxes::SUBJECTS, false),
+        (boxes::SUBJECTS, true),
         (products::SUBJECTS, false),
         (functions::SUBJECTS, false),
         (others::SUBJECTS, false),

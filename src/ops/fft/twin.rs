@@ -10,6 +10,7 @@ use rustfft::Fft;
 
 use super::Transform;
 use crate::cpu::{FFT, IFFT, IRFFT, PlansInUse, RFFT};
+use crate::ops::{OfRun, join};
 use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{Layout, Offsets};
 use crate::{Result, host};
@@ -151,7 +152,7 @@ fn par_elements<T: Send>(
         offsets: &[u32],
         elements: Range<usize>,
         values: &mut [T],
-        body: &(impl Fn(Range<usize>, &mut [T]) -> Result<()> + Sync),
+        body: &OfRun<'_, T>,
     ) -> Result<()> {
         if values.is_empty() {
             return Ok(());
@@ -168,7 +169,7 @@ fn par_elements<T: Send>(
         // If the last element holds the middle, split before it.
         let cut = if cut == elements.end { cut - 1 } else { cut };
         let (head, tail) = values.split_at_mut(offsets[cut] as usize - start);
-        let (head, tail) = rayon::join(
+        let (head, tail) = join(
             || split(offsets, elements.start..cut, head, body),
             || split(offsets, cut..elements.end, tail, body),
         );

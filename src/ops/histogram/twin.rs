@@ -4,6 +4,7 @@ use half::f16;
 use rayon::prelude::*;
 
 use super::edges::{Binned, Edges};
+use crate::ops::par_chunks;
 use crate::plan::CpuArgs;
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -32,37 +33,34 @@ fn each<T: Binned>(edges: &Edges, args: &mut CpuArgs<'_>) -> Result<()> {
     }
     let bins = counts.len() / layout.len();
     let average = x.len() / layout.len();
-    counts
-        .par_chunks_exact_mut(bins)
-        .enumerate()
-        .with_min_len((TASK / (average + bins)).max(1))
-        .try_for_each(|(element, counts)| {
-            let x = &x[layout.offsets().range(element)];
-            // The counts of a part are zeroed and added up, which takes longer than counting few values.
-            let part = TASK.max(4 * bins);
-            if x.len() < 2 * part {
-                count(edges, x, counts);
-                return Ok(());
-            }
-            let part = part.max(x.len().div_ceil(2 * rayon::current_num_threads()));
-            let counted = |x: &[T]| {
-                let mut counts = host::zeroed(OP, bins)?;
-                count(edges, x, &mut counts);
-                Ok(counts)
-            };
-            let parts = x.par_chunks(part).map(counted);
-            let all = parts.try_reduce_with(|mut all: Vec<u32>, more| {
-                all.iter_mut()
-                    .zip(more)
-                    .for_each(|(all, more)| *all += more);
-                Ok(all)
-            });
-            match all {
-                Some(all) => counts.copy_from_slice(&all?),
-                None => counts.fill(0),
-            }
-            Ok(())
-        })
+    let together = (TASK / (average + bins)).max(1);
+    par_chunks(counts, bins, together, &|begin, counts| {
+        let x = &x[layout.offsets().range(begin / bins)];
+        // The counts of a part are zeroed and added up, which takes longer than counting few values.
+        let part = TASK.max(4 * bins);
+        if x.len() < 2 * part {
+            count(edges, x, counts);
+            return Ok(());
+        }
+        let part = part.max(x.len().div_ceil(2 * rayon::current_num_threads()));
+        let counted = |x: &[T]| {
+            let mut counts = host::zeroed(OP, bins)?;
+            count(edges, x, &mut counts);
+            Ok(counts)
+        };
+        let parts = x.par_chunks(part).map(counted);
+        let all = parts.try_reduce_with(|mut all: Vec<u32>, more| {
+            all.iter_mut()
+                .zip(more)
+                .for_each(|(all, more)| *all += more);
+            Ok(all)
+        });
+        match all {
+            Some(all) => counts.copy_from_slice(&all?),
+            None => counts.fill(0),
+        }
+        Ok(())
+    })
 }
 
 /// Values whose places are computed at once, by vector instructions.

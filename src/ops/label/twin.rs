@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use super::{Label, OP};
+use crate::ops::join;
 use crate::ops::neighbours::Neighbours;
 use crate::plan::CpuArgs;
 use crate::{Result, host};
@@ -63,7 +64,7 @@ impl Batch<'_> {
             let cut = (self.ends[first + middle] - self.ends[first]) as usize;
             let (left, right) = labels.split_at_mut(cut);
             let (few, others) = counts.split_at_mut(middle);
-            let (left, right) = rayon::join(
+            let (left, right) = join(
                 || self.run(first, left, few),
                 || self.run(first + middle, right, others),
             );

@@ -4,12 +4,11 @@
 //! tiles are read twice from memory, in three dispatches.
 
 use half::f16;
-use rayon::prelude::*;
 
 use super::place_of_axis;
 use super::plan::{CUT, Kind, Lines, Plan, TILE};
 use crate::ops::ordered::Keyed;
-use crate::ops::{Arithmetic, par_runs};
+use crate::ops::{Arithmetic, par_chunks, par_runs};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
     Variant, check_size, params, slots,
@@ -299,9 +298,14 @@ fn run<T: Scalar, A: Copy + Send + Sync>(
             chain(None, x, out);
             return Ok(());
         }
-        let mut parts = host::room(OP, x.len().div_ceil(PART))?;
-        let total = |part: &[T]| part.iter().map(|&x| take(x)).reduce(&combine);
-        x.par_chunks(PART).map(total).collect_into_vec(&mut parts);
+        let count = x.len().div_ceil(PART);
+        let mut parts = host::room(OP, count)?;
+        parts.resize(count, None);
+        par_chunks(&mut parts, 1, 1, &|number, part| {
+            let x = &x[number * PART..x.len().min((number + 1) * PART)];
+            part[0] = x.iter().map(|&x| take(x)).reduce(&combine);
+            Ok(())
+        })?;
         let mut before = None;
         for part in &mut parts {
             let with = match (before, *part) {
@@ -311,10 +315,10 @@ fn run<T: Scalar, A: Copy + Send + Sync>(
             *part = before;
             before = with;
         }
-        let parts = parts.into_par_iter().zip(x.par_chunks(PART));
-        let parts = parts.zip(out.par_chunks_mut(PART));
-        parts.for_each(|((before, x), out)| chain(before, x, out));
-        Ok(())
+        par_chunks(out, PART, 1, &|begin, out| {
+            chain(parts[begin / PART], &x[begin..begin + out.len()], out);
+            Ok(())
+        })
     };
     par_runs(layout.offsets(), out, &|run, values| {
         let mut values = values;
@@ -331,9 +335,8 @@ fn run<T: Scalar, A: Copy + Send + Sync>(
             } = Lines::of(layout, element, Some(axis));
             let x = &x[layout.offsets().range(element)];
             let block = count * step;
-            let blocks = out.par_chunks_mut(block).zip(x.par_chunks(block));
-            let blocks = blocks.with_min_len((PART / block).max(1));
-            blocks.try_for_each(|(out, x)| {
+            par_chunks(out, block, (PART / block).max(1), &|begin, out| {
+                let x = &x[begin..begin + out.len()];
                 if step == 1 {
                     return line(x, out);
                 }

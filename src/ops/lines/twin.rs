@@ -3,13 +3,12 @@
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use rayon::prelude::*;
 
 use super::Function;
 use super::plan::Lines;
 use crate::ops::maps::exp;
 use crate::ops::ordered::largest;
-use crate::ops::{par_elements, par_runs};
+use crate::ops::{join, par_chunks, par_elements, par_runs};
 use crate::plan::CpuArgs;
 use crate::ragged::{Layout, Scalar};
 use crate::{Result, host};
@@ -210,7 +209,7 @@ fn larger(x: f32, y: f32) -> f32 {
 fn known<T: Value>(function: Function, x: &[T], step: usize, count: usize) -> Known {
     if count > PART {
         let half = count.div_ceil(PART) / 2 * PART;
-        let (left, right) = rayon::join(
+        let (left, right) = join(
             || known(function, x, step, half),
             || known(function, &x[half * step..], step, count - half),
         );
@@ -297,13 +296,14 @@ fn map<T: Value, R: Value>(
     }
     let block = values * step;
     let few = (PART / block).max(1);
-    let blocks = out.par_chunks_mut(block).zip(x.par_chunks(block));
-    blocks.with_min_len(few).try_for_each(|(out, x)| {
+    par_chunks(out, block, few, &|begin, out| {
+        let x = &x[begin..begin + out.len()];
         if step == 1 {
             let change = known(function, x, 1, values).map(function, added);
-            let parts = out.par_chunks_mut(PART).zip(x.par_chunks(PART));
-            parts.for_each(|(out, x)| each_block(x, out, 1, &change));
-            return Ok(());
+            return par_chunks(out, PART, 1, &|begin, out| {
+                each_block(&x[begin..begin + out.len()], out, 1, &change);
+                Ok(())
+            });
         }
         let mut line = host::room(function.name(Some(0)), values)?;
         for begin in 0..step {

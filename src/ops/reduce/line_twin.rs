@@ -5,11 +5,11 @@ use std::convert::identity;
 
 use half::f16;
 use num_complex::{Complex32, Complex64};
-use rayon::prelude::*;
 
 use super::Reduction;
 use crate::ops::lines::Lines;
 use crate::ops::ordered::Keyed;
+use crate::ops::{join, par_chunks};
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Scalar, f16_from_f64};
 
@@ -247,39 +247,38 @@ fn reduce<T, A, R>(
         false => TOGETHER,
     };
     let chunk = (PART / average.max(1)).max(fewest);
-    out.par_chunks_mut(chunk)
-        .enumerate()
-        .for_each(|(number, mut out)| {
-            let mut place = number * chunk;
-            let mut element = ends.partition_point(|&end| end as usize <= place) - 1;
-            while !out.is_empty() {
-                let within = (ends[element] as usize, ends[element + 1] as usize);
-                let x = &x[layout.offsets().range(element)];
-                let Lines { values, step, .. } = Lines::of(layout, element, axis);
-                while place < within.1 && !out.is_empty() {
-                    let line = place - within.0;
-                    let (block, column) = (line / step, line % step);
-                    let x = &x[block * values * step..][..values * step];
-                    let count = match step {
-                        1 => 1,
-                        _ => (step - column).min(out.len()).min(TOGETHER),
-                    };
-                    let (head, tail) = out.split_at_mut(count);
-                    match step {
-                        1 => head[0] = (fold.result)(contiguous(fold, x, 0)),
-                        _ => {
-                            let parts = strided(fold, x, (step, column, count), 0..values);
-                            for (out, part) in head.iter_mut().zip(parts) {
-                                *out = (fold.result)(part);
-                            }
+    let _ = par_chunks(out, chunk, 1, &|begin, mut out| {
+        let mut place = begin;
+        let mut element = ends.partition_point(|&end| end as usize <= place) - 1;
+        while !out.is_empty() {
+            let within = (ends[element] as usize, ends[element + 1] as usize);
+            let x = &x[layout.offsets().range(element)];
+            let Lines { values, step, .. } = Lines::of(layout, element, axis);
+            while place < within.1 && !out.is_empty() {
+                let line = place - within.0;
+                let (block, column) = (line / step, line % step);
+                let x = &x[block * values * step..][..values * step];
+                let count = match step {
+                    1 => 1,
+                    _ => (step - column).min(out.len()).min(TOGETHER),
+                };
+                let (head, tail) = out.split_at_mut(count);
+                match step {
+                    1 => head[0] = (fold.result)(contiguous(fold, x, 0)),
+                    _ => {
+                        let parts = strided(fold, x, (step, column, count), 0..values);
+                        for (out, part) in head.iter_mut().zip(parts) {
+                            *out = (fold.result)(part);
                         }
                     }
-                    place += count;
-                    out = tail;
                 }
-                element += 1;
+                place += count;
+                out = tail;
             }
-        });
+            element += 1;
+        }
+        Ok(())
+    });
 }
 
 /// Reduces a contiguous line, or a part of it that begins at `first`.
@@ -296,7 +295,7 @@ fn contiguous<T: Copy + Sync, A: Copy + Send + Sync, R>(
     if x.len() > PART {
         let middle = x.len().div_ceil(PART) / 2 * PART;
         let (left, right) = x.split_at(middle);
-        let (left, right) = rayon::join(
+        let (left, right) = join(
             || contiguous(fold, left, first),
             || contiguous(fold, right, first + middle),
         );
@@ -335,7 +334,7 @@ fn strided<T: Copy + Sync, A: Copy + Send + Sync, R>(
     let columns = (step, column, count);
     if rows.len() > PART {
         let middle = rows.start + rows.len().div_ceil(PART) / 2 * PART;
-        let (mut left, right) = rayon::join(
+        let (mut left, right) = join(
             || strided(fold, x, columns, rows.start..middle),
             || strided(fold, x, columns, middle..rows.end),
         );

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::ops::join;
+
 /// Values of a tile.
 pub(super) const TILE: usize = 512;
 /// Number of tiles from which the two halves of an element are worth two threads.
@@ -28,7 +30,7 @@ pub(super) fn tree<A: Send>(
         let middle = tiles.start + count / 2;
         let (left, right) = (tiles.start..middle, middle..tiles.end);
         let (x, y) = if count >= SPLIT {
-            rayon::join(
+            join(
                 || branch(left, tile, combine, size),
                 || branch(right, tile, combine, size),
             )

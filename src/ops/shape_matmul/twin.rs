@@ -9,7 +9,7 @@ use realfft::num_complex::Complex32;
 use super::spectral::{Part, turns};
 use super::{Product, Products};
 use crate::cpu::{IRFFT, RFFT};
-use crate::ops::{Arithmetic, conv, kron};
+use crate::ops::{Arithmetic, conv, kron, par_chunks};
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};
@@ -48,16 +48,15 @@ fn each<T: Send>(
         products.push((product, here));
         rest = others;
     }
-    products.into_par_iter().try_for_each(|(product, results)| {
-        let all = results.par_iter_mut().enumerate();
-        all.filter(|(_, result)| !result.is_empty())
-            .try_for_each(|(at, result)| {
-                body(
-                    product,
-                    (at / product.columns, at % product.columns),
-                    result,
-                )
-            })
+    par_chunks(&mut products, 1, 1, &|_, products| {
+        let (product, results) = &mut products[0];
+        par_chunks(results, 1, 1, &|at, results| match &mut *results[0] {
+            [] => Ok(()),
+            result => {
+                let place = (at / product.columns, at % product.columns);
+                body(product, place, result)
+            }
+        })
     })
 }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::ops::lines::Lines;
 use crate::ops::ordered::Keyed;
-use crate::ops::par_runs;
+use crate::ops::{par_chunks, par_runs};
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};
@@ -75,11 +75,9 @@ fn each<T: Keyed, K: Ord + Copy + Send + Sync, R: Send>(
             let lines = Lines::of(layout, element, axis);
             let (count, step) = (lines.values, lines.step);
             let x = &x[layout.offsets().range(element)];
-            let blocks = own
-                .par_chunks_mut(count * step)
-                .zip(x.par_chunks(count * step));
-            let few = (PARALLEL / (count * step)).max(1);
-            blocks.with_min_len(few).try_for_each(|(out, x)| {
+            let block = count * step;
+            par_chunks(own, block, (PARALLEL / block).max(1), &|begin, out| {
+                let x = &x[begin..begin + out.len()];
                 let mut keys = host::room(OP, count)?;
                 for column in 0..step {
                     keys.clear();

@@ -414,13 +414,23 @@ fn slide<S: Arithmetic>(
             // Positions are linear in the indices, so the position of index i + j is the sum of the positions of i and
             // j.
             let (at_left, at_right) = (left.positions_in(&full), right.positions_in(&full));
+            // The positions of a line along the last axis are consecutive.
+            let line = right.0.last().copied().unwrap_or(1);
             for (&x, p) in a.row(i).iter().zip(at_left) {
-                for (&y, &q) in y.iter().zip(&at_right) {
-                    let product = x.times(y);
-                    let k = start + p + q;
-                    out.values[k] = out.values[k].plus(product);
-                    out.magnitudes[k] += product.magnitude();
-                    out.terms[k] += 1;
+                for (y, q) in y.chunks(line).zip(at_right.iter().step_by(line)) {
+                    let at = start + p + q..start + p + q + line;
+                    let values = &mut out.values[at.clone()];
+                    let magnitudes = &mut out.magnitudes[at.clone()];
+                    let terms = &mut out.terms[at];
+                    // Not an iterator: builds of little optimization would call its functions for each product.
+                    let mut k = 0;
+                    while k < line {
+                        let product = x.times(y[k]);
+                        values[k] = values[k].plus(product);
+                        magnitudes[k] += product.magnitude();
+                        terms[k] += 1;
+                        k += 1;
+                    }
                 }
             }
         }

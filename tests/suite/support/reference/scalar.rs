@@ -18,6 +18,7 @@ impl Arithmetic for f64 {
     const LOWEST: f64 = f64::NEG_INFINITY;
     const HIGHEST: f64 = f64::INFINITY;
 
+    #[inline(always)]
     fn plus(self, other: f64) -> f64 {
         self + other
     }
@@ -26,10 +27,12 @@ impl Arithmetic for f64 {
         self - other
     }
 
+    #[inline(always)]
     fn times(self, other: f64) -> f64 {
         self * other
     }
 
+    #[inline(always)]
     fn magnitude(self) -> f64 {
         self.abs()
     }
@@ -49,6 +52,7 @@ macro_rules! wrapping {
             const LOWEST: $integer = <$integer>::MIN;
             const HIGHEST: $integer = <$integer>::MAX;
 
+            #[inline(always)]
             fn plus(self, other: $integer) -> $integer {
                 self.wrapping_add(other)
             }
@@ -57,10 +61,12 @@ macro_rules! wrapping {
                 self.wrapping_sub(other)
             }
 
+            #[inline(always)]
             fn times(self, other: $integer) -> $integer {
                 self.wrapping_mul(other)
             }
 
+            #[inline(always)]
             fn magnitude(self) -> f64 {
                 (self as f64).abs()
             }
