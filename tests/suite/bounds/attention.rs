@@ -33,6 +33,10 @@ pub fn program<T: Value + Float>(d: &mut Draw<'_>) {
     let kind = (d.turn / 10 + usize::from(T::DTYPE == DType::F16)) % KINDS.len();
     let width = d.of(&WIDTHS) - d.of(&[0, 2, 12]);
     attend::<T>(d, kind, width);
+    if kind == 0 {
+        // Few rows over heads of whole units have a kernel of their own, which random widths rarely take.
+        attend_in::<T>(d, kind, [16, 32]);
+    }
 }
 
 /// Every kind of tile of every width.
@@ -50,9 +54,14 @@ pub fn every_variant<T: Value + Float>(device: &Device) {
 
 /// Attention over elements of one kind and its gradients, with options at random.
 fn attend<T: Value + Float>(d: &mut Draw<'_>, kind: usize, dv: usize) {
+    let width = d.of(&[1, 3, 16, 33, 70, 200, dv]);
+    attend_in::<T>(d, kind, [width, dv]);
+}
+
+/// The same with heads of these widths in queries and keys, and in values.
+fn attend_in<T: Value + Float>(d: &mut Draw<'_>, kind: usize, [width, dv]: [usize; 2]) {
     let (key_heads, group) = (d.of(&[1, 2]), d.of(&[1, 1, 3]));
     let heads = key_heads * group;
-    let width = d.of(&[1, 3, 16, 33, 70, 200, dv]);
     // Halves are read in pairs.
     let width = match T::DTYPE {
         DType::F16 => width.next_multiple_of(2),
