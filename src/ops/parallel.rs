@@ -1,7 +1,7 @@
 //! Parallel iteration over ragged results.
 //!
-//! The compiler repeats Rayon's functions for each closure: for many operations and types, a quarter of the library's
-//! code. Closures are `dyn` here, so that it repeats them only for each type of values.
+//! Rayon's functions are compiled once for each closure type, and operations on many types have hundreds of closures.
+//! So the functions here pass closures to Rayon as `dyn`, and call them once for each task, not for each value.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::ragged::Offsets;
 /// Values in one parallel task.
 const TILE: usize = 1 << 14;
 
-/// Runs both closures, in parallel if a thread is free.
+/// Runs both closures, in parallel if a thread is free, like `rayon::join`.
 pub(crate) fn join<A: Send, B: Send>(
     left: impl FnOnce() -> A + Send,
     right: impl FnOnce() -> B + Send,
@@ -117,6 +117,7 @@ pub(crate) fn par_pieces<T: Sync, R: Send>(
     body: impl Fn(&[T], &mut [R]) + Sync,
 ) {
     let y = &mut y[..x.len()];
+    // The body never fails.
     let _ = par_chunks(y, TILE, 1, &|begin, y| {
         body(&x[begin..begin + y.len()], y);
         Ok(())
@@ -139,6 +140,7 @@ pub(crate) fn par_elements<T: Send>(
     body: impl Fn(usize, &mut T) + Sync,
 ) {
     let at_once = (TILE / cost.max(1)).max(1);
+    // The body never fails.
     let _ = par_chunks(results, at_once, 1, &|begin, results| {
         for (i, result) in (begin..).zip(results) {
             body(i, result);

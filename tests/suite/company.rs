@@ -25,7 +25,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     }
     let tables = [
         (vectors::SUBJECTS, true),
-        (boxes::SUBJECTS, true),
+        (boxes::TRANSFORMS, true),
+        (boxes::SUBJECTS, false),
         (products::SUBJECTS, false),
         (functions::SUBJECTS, false),
         (others::SUBJECTS, false),

@@ -247,6 +247,7 @@ fn reduce<T, A, R>(
         false => TOGETHER,
     };
     let chunk = (PART / average.max(1)).max(fewest);
+    // The body never fails.
     let _ = par_chunks(out, chunk, 1, &|begin, mut out| {
         let mut place = begin;
         let mut element = ends.partition_point(|&end| end as usize <= place) - 1;

@@ -34,7 +34,8 @@ pub fn program<T: Value + Float>(d: &mut Draw<'_>) {
     let width = d.of(&WIDTHS) - d.of(&[0, 2, 12]);
     attend::<T>(d, kind, width);
     if kind == 0 {
-        // Few rows over heads of whole units have a kernel of their own, which random widths rarely take.
+        // A kernel of its own computes few rows if the widths of heads are multiples of 4, or 8 for f16. Random
+        // widths are rarely so.
         attend_in::<T>(d, kind, [16, 32]);
     }
 }

@@ -5,7 +5,8 @@ use vsla::{Complex32, Device, Pairing, Tensor, batch::Remainder, conv::ConvMetho
 
 use super::{Rows, Subject, beside, boxes_of, bytes, value};
 
-pub(super) const SUBJECTS: &[Subject] = &[
+/// Their transforms have many lengths, each with a kernel of its own.
+pub(super) const TRANSFORMS: &[Subject] = &[
     Subject {
         name: "planes",
         count: EXTENTS.len(),
@@ -17,14 +18,17 @@ pub(super) const SUBJECTS: &[Subject] = &[
         run: conv,
     },
     Subject {
-        name: "box_reductions",
-        count: EXTENTS.len(),
-        run: reductions,
-    },
-    Subject {
         name: "stacks",
         count: EXTENTS.len(),
         run: stacks,
+    },
+];
+
+pub(super) const SUBJECTS: &[Subject] = &[
+    Subject {
+        name: "box_reductions",
+        count: EXTENTS.len(),
+        run: reductions,
     },
     Subject {
         name: "images",

@@ -422,7 +422,7 @@ fn slide<S: Arithmetic>(
                     let values = &mut out.values[at.clone()];
                     let magnitudes = &mut out.magnitudes[at.clone()];
                     let terms = &mut out.terms[at];
-                    // Not an iterator: builds of little optimization would call its functions for each product.
+                    // With little optimization, an iterator would be a function call for each product.
                     let mut k = 0;
                     while k < line {
                         let product = x.times(y[k]);
