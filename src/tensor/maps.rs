@@ -175,9 +175,10 @@ impl<T: Float> Tensor<T> {
 
     /// Raises every value to an integer power, `xⁿ`; the layout is unchanged.
     ///
-    /// Up to |n| = 8, powers are computed by multiplication (of 1 / x for negative n): the error is at most 12 units in
-    /// the last place, and small integers are exact. Beyond that, as [`powf`](Self::powf). x⁰ is 1. Respects
-    /// equivalence for n > 0. NaN stays NaN except for n = 0. Cost: values read once, written once.
+    /// Up to |n| = 8, powers are computed by multiplication, and for negative n divided into 1: the error is at most 9
+    /// units in the last place plus 2⁻¹²⁶, because a GPU may flush operands and results below that to zero, and small
+    /// integers are exact. Beyond that, as [`powf`](Self::powf). x⁰ is 1. Respects equivalence for n > 0. NaN stays NaN
+    /// except for n = 0. Cost: values read once, written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

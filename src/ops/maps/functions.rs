@@ -428,10 +428,10 @@ fn half_is_broken(y: f32) -> bool {
 /// The largest |n| that `powi` handles, by multiplications.
 pub(crate) const MULTIPLIED: u32 = 8;
 
-/// xⁿ by multiplications, |n| ≤ 8.
+/// xⁿ by multiplications in f64, whose range and digits all intermediate results fit, |n| ≤ 8.
 #[inline(always)]
 pub(super) fn powi(x: f32, n: i32) -> f32 {
-    let x = if n < 0 { 1.0 / x } else { x };
+    let x = f64::from(x);
     let size = n.unsigned_abs();
     let square = x * x;
     let fourth = square * square;
@@ -439,5 +439,6 @@ pub(super) fn powi(x: f32, n: i32) -> f32 {
     y *= if size & 1 != 0 { x } else { 1.0 };
     y *= if size & 2 != 0 { square } else { 1.0 };
     y *= if size & 4 != 0 { fourth } else { 1.0 };
-    if size == 8 { fourth * fourth } else { y }
+    y = if size == 8 { fourth * fourth } else { y };
+    (if n < 0 { 1.0 / y } else { y }) as f32
 }
