@@ -38,9 +38,11 @@ var<workgroup> sh_roots: array<vec2<f32>, WG>;
         sh_roots[lid] = root_of_unity(k, n);
     }
     workgroupBarrier();
-    var sum = sh_values[at];
+    // In the spectrum of an odd number of real values, each value adds as much as its mirror image to the real part.
+    let twice = !halved && (p.load & (REAL | HALF)) == HALF;
+    var sum = sh_values[at] * select(1.0, 0.5, twice);
     var m = 0u;
-    let terms = select(0u, n, k < n);
+    let terms = select(0u, select(n, (n + 1u) / 2u, twice), k < n);
     for (var j = 1u; j < terms; j += 1u) {
         m += k;
         if m >= n {
@@ -55,7 +57,7 @@ var<workgroup> sh_roots: array<vec2<f32>, WG>;
         return;
     }
     if !halved {
-        value_out(item, k, sum);
+        value_out(item, k, sum * select(1.0, 2.0, twice));
     } else if (p.store & (REAL | HALF)) == REAL {
         pair_out(item.y + 2u * k, sum.yx * bitcast<f32>(item.w));
     } else {

@@ -9,7 +9,7 @@ use crate::support::compare::assert_spectral;
 use crate::support::corpus::{self, rng};
 use crate::support::operation::{download, upload};
 use laws::{convolution, linear, parseval, shifts, there_and_back};
-use reference::{bound, reference_agrees_with_the_definition, transform, wide};
+use reference::{REACHED, bound, reference_agrees_with_the_definition, transform, wide};
 
 #[cfg(feature = "gpu")]
 mod every;
@@ -19,8 +19,9 @@ mod reference;
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Vec::new();
     for op in [Op::Fft, Op::Ifft, Op::Rfft, Op::Irfft] {
-        let tests: [OpTest; 11] = [
+        let tests: [OpTest; 12] = [
             ("short", short),
+            ("many_of_each_length", many_of_each_length),
             ("random", random),
             ("powers_of_two", powers_of_two),
             ("long", long),
@@ -191,6 +192,43 @@ fn spectrum(n: usize) -> usize {
 
 fn short(device: &Device, op: Op) {
     op.check(device, 0..=512);
+}
+
+/// Short elements, whose few roundings may all have one sign: so many values that some are among the worst.
+fn many_of_each_length(device: &Device, op: Op) {
+    let lengths = (1..=64).flat_map(|n| std::iter::repeat_n(n, if n < 16 { 1000 } else { 200 }));
+    let layout = Layout::from_lengths(lengths).unwrap();
+    let mut rng = rng("many of each length");
+    let mut values = |n: usize| -> Vec<Complex32> {
+        let mut value = || rng.f32() * 2.0 - 1.0;
+        (0..n).map(|_| Complex32::new(value(), value())).collect()
+    };
+    let rows = |count: fn(usize) -> usize, values: &mut dyn FnMut(usize) -> Vec<Complex32>| {
+        Ragged::from_rows(layout.lengths().map(|n| values(count(n)))).unwrap()
+    };
+    let mut input = match op {
+        Op::Fft | Op::Ifft => Input::Complex(rows(|n| n, &mut values)),
+        Op::Rfft => Input::Real(rows(|n| n, &mut values).cast(|z| z.re).unwrap()),
+        Op::Irfft => Input::Complex(rows(spectrum, &mut values)),
+    };
+    if let (Op::Irfft, Input::Complex(x)) = (op, &mut input) {
+        let bad = [[1.886_975_4, -0.724_267_4], [-0.822_166, -2.286_013_4]];
+        let at = layout.lengths().position(|n| n == 3).unwrap();
+        let begin = x.layout().offsets().as_slice()[at] as usize;
+        let values = &mut x.values_mut()[begin..begin + 2];
+        values.copy_from_slice(&bad.map(|[re, im]| Complex32::new(re, im)));
+    }
+    let got = op.of(device, &input, &layout);
+    let expected = op.expected(&input, &layout);
+    for element in 0..layout.len() {
+        let n = layout.length(element);
+        let one = |batch: &Ragged<Complex32>| Ragged::from_rows([batch.row(element)]).unwrap();
+        let expected = Ragged::from_rows([expected.row(element)]).unwrap();
+        let what = format!("{} of {n}", op.name());
+        // Of 32 real values, as documented.
+        let times = f64::from(1 + u32::from(n == 32 && matches!(op, Op::Rfft | Op::Irfft)));
+        assert_spectral(what, &one(&got), &expected, |_| times * bound(n) / REACHED);
+    }
 }
 
 fn random(device: &Device, op: Op) {
