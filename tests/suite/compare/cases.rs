@@ -363,12 +363,19 @@ pub(super) const REFUSED: &[Refused] = &[
         },
     },
     Refused {
-        name: "another_nan_bit_by_bit",
-        says: &["got NaN, expected NaN"],
-        compare: || {
-            let other = f32::from_bits(f32::NAN.to_bits() | 1);
-            identical(&changed(0, other), &changed(0, f32::NAN))
-        },
+        name: "nan_in_place_of_a_number_bit_by_bit",
+        says: &["got NaN, expected"],
+        compare: || identical(&changed(0, -f32::NAN), &batch()),
+    },
+    Refused {
+        name: "a_number_in_place_of_nan_bit_by_bit",
+        says: &["expected NaN"],
+        compare: || identical(&batch(), &changed(0, f32::NAN)),
+    },
+    Refused {
+        name: "infinity_in_place_of_nan_bit_by_bit",
+        says: &["got inf, expected NaN"],
+        compare: || identical(&changed(0, f32::INFINITY), &changed(0, f32::NAN)),
     },
     Refused {
         name: "fewer_bounds_than_values",
@@ -409,6 +416,13 @@ pub(super) const ACCEPTED: &[Accepted] = &[
     Accepted {
         name: "the_same_bit_by_bit",
         compare: || identical(&batch(), &batch()),
+    },
+    Accepted {
+        name: "another_nan_bit_by_bit",
+        compare: || {
+            let other = f32::from_bits(f32::NAN.to_bits() | 1 << 31 | 1);
+            identical(&changed(0, other), &changed(0, f32::NAN))
+        },
     },
     Accepted {
         name: "the_same_layout_made_in_another_way",
