@@ -457,6 +457,21 @@ impl Options {
         }
     }
 
+    /// A number of a parameter of type f64, of which the values' type would lose digits.
+    pub fn double(&self, name: &str) -> Result<f64> {
+        let value = self.required(name)?;
+        let number = value.as_f64().filter(|number| number.is_finite());
+        number.ok_or_else(|| unexpected(name, "a number", value))
+    }
+
+    /// The same, if the option is given.
+    pub fn optional_double(&self, name: &str) -> Result<Option<f64>> {
+        match self.0.contains_key(name) {
+            true => self.double(name).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// A required text.
     pub fn text(&self, name: &str) -> Result<String> {
         let value = self.required(name)?;

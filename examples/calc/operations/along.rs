@@ -179,7 +179,7 @@ pub const ROWS: &[Operation] = &[
         "a quantile of each element, or along an axis, by linear interpolation",
         |call| {
             let axis = call.options.optional_axis()?;
-            let q = f64::from(call.options.number::<f32>("q")?);
+            let q = call.options.double("q")?;
             of!(call, |x| match axis {
                 Some(axis) => x.quantile_axis(q, axis),
                 None => x.quantile(q),

@@ -80,8 +80,8 @@ where
     if let Some(heads) = options.heads("heads")? {
         rotary = rotary.heads(heads);
     }
-    if let Some(base) = options.optional::<f32>("base")? {
-        rotary = rotary.base(base.into());
+    if let Some(base) = options.optional_double("base")? {
+        rotary = rotary.base(base);
     }
     if let Some(start) = options.heads("position")? {
         rotary = rotary.start(start);

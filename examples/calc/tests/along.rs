@@ -112,6 +112,11 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "quantile", "args": [[[4,1,2],[]]], "options": {"q": 0.25}}"#,
         r#"[[1.5],["nan"]]"#,
     ),
+    // The fourth value itself: 0.3 rounded to f32 would lie above it.
+    (
+        r#"{"op": "quantile", "args": [[[0,0,0,0,1e8,1e8,1e8,1e8,1e8,1e8,1e8]]], "options": {"q": 0.3}}"#,
+        "[[0]]",
+    ),
     (
         r#"{"op": "median", "args": [[[[1,5,9],[2,4,3]]]], "options": {"rank": 2, "axis": 1}}"#,
         "[[5,3]]",
