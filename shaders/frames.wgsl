@@ -64,7 +64,8 @@ fn result(i: u32, entry: Entry) -> f32 {
 #if SUM
     return sum;
 #else
-    if squares > bitcast<f32>(p.least) {
+    // The bits of numbers from 0 on are in their order, and those of NaN above all.
+    if bitcast<u32>(squares) > p.least {
         return sum / squares;
     }
     return 0.0;

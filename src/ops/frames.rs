@@ -110,9 +110,9 @@ impl Frames {
         let (size, hop) = (size as usize, hop as usize);
         let twin = CpuKernel::new(move |args| match self {
             Frames::Cut { .. } => cut(args, size, hop),
-            Frames::Add { .. } => add(args, size, hop, |sum, squares| match squares > LEAST {
-                true => sum / squares,
-                false => 0.0,
+            Frames::Add { .. } => add(args, size, hop, |sum, squares| match squares <= LEAST {
+                true => 0.0,
+                false => sum / squares,
             }),
             Frames::Sum { .. } => add(args, size, hop, |sum, _| sum),
         });

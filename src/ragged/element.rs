@@ -51,6 +51,11 @@ impl DType {
         (values * self.size()).div_ceil(4)
     }
 
+    /// Whether values of this type have gradients.
+    pub(crate) const fn is_smooth(self) -> bool {
+        matches!(self, DType::F32 | DType::F16 | DType::C32)
+    }
+
     /// The size in bytes of the unit of buffer offsets: a 32-bit word, a 16-bit half for `f16`, or a byte for `u8`.
     pub(crate) const fn unit(self) -> usize {
         match self {

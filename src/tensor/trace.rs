@@ -54,6 +54,10 @@ struct State {
     scopes: u32,
     /// Counts how often parts were recorded again, so that recomputed values are not merged with the original ones.
     repeats: u32,
+    /// The values that parts recorded again have computed once more, with the original ones.
+    copies: HashMap<ValueId, ValueId>,
+    /// What each gradient is a derivative of: it may depend on the same values, although no operation shows it.
+    derivatives: HashMap<ValueId, Vec<ValueId>>,
     /// Whether gradients are being recorded.
     backward: bool,
     /// Existing tensors, by the identity of their buffer and layout, their position in the buffer, and their type.
@@ -184,6 +188,8 @@ impl Trace {
                 scope: None,
                 scopes: 0,
                 repeats: 0,
+                copies: HashMap::new(),
+                derivatives: HashMap::new(),
                 backward: false,
                 constants: HashMap::new(),
             }),
@@ -473,7 +479,45 @@ impl Trace {
             let results = state.graph.nodes[at].results.iter().copied();
             again.extend(before.into_iter().zip(results));
         }
+        let copies = again.iter().map(|(&before, &copy)| (copy, before));
+        state.copies.extend(copies);
         again
+    }
+
+    /// The values that [`repeat`](Self::repeat) computed once more, with the original ones.
+    pub(crate) fn copies(&self) -> HashMap<ValueId, ValueId> {
+        self.lock().copies.clone()
+    }
+
+    /// Notes that a value is a gradient of these ones.
+    pub(crate) fn differentiate(&self, of: &[ValueId], gradient: ValueId) {
+        let mut state = self.lock();
+        state.derivatives.entry(gradient).or_default().extend(of);
+    }
+
+    /// Whether one of these values is computed from `target`, in steps from floats to floats. The steps include those
+    /// from what was differentiated to its gradients.
+    pub(crate) fn reaches(&self, target: ValueId, values: &[ValueId]) -> bool {
+        let state = self.lock();
+        let graph = &state.graph;
+        let mut seen = vec![false; graph.values.len()];
+        let mut next = values.to_vec();
+        while let Some(value) = next.pop() {
+            let of = &graph.values[value as usize];
+            if !of.dtype.is_smooth() || std::mem::replace(&mut seen[value as usize], true) {
+                continue;
+            }
+            if value == target {
+                return true;
+            }
+            next.extend(state.copies.get(&value));
+            next.extend(state.derivatives.get(&value).into_iter().flatten());
+            if let Origin::Node(node) = of.origin {
+                let sources = graph.nodes[node as usize].operands.iter();
+                next.extend(sources.filter_map(|source| source.value));
+            }
+        }
+        false
     }
 }
 

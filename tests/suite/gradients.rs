@@ -8,11 +8,16 @@
 //! | `goldens` | the values of the specification, and others by hand |
 //! | `shared` | a value used twice, values in between, several seeds |
 //! | `types` | halves and complex numbers in between |
+//! | `ends_of_the_range`, `at_zero` | where a formula divides by a square that is too small or too large, or 0 |
+//! | `not_numbers` | slopes of results that are NaN |
+//! | `constant` | zeros, if the operand changes nothing |
+//! | `recomputed`, `same_second_order` | values that are computed again |
 //! | `contained` | NaN and infinity stay in their element |
 //! | `refusals` | what has no gradient |
 //! | `programs` | random programs |
 
 mod adjoints;
+mod ends;
 mod goldens;
 mod others;
 mod programs;
@@ -63,6 +68,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         );
     }
     trials.extend(goldens::tests(bench));
+    trials.extend(ends::tests(bench));
     trials.extend(others::tests(bench));
     trials.extend(programs::tests(bench));
     trials

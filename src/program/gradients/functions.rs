@@ -199,11 +199,10 @@ fn of_floats(applied: &Applied<'_>, name: &str, g: &Tensor<f32>) -> Result<Cotan
                 times(&g.hadamard(&y)?, &log)?
             }
             ("atan2", _) => {
-                let squares = of("add", &a.map(Tensor::square)?, &b.map(Tensor::square)?)?;
-                let share = g.div(&squares)?;
+                let slopes = applied.over_point(&g, &of("complex", &b, &a)?)?;
                 match i {
-                    0 => times(&share, &b)?,
-                    _ => times(&share, &a)?.neg()?,
+                    0 => slopes.real()?,
+                    _ => slopes.imag()?,
                 }
             }
             ("maximum" | "minimum", 0) => g.hadamard(&share(&y, &a, &b)?)?,

@@ -79,8 +79,8 @@ fn reduced(
         Reduction::Product => of_product(applied, lines, &x()?, g)?,
         Reduction::Norm1 => lines.with("hadamard", &x()?.sign()?, g)?,
         Reduction::Norm2 => {
-            let share = applied.divided(g, &applied.float_result()?)?;
-            lines.with("hadamard", &x()?, &share)?
+            let norm = applied.divisor(&applied.float_result()?)?;
+            lines.with("hadamard", &lines.with("div", &x()?, &norm)?, g)?
         }
         Reduction::NormMax => {
             let x = x()?;
@@ -98,9 +98,9 @@ fn chosen(lines: &Lines, place: &Tensor<u32>, g: &Tensor<f32>) -> Result<Tensor<
     g.put(&place, Some(lines.axis), &lines.layout)
 }
 
-/// 1 at the first zero of each line.
-fn first_zeros(x: &Tensor<f32>, axis: usize) -> Result<Tensor<u32>> {
-    let zero: Tensor<u32> = x.equal(&x.scale(0.0)?)?;
+/// 1 at the first value of each line that vanishes.
+fn first_zeros(applied: &Applied<'_>, x: &Tensor<f32>, axis: usize) -> Result<Tensor<u32>> {
+    let zero = applied.vanishing(x)?;
     let number: Tensor<u32> = zero.cumsum(axis)?;
     zero.equal(&number)?.hadamard(&zero)
 }
@@ -113,7 +113,7 @@ fn of_product(
     x: &Tensor<f32>,
     g: &Tensor<f32>,
 ) -> Result<Tensor<f32>> {
-    let first = first_zeros(x, lines.axis)?;
+    let first = first_zeros(applied, x, lines.axis)?;
     let one = applied.filled(x.len(), 1.0f32)?;
     let others = first.if_else(one.each(), x)?.prod_axis(lines.axis)?;
     let whole = lines.spread(&g.hadamard(&applied.float_result()?)?)?;
@@ -213,7 +213,7 @@ fn cumulated(
         Cumulation::Sum => sums_to_end(g, axis),
         Cumulation::Product => {
             let (x, y) = (applied.float(0)?, applied.float_result()?);
-            let first = first_zeros(&x, axis)?;
+            let first = first_zeros(applied, &x, axis)?;
             let one = applied.filled(x.len(), 1.0f32)?;
             // The products that the first zero is left out of.
             let others = first.if_else(one.each(), &x)?.cumprod(axis)?;
@@ -225,8 +225,8 @@ fn cumulated(
     }
 }
 
-/// A value that replaces the extreme before it is a record. Its cotangent is the sum of the cotangents up to the next
-/// record, which is a difference of two sums to the end of the line.
+/// A value that replaces the extreme before it is a record; nothing replaces a NaN. Its cotangent is the sum of the
+/// cotangents up to the next record, which is a difference of two sums to the end of the line.
 fn of_extremes(applied: &Applied<'_>, axis: usize, g: &Tensor<f32>) -> Result<Tensor<f32>> {
     let (y, x) = (applied.float_result()?, g.layout());
     let one_on = |at: i64| -> Vec<Begin> {
@@ -245,7 +245,8 @@ fn of_extremes(applied: &Applied<'_>, axis: usize, g: &Tensor<f32>) -> Result<Te
         applied.filled(y.len(), 1u32)?,
     );
     let first: Tensor<u32> = places.equal(zero.each())?;
-    let changes = y.not_equal(&y.boxes(&one_on(-1), x)?)?;
+    let before = y.boxes(&one_on(-1), x)?;
+    let changes = y.not_equal(&before)?.hadamard(&before.equal(&before)?)?;
     let record = first.if_else(one.each(), &changes)?;
     // The complement of a place is larger the earlier it is, and 0 is that of a place after all others.
     let own = record.if_else(&places.bit_not()?, zero.each())?;
@@ -275,7 +276,8 @@ fn sorted(applied: &Applied<'_>, sort: Sort, g: &Tensor<f32>) -> Result<Tensor<f
         .view_as(x)
 }
 
-/// Of sorted lines, to the two neighbours of the quantile.
+/// Of sorted lines, to the two neighbours of the quantile; if it is NaN, to the last value, which then is a NaN or an
+/// infinity.
 fn of_quantile(applied: &Applied<'_>, quantile: Quantile, g: &Tensor<f32>) -> Result<Tensor<f32>> {
     let x = applied.layout(0);
     let lines = Lines::new(x, quantile.axis)?;
@@ -290,15 +292,24 @@ fn of_quantile(applied: &Applied<'_>, quantile: Quantile, g: &Tensor<f32>) -> Re
         GRADIENTS,
         elements.map(|element| place(element).1),
     )?)?;
-    let places = lines
-        .apart(&applied.device().full(g.layout(), 0u32)?)?
-        .add(low.each())?;
+    let last = host::exact(
+        GRADIENTS,
+        (0..x.len()).map(|element| count(element).saturating_sub(1) as u32),
+    )?;
+    let (last, zero) = (applied.uploaded(last)?, applied.filled(x.len(), 0.0f32)?);
+    let y = applied.float_result()?;
+    let missed = y.not_equal(&y)?;
     let put = |g: &Tensor<f32>, places: &Tensor<u32>| {
-        lines.apart(g)?.put(places, Some(lines.axis), &lines.layout)
+        let (g, places) = (lines.apart(g)?, lines.apart(places)?);
+        g.put(&places, Some(lines.axis), &lines.layout)
     };
-    let upper = put(&g.hadamard(above.each())?, &places.add_scalar(1)?)?;
-    let lower = put(&g.hadamard(above.sub_from(1.0)?.each())?, &places)?;
-    lower.add(&upper)?.view_as(x)
+    let after = applied.device().full(g.layout(), 0u32)?.add(low.each())?;
+    let to_upper = missed.if_else(zero.each(), &g.hadamard(above.each())?)?;
+    let to_lower = missed.if_else(g, &g.hadamard(above.sub_from(1.0)?.each())?)?;
+    let upper = put(&to_upper, &after.add_scalar(1)?)?;
+    put(&to_lower, &missed.if_else(last.each(), &after)?)?
+        .add(&upper)?
+        .view_as(x)
 }
 
 /// The whole gradient is assigned to the scores, and none to the sums, which are functions of the same scores.

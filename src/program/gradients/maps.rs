@@ -1,6 +1,6 @@
 //! Rules of functions of one value, which are computed in f32, and of conversions.
 
-use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2};
+use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LOG2_E};
 
 use half::f16;
 use num_complex::Complex32;
@@ -65,8 +65,8 @@ fn real(applied: &Applied<'_>, name: &str, g: &Tensor<f32>) -> Result<Option<Ten
         "add_scalar" | "rem" => g.clone(),
         "sub_from" => g.neg()?,
         "div_scalar" => g.div_scalar(s)?,
-        "div_from" => g.hadamard(&y()?.div(&x()?)?)?.neg()?,
-        "reciprocal" => g.hadamard(&y()?.square()?)?.neg()?,
+        "div_from" => g.hadamard(&y()?)?.div(&x()?)?.neg()?,
+        "reciprocal" => g.hadamard(&y()?)?.hadamard(&y()?)?.neg()?,
         "abs" => g.hadamard(&x()?.sign()?)?,
         "square" => g.hadamard(&x()?.scale(2.0)?)?,
         "relu" => g.hadamard(&slope(y()?, "relu_slope")?)?,
@@ -75,13 +75,14 @@ fn real(applied: &Applied<'_>, name: &str, g: &Tensor<f32>) -> Result<Option<Ten
         "sqrt" => g.div(&y()?.scale(2.0)?)?,
         "rsqrt" => {
             let y = y()?;
-            g.hadamard(&y.square()?.hadamard(&y)?)?.scale(-0.5)?
+            let half = g.scale(-0.5)?.hadamard(&y)?;
+            half.hadamard(&y)?.hadamard(&y)?
         }
         "exp" => g.hadamard(&y()?)?,
         "exp2" => g.hadamard(&y()?.scale(LN_2)?)?,
         "expm1" => g.hadamard(&y()?.add_scalar(1.0)?)?,
         "log" => g.div(&x()?)?,
-        "log2" => g.div(&x()?.scale(LN_2)?)?,
+        "log2" => g.div(&x()?)?.scale(LOG2_E)?,
         "log1p" => g.div(&x()?.add_scalar(1.0)?)?,
         "powf" => g.hadamard(&x()?.powf(s - 1.0)?.scale(s)?)?,
         "powi" => g.hadamard(&x()?.powi(s as i32 - 1)?.scale(s)?)?,
@@ -166,11 +167,15 @@ fn complex(applied: &Applied<'_>, name: &str, g: &Cotangent) -> Result<Cotangent
             one(g.complex(zero(&g)?.each())?.hadamard(&z()?)?)
         }
         ("abs", Cotangent::F32(g)) => {
-            let g = applied.divided(g, &applied.result(0)?)?;
-            one(g.complex(zero(&g)?.each())?.hadamard(&z()?)?)
+            let (size, zero) = (applied.divisor(&applied.result(0)?)?, zero(g)?);
+            let unit = z()?.div(&size.complex(zero.each())?)?;
+            one(g.complex(zero.each())?.hadamard(&unit)?)
         }
         // i g / z̄.
-        ("arg", Cotangent::F32(g)) => one(zero(g)?.each().complex(g)?.div(&z()?.conj()?)?),
+        ("arg", Cotangent::F32(g)) => {
+            let slopes = applied.over_point(g, &z()?)?;
+            one(slopes.imag()?.complex(&slopes.real()?)?)
+        }
         _ => Err(applied.refused()),
     }
 }

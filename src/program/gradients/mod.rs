@@ -295,8 +295,9 @@ impl Recording {
     ///
     /// `to` may be inputs or any other values of the recording, of type f32, f16 or `Complex32`; the gradient of a
     /// complex value is ∂/∂re + i ∂/∂im. Use [`gradients_from`](Self::gradients_from) for other weights than 1.
-    /// Piecewise constant functions, such as `floor` and `sign`, have a gradient of 0. Cost: for each operation between
-    /// `to` and `of`, a few of about the same cost.
+    /// Piecewise constant functions of floats, such as `floor` and `sign`, have a gradient of 0, and so has a gradient
+    /// that does not change with its operand, such as that of a sum; integers and masks have none. Cost: for each
+    /// operation between `to` and `of`, a few of about the same cost.
     ///
     /// ```
     /// # use vsla::{program::Program, Device, Ragged, Tensor};
@@ -316,9 +317,9 @@ impl Recording {
     /// ```
     ///
     /// # Errors
-    /// [`Recording`](Error::Recording) when `of` does not depend on one of the values, when an operation in between has
-    /// no gradient (it is named), for a type without gradients, and for tensors that are not values of this recording,
-    /// such as constants.
+    /// [`Recording`](Error::Recording) when `of` does not depend on one of the values, or only through integers or masks,
+    /// when an operation in between has no gradient (it is named), for a type without gradients, and for tensors that
+    /// are not values of this recording, such as constants.
     pub fn gradients<T: Scalar, const N: usize>(
         &mut self,
         of: &Tensor<f32>,
@@ -360,7 +361,7 @@ impl Recording {
         let _backward = trace.backward();
         let mut targets = Vec::with_capacity(to.len());
         for tensor in to {
-            if !matches!(T::DTYPE, DType::F32 | DType::F16 | DType::C32) {
+            if !T::DTYPE.is_smooth() {
                 return Err(Error::recording(
                     GRADIENTS,
                     format!("values of {} have no gradients; use floats", T::DTYPE),
@@ -377,23 +378,30 @@ impl Recording {
                 Cotangent::F32((*seed).clone()),
             ));
         }
+        let differentiated: Vec<ValueId> = from.iter().map(|(value, _)| *value).collect();
         let found = accumulate(&trace, from, &targets)?;
-        found
-            .into_iter()
-            .zip(0..)
-            .map(
-                |(cotangent, i): (Option<Cotangent>, usize)| match cotangent {
-                    Some(cotangent) => trace.tensor(GRADIENTS, cotangent_id(&cotangent, &trace)?),
-                    None => Err(Error::recording(
+        let mut all = Vec::with_capacity(to.len());
+        for (i, (cotangent, tensor)) in found.iter().zip(to).enumerate() {
+            let value = match cotangent {
+                Some(cotangent) => cotangent_id(cotangent, &trace)?,
+                None if trace.reaches(targets[i], &differentiated) => {
+                    let zeros = self.device().full(tensor.layout(), T::default())?;
+                    trace.value_of(GRADIENTS, &zeros.operand())?
+                }
+                None => {
+                    return Err(Error::recording(
                         GRADIENTS,
                         format!(
-                            "what is differentiated does not depend on operand {i}, or only through integers, masks or \
-                             piecewise constant functions; leave this operand out"
+                            "what is differentiated does not depend on operand {i}, or only through integers or masks; \
+                             leave this operand out"
                         ),
-                    )),
-                },
-            )
-            .collect()
+                    ));
+                }
+            };
+            trace.differentiate(&differentiated, value);
+            all.push(trace.tensor(GRADIENTS, value)?);
+        }
+        Ok(all)
     }
 }
 
@@ -412,15 +420,19 @@ fn accumulate(
     from: Vec<(ValueId, Cotangent)>,
     targets: &[ValueId],
 ) -> Result<Cotangents> {
-    let nodes: Vec<Node> = trace.graph(|graph| graph.nodes.clone());
+    let (nodes, values) = trace.graph(|graph| (graph.nodes.clone(), graph.values.len()));
+    // Values that earlier gradients computed again get no cotangents of their own: the original ones get them, in the
+    // order in which they would without any recomputation, so that sums have the same bits.
+    let copies = trace.copies();
+    let original = |value: ValueId| copies.get(&value).copied().unwrap_or(value);
     // Values that depend on a target: only these need cotangents.
-    let values = trace.graph(|graph| graph.values.len());
     let mut depends = vec![false; values];
     for &target in targets {
         depends[target as usize] = true;
     }
     let needs = |depends: &[bool], source: &Source| {
-        source.value.is_some_and(|value| depends[value as usize])
+        let value = source.value.map(original);
+        value.is_some_and(|value| depends[value as usize])
     };
     for node in &nodes {
         if node.operands.iter().any(|source| needs(&depends, source)) {
@@ -452,7 +464,7 @@ fn accumulate(
         }
         if let (Op::View(View::Elements(start, end)), [source]) = (&node.op, &node.operands[..]) {
             if let (Some(value), Some(cotangent)) = (source.value, results.swap_remove(0)) {
-                cotangents.add_part(value, *start..*end, cotangent);
+                cotangents.add_part(original(value), *start..*end, cotangent);
             }
             continue;
         }
@@ -483,7 +495,7 @@ fn accumulate(
                     Op::CachedSpectra(_) if i == 1 => cotangent,
                     _ => cotangent.fit(&source.layout)?,
                 };
-                cotangents.add(value, cotangent)?;
+                cotangents.add(original(value), cotangent)?;
             }
         }
     }

@@ -81,23 +81,49 @@ impl Applied<'_> {
         self.device().upload(&Ragged::from_parts(layout, values)?)
     }
 
-    /// x / y, and 0 where y is 0. No part of it divides by 0, so that its own gradients are finite.
-    pub(super) fn divided(&self, x: &Tensor<f32>, y: &Tensor<f32>) -> Result<Tensor<f32>> {
-        let zero = self.filled(x.len(), 0.0f32)?;
-        let there = of_two::<f32, u32>("not_equal", y.into(), zero.each())?;
-        self.divided_where(&there, x, y)
+    /// Where y is 0, or so small that a GPU may take it for 0; not where it is NaN.
+    pub(super) fn vanishing(&self, y: &Tensor<f32>) -> Result<Tensor<u32>> {
+        let least = self.filled(y.len(), f32::MIN_POSITIVE)?;
+        y.abs()?.less(least.each())
     }
 
-    /// x / y where a mask is set, and 0 elsewhere.
-    pub(super) fn divided_where(
+    /// y, and 1 where a mask is set.
+    fn or_one(&self, mask: &Tensor<u32>, y: &Tensor<f32>) -> Result<Tensor<f32>> {
+        mask.if_else(self.filled(y.len(), 1.0f32)?.each(), y)
+    }
+
+    /// What sizes can divide: themselves, and 1 where they vanish.
+    pub(super) fn divisor(&self, size: &Tensor<f32>) -> Result<Tensor<f32>> {
+        self.or_one(&self.vanishing(size)?, size)
+    }
+
+    /// x / y, and 0 where y vanishes. No part of it divides by 0, so that its own gradients are finite.
+    pub(super) fn divided(&self, x: &Tensor<f32>, y: &Tensor<f32>) -> Result<Tensor<f32>> {
+        self.divided_unless(&self.vanishing(y)?, x, y)
+    }
+
+    /// x / y, and 0 where a mask is set.
+    pub(super) fn divided_unless(
         &self,
-        there: &Tensor<u32>,
+        mask: &Tensor<u32>,
         x: &Tensor<f32>,
         y: &Tensor<f32>,
     ) -> Result<Tensor<f32>> {
-        let (zero, one) = (self.filled(x.len(), 0.0f32)?, self.filled(x.len(), 1.0f32)?);
-        let divisor = there.if_else(y, one.each())?;
-        there.if_else(&x.div(&divisor)?, zero.each())
+        let zero = self.filled(x.len(), 0.0f32)?;
+        mask.if_else(zero.each(), &x.div(&self.or_one(mask, y)?)?)
+    }
+
+    /// g / z, whose parts are the slopes of the angle of z = x + yi along y and x, and 0 where z vanishes. A quotient of
+    /// complex numbers neither overflows nor underflows where |z|² does.
+    pub(super) fn over_point(
+        &self,
+        g: &Tensor<f32>,
+        z: &Tensor<Complex32>,
+    ) -> Result<Tensor<Complex32>> {
+        let (zero, none) = (self.filled(z.len(), 0.0f32)?, self.vanishing(&z.abs()?)?);
+        let divisor = z.add(&none.to::<f32>()?.complex(zero.each())?)?;
+        let g = none.if_else(zero.each(), g)?;
+        g.complex(zero.each())?.div(&divisor)
     }
 }
 

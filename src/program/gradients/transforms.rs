@@ -124,7 +124,7 @@ fn framed(applied: &Applied<'_>, frames: Frames, g: &Tensor<f32>) -> Result<Cota
                 g.layout(),
             )?;
             let least = applied.filled(g.len(), LEAST)?;
-            let share = applied.divided_where(&squares.greater(least.each())?, g, &squares)?;
+            let share = applied.divided_unless(&squares.less_equal(least.each())?, g, &squares)?;
             let of_x = applied.wanted(0, || cut(&share, &window, hop))?;
             let of_window = applied.wanted(1, || {
                 let of_sums = x.hadamard(&cut(&share, &ones, hop)?)?;

@@ -1,4 +1,4 @@
-//! Gradients of random programs: the same bits with all optimizations, without any, and with values computed again. Any
+//! First and second gradients of random programs: the same bits with all optimizations, without any, and with values computed again. Any
 //! operation is among them, on any shapes, so it also shows that a rule gives layouts that fit, or a typed error.
 
 use std::sync::Arc;
@@ -90,9 +90,9 @@ fn record(case: &Case, r: &mut Recording, again: bool) -> Result<()> {
         let mut any = false;
         for operand in &operands {
             any |= match operand {
-                Value::F32(x) => gradient(r, y, x)?,
-                Value::F16(x) => gradient(r, y, x)?,
-                Value::C32(x) => gradient(r, y, x)?,
+                Value::F32(x) => gradients_of(r, y, x, |g| Ok(g.clone()))?,
+                Value::F16(x) => gradients_of(r, y, x, |g| g.to())?,
+                Value::C32(x) => gradients_of(r, y, x, |g| g.abs_squared())?,
                 _ => false,
             };
         }
@@ -103,15 +103,34 @@ fn record(case: &Case, r: &mut Recording, again: bool) -> Result<()> {
     Ok(())
 }
 
+/// Makes a gradient, and one of a function of it, outputs, if there are any.
+fn gradients_of<T: Scalar>(
+    r: &mut Recording,
+    of: &Tensor<f32>,
+    to: &Tensor<T>,
+    floats: fn(&Tensor<T>) -> Result<Tensor<f32>>,
+) -> Result<bool> {
+    let Some(first) = gradient(r, of, to)? else {
+        return Ok(false);
+    };
+    gradient(r, &floats(&first)?, to)?;
+    Ok(true)
+}
+
 /// Makes a gradient an output, if there is one.
-fn gradient<T: Scalar>(r: &mut Recording, of: &Tensor<f32>, to: &Tensor<T>) -> Result<bool> {
+fn gradient<T: Scalar>(
+    r: &mut Recording,
+    of: &Tensor<f32>,
+    to: &Tensor<T>,
+) -> Result<Option<Tensor<T>>> {
     match r.gradients(of, [to]) {
         Ok([g]) => {
             assert_eq!(g.layout(), to.layout());
-            r.output(&g).map(|()| true)
+            r.output(&g)?;
+            Ok(Some(g))
         }
         // No path, or an operation without a gradient.
-        Err(Error::Recording { .. }) => Ok(false),
+        Err(Error::Recording { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
