@@ -1,5 +1,5 @@
-// xⁿ by repeated squaring of the mantissa, |n| ≤ 8, which is then scaled, so that nothing leaves the range in between. The
-// reciprocal comes last: the error of an earlier one would be multiplied by n. Subnormal numbers count as zero.
+// xⁿ by repeated squaring of the mantissa, |n| ≤ 8, which is then scaled, so that nothing leaves the range in between.
+// The reciprocal comes last: the error of an earlier one would be multiplied by n. Subnormal numbers count as zero.
 fn powi_of(x: f32, n: i32) -> f32 {
     let bits = bitcast<u32>(x);
     let exponent = (bits >> 23u) & 0xffu;

@@ -365,9 +365,10 @@ impl Recording {
 
     /// Records `part` so that gradients compute its values again instead of keeping them in memory.
     ///
-    /// This saves the memory of the values within the part, and computes the part once more. The bits of gradients, also
-    /// of second ones, do not change. Nested parts belong to the outermost part. Second derivatives keep the values that
-    /// first derivatives recomputed, so they gain nothing from this. See [the guide](crate::pages::long_programs) for a network that is divided into parts.
+    /// This saves the memory of the values within the part, and computes the part once more. The bits of gradients do
+    /// not change, nor those of second ones. Nested parts belong to the outermost part. Second derivatives keep the
+    /// values that first derivatives recomputed, so they gain nothing from this. See
+    /// [the guide](crate::pages::long_programs) for a network that is divided into parts.
     ///
     /// # Errors
     /// Those of the part.

@@ -155,9 +155,9 @@ impl Tensor<Complex32> {
     /// such passes, up to 2²². The scratch of several long elements is bounded by 512 MiB.
     ///
     /// Error: ‖error‖₂ ≤ 1.5 u (1 + ¼ log₂ n) ‖X‖₂ with u = 2⁻²⁴ if n is a power of two from 32 on, or a product of 2,
-    /// 3, 5 and 7 from 65 to 2048, and twice that for other lengths. Random values stay below two thirds of it; a search
-    /// for the worst ones, at lengths up to 128, did not exceed it. A GPU may flush subnormal values to 0. An element
-    /// with an infinity gives NaN and infinities, which may differ between devices.
+    /// 3, 5 and 7 from 65 to 2048, and twice that for other lengths. Random values stay below two thirds of it, except
+    /// some of very few values; a search for the worst ones, at lengths up to 128, did not exceed it. A GPU may flush
+    /// subnormal values to 0. An element with an infinity gives NaN and infinities, which may differ between devices.
     ///
     /// The algorithms are those of Cooley and Tukey (1965) in the order of Stockham (1966), and of Bluestein (1970) if
     /// n has other factors than 2, 3, 5 and 7.

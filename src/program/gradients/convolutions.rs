@@ -148,10 +148,7 @@ fn at_best_lag(
         at_pairs(&operands[1], pairs, 1)?,
     ];
     let norms = match search.seek {
-        Seek::Distance => {
-            let norm = |x: &Tensor<f32>| applied.divisor(&x.norm2()?);
-            Some([norm(&own[0])?, norm(&own[1])?])
-        }
+        Seek::Distance => Some([own[0].norm2()?, own[1].norm2()?]),
         Seek::Largest => None,
     };
     let made = |side: usize| {
@@ -168,11 +165,11 @@ fn at_best_lag(
         let each = match &norms {
             None => partner.hadamard(g.each())?,
             Some(norms) => {
-                // 1 − c with c = ⟨x, y⟩ / (‖x‖ ‖y‖): (c x / ‖x‖ − y / ‖y‖) / ‖x‖, where a zero divides by 1.
-                let [own, others] = [&norms[side], &norms[1 - side]];
-                let along = x.div(own.each())?.hadamard(value.sub_from(1.0)?.each())?;
-                let apart = along.sub(&partner.div(others.each())?)?;
-                apart.hadamard(g.each())?.div(own.each())?
+                // 1 − c with c = ⟨x, y⟩ / (‖x‖ ‖y‖): (c x / ‖x‖ − y / ‖y‖) / ‖x‖, and 0 where ‖x‖ is.
+                let unit = |x: &Tensor<f32>, norm| x.div(applied.divisor(norm)?.each());
+                let along = unit(x, &norms[side])?.hadamard(value.sub_from(1.0)?.each())?;
+                let apart = along.sub(&unit(&partner, &norms[1 - side])?)?;
+                apart.hadamard(applied.divided(g, &norms[side])?.each())?
             }
         };
         over_pairs(&each, pairs, side, operands[side].layout())

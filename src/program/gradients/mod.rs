@@ -317,9 +317,9 @@ impl Recording {
     /// ```
     ///
     /// # Errors
-    /// [`Recording`](Error::Recording) when `of` does not depend on one of the values, or only through integers or masks,
-    /// when an operation in between has no gradient (it is named), for a type without gradients, and for tensors that
-    /// are not values of this recording, such as constants.
+    /// [`Recording`](Error::Recording) when `of` does not depend on one of the values, or only through integers or
+    /// masks, when an operation in between has no gradient (it is named), for a type without gradients, and for tensors
+    /// that are not values of this recording, such as constants.
     pub fn gradients<T: Scalar, const N: usize>(
         &mut self,
         of: &Tensor<f32>,

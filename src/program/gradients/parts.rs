@@ -113,8 +113,8 @@ impl Applied<'_> {
         mask.if_else(zero.each(), &x.div(&self.or_one(mask, y)?)?)
     }
 
-    /// g / z, whose parts are the slopes of the angle of z = x + yi along y and x, and 0 where z vanishes. A quotient of
-    /// complex numbers neither overflows nor underflows where |z|² does.
+    /// g / z, whose parts are the slopes of the angle of z = x + yi along y and x, and 0 where z vanishes. A quotient
+    /// of complex numbers neither overflows nor underflows where |z|² does.
     pub(super) fn over_point(
         &self,
         g: &Tensor<f32>,

@@ -11,8 +11,8 @@ pub(super) fn wide(z: Complex32) -> Complex64 {
     Complex64::new(z.re.into(), z.im.into())
 }
 
-/// How much of the documented bound random values reach, if there are not many of them: its other third is for the worst
-/// values.
+/// How much of the documented bound random values reach, if there are not many of them: its other third is for the
+/// worst values.
 pub(super) const REACHED: f64 = 2.0 / 3.0;
 
 /// The documented bound of the relative error in the 2-norm, times [`REACHED`].
