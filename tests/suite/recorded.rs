@@ -12,7 +12,7 @@
 //! | `threads` | two threads run one program, and plan while the other runs |
 //! | `fused` | maps and functions in one kernel give the bits of the single calls, on random graphs |
 //! | `long` | a program of thousands of operations, with values that live long |
-//! | `gradients` | gradients of random programs: the same bits with every optimization and without |
+//! | `gradients` | first and second gradients of random programs: the same bits with every optimization and without |
 //! | `random` | random programs on views of any base, as outputs in any number: the bits of the calls |
 //! | others | views, values that escape, panics, pools of threads: see the modules |
 

@@ -229,8 +229,8 @@ fn plot(errors: &[(usize, f64)]) -> String {
     }
     let _ = writeln!(
         svg,
-        "<text x=\"420\" y=\"430\" text-anchor=\"middle\">log₂ of the length; lines: the bounds u (1 + ¼ log₂ n) and \
-         twice that</text>\n\
+        "<text x=\"420\" y=\"430\" text-anchor=\"middle\">log₂ of the length; lines: u (1 + ¼ log₂ n) and twice that, \
+         two thirds of the bounds</text>\n\
          <text x=\"16\" y=\"200\" text-anchor=\"middle\" transform=\"rotate(-90 16 200)\">\
          largest relative error, in u = 2⁻²⁴</text>\n</svg>"
     );
