@@ -1,6 +1,6 @@
 //! First and second gradients of random programs: the same bits with all optimizations, without any, and with values
-//! computed again. Any operation is among them, on any shapes, so it also shows that a rule gives layouts that fit, or a
-//! typed error.
+//! computed again. Any operation is among them, on any shapes, so it also shows that a rule gives layouts that fit, or
+//! a typed error.
 
 use std::sync::Arc;
 
