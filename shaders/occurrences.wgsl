@@ -2,7 +2,9 @@
 // to the right, otherwise 0. There is one template for all elements, or one for each. Values are compared by their
 // bits.
 //
-// Tiles and tables as in ambient.wgsl. An invocation makes one result at a time, and stops at the first difference.
+// Tiles and tables as in ambient.wgsl. An invocation makes one result at a time, and stops at the first difference. With
+// p.in_fours, for large templates, it makes four neighbours of a row at a time: each value of x that it loads moves
+// through the four, and it stops when all have a difference.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<u32>;
@@ -67,9 +69,47 @@ fn value_of(v: u32, tile: Tile) -> u32 {
     return u32(equal);
 }
 
+// The results of four places in a row, of which the first begins at this value of x.
+fn values_of(entry: Entry, begin: u32) -> vec4<u32> {
+    var at = begin;
+    var same = entry.small_begin;
+    var equal = vec4(true);
+    for (var down = 0u; any(equal) && down < entry.small_rows; down += 1u) {
+        var here = vec4(0u, x[at], x[at + 1u], x[at + 2u]);
+        for (var k = 0u; any(equal) && k < entry.small_width; k += 1u) {
+            here = vec4(here.yzw, x[at + k + 3u]);
+            equal &= here == vec4(small[same + k]);
+        }
+        at += entry.x_width;
+        same += entry.small_width;
+    }
+    return vec4<u32>(equal);
+}
+
 #main {
     let tile = tile_of(group * p.tile, min((group + 1u) * p.tile, p.total), lid);
-    for (var v = tile.start + lid; v < tile.end; v += WG) {
-        c[v] = value_of(v, tile);
+    if p.in_fours == 0u {
+        for (var v = tile.start + lid; v < tile.end; v += WG) {
+            c[v] = value_of(v, tile);
+        }
+        return;
+    }
+    for (var v = tile.start + 4u * lid; v < tile.end; v += 4u * WG) {
+        let e = place_in_tile(v, tile);
+        let entry = entry_in_tile(e, tile);
+        let i = v - start_in_tile(e, tile);
+        let row = row_of(i, entry.width, entry.narrow);
+        let column = i - row * entry.width;
+        if column + 4u <= entry.width && v + 4u <= tile.end {
+            let four = values_of(entry, entry.begin + row * entry.x_width + column);
+            c[v] = four.x;
+            c[v + 1u] = four.y;
+            c[v + 2u] = four.z;
+            c[v + 3u] = four.w;
+            continue;
+        }
+        for (var one = v; one < min(v + 4u, tile.end); one += 1u) {
+            c[one] = value_of(one, tile);
+        }
     }
 }

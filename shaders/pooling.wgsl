@@ -4,10 +4,15 @@
 // An element consists of planes of its last two axes, which are pooled one by one; a vector is one row. A window of one
 // axis has one row and a stride of one row. Result (row, column) of a plane is that of the window of p.window_rows x
 // p.window_columns values that begins at (row * p.stride_rows, column * p.stride_columns). An invocation computes one
-// result at a time, or a word of two halves.
+// result at a time, or a word of two halves. FINISH: x has what pooling_passes.wgsl made of the window that begins at
+// each value.
 
 #params
+#if FINISH
+@group(0) @binding(1) var<storage, read> x: array<u32>;
+#else
 @group(0) @binding(1) var<storage, read> x: array<E>;
+#endif
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read_write> c: array<u32>;
 @group(0) @binding(4) var<storage, read> c_meta: array<u32>;
@@ -30,18 +35,6 @@ struct Entry {
 
 #include "search"
 #include "rows"
-#if MAX
-#if F16
-#include "half_order"
-#else
-#include "order"
-#endif
-#else
-#if F16
-#include "half_bits"
-#endif
-#endif
-
 fn entry_of(e: u32) -> Entry {
     var entry = Entry();
     entry.begin = p.x_base + x_meta[e];
@@ -64,31 +57,27 @@ fn entry_of(e: u32) -> Entry {
 
 #include "tables"
 
-#if MAX
-// Keys have the order of values, and NaN the largest.
-#if F16
-fn key_at(i: u32) -> u32 {
-    return half_key((x[i / 2u] >> (16u * (i % 2u))) & 0xffffu);
-}
-
-fn bits_of_key(key: u32) -> u32 {
-    return half_of_key(key);
-}
+#if PLACE
+// The distance of the window's largest value from index `begin` of x, in rows of `width` values.
 #else
-fn key_at(i: u32) -> u32 {
-    return order_key(x[i]);
-}
-
-#if !PLACE
-fn bits_of_key(key: u32) -> u32 {
-    return key_bits(key);
-}
+// The bits of the result of the window that begins at index `begin` of x, in rows of `width` values.
 #endif
+#if MAX
+#if FINISH
+#if F16
+#include "half_order"
+#else
+#include "order"
+#endif
+#else
+#include "window_keys"
 #endif
 
 #if PLACE
-// The distance of the window's largest value from index `begin` of x, in rows of `width` values.
 fn pooled(begin: u32, width: u32) -> u32 {
+#if FINISH
+    return x[begin] - begin;
+#else
     var top = key_at(begin);
     var place = 0u;
     for (var row = 0u; row < p.window_rows; row += 1u) {
@@ -99,10 +88,13 @@ fn pooled(begin: u32, width: u32) -> u32 {
         }
     }
     return place;
+#endif
 }
 #else
-// The bits of the result of the window that begins at index `begin` of x, in rows of `width` values.
 fn pooled(begin: u32, width: u32) -> u32 {
+#if FINISH
+    let top = x[begin];
+#else
     var top = 0u;
     for (var row = 0u; row < p.window_rows; row += 2u) {
         let first = begin + row * width;
@@ -114,11 +106,21 @@ fn pooled(begin: u32, width: u32) -> u32 {
             top = max(top, max(key_at(second + k), key_at(second + next)));
         }
     }
-    return bits_of_key(top);
+#endif
+#if F16
+    return half_of_key(top);
+#else
+    return key_bits(top);
+#endif
 }
 #endif
 #else
+#if F16
+#include "half_bits"
+#endif
+#if !FINISH
 #include "value_at"
+#endif
 
 #if DIFF
 fn pooled(begin: u32, width: u32) -> u32 {
@@ -133,6 +135,9 @@ fn pooled(begin: u32, width: u32) -> u32 {
 #else
 // First the sums of rows, which keeps chains of additions short.
 fn pooled(begin: u32, width: u32) -> u32 {
+#if FINISH
+    let sum = bitcast<f32>(x[begin]);
+#else
     var sum = 0.0;
     for (var row = 0u; row < p.window_rows; row += 2u) {
         let first = begin + row * width;
@@ -150,6 +155,7 @@ fn pooled(begin: u32, width: u32) -> u32 {
         sum += along.x;
         sum = select(sum, sum + along.y, more);
     }
+#endif
     let mean = sum / f32(p.window_rows * p.window_columns);
 #if F16
     return half_bits(mean);

@@ -104,6 +104,7 @@ const LIBRARY: &[(&str, &str)] = library![
     "units",
     "value_at",
     "wide_product",
+    "window_keys",
 ];
 
 /// The complete WGSL of a listed variant; the error says which directive is wrong.

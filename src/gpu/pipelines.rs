@@ -328,14 +328,16 @@ fn trusted(
     //
     // Kernels take indices from three sources: the parameter block and the lists that a plan made on the host; offsets
     // and extents of layouts, which were checked when the layouts were made; and the caller's indices, which kernels
-    // compare with an element's rows before using them, and targets of `cross_entropy`, which are compared with a row's
-    // length. All of these are in buffers that only this crate writes, and a plan is made from the layouts that are
-    // bound with it. A float never becomes an index; `correlate_max` reads at the lag that it has found, which counted
-    // up to the number of lags, and `normal` a table with a row for each number of leading zeros of a word above 0 and
-    // each value of the five bits that follow the first one. A buffer has fewer than 2³² bytes, so indices of halves
-    // are below 2³¹, and so are those of bytes, because `largest` limits their tensors; no sum of two wraps around.
-    // Loads beyond an element's end use a clamped index. Loops run over lengths from the same sources, each with a
-    // nonzero step.
+    // compare with an element's rows before using them, targets of `cross_entropy`, which are compared with a row's
+    // length, and places of figures, which are compared with the image's extents. All of these are in buffers that only
+    // this crate writes, and a plan is made from the layouts that are bound with it. A float never becomes an index;
+    // `correlate_max` reads at the lag that it has found, which counted up to the number of lags, `figures_marks` at
+    // the number of a figure that it has written there, `pooling_passes` at an index below the number of values that
+    // the pass before has written there, and `normal` a table with a row for each number of leading zeros of a word
+    // above 0 and each value of the five bits that follow the first one. A buffer has fewer than 2³² bytes, so indices
+    // of halves are below 2³¹, and so are those of bytes, because `largest` limits their tensors; no sum of two wraps
+    // around. Loads beyond an element's end use a clamped index. Loops run over lengths from the same sources, each
+    // with a nonzero step.
     //
     // That kernels obey this is tested, not proven: `bounds.rs` rewrites each kernel so that every index into a storage
     // buffer or an array in workgroup memory is compared with the length of the array. The suite's `bounds` trials, and

@@ -1,14 +1,15 @@
 //! Boxes and lines drawn on images. Where several figures of an image overlap, the last one is on top.
 //!
-//! Cost: values read once, the result written once, in one dispatch, in which each cell looks for the last figure of
-//! its image that it lies on.
+//! Cost: values read once, the result written once. Where an image has few figures, each cell looks for the last one
+//! that it lies on, in one dispatch. Otherwise figures mark their cells, in two dispatches more, so that the work grows
+//! with the lengths of figures and not with the cells of the image. On the CPU, figures are drawn one after another.
 
 use std::ops::Range;
 
-use super::par_tiles;
+use super::{map, par_tiles, strided};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    constants, params, slots, stream_tile,
+    constants, cost_of, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -25,12 +26,27 @@ params! {
 const BOXES: u32 = 0;
 const LINES: u32 = 1;
 
+/// Figures of an image that each cell looks through.
+const FEW: u64 = 16;
+
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "figures",
     source: include_str!("../../shaders/figures.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![BOXES]],
     variants: &[Variant::of(DType::U32, &[])],
+};
+
+/// The kernel of many figures.
+pub(crate) static MARKS: Kernel = Kernel {
+    stem: "figures_marks",
+    source: include_str!("../../shaders/figures_marks.wgsl"),
+    interface: Interface::of::<Slots, Params>(),
+    constants: &[constants![BOXES]],
+    variants: &[
+        Variant::of(DType::U32, &["MARK"]),
+        Variant::of(DType::U32, &["COLOURS"]),
+    ],
 };
 
 /// What is drawn on operand 0: operand 1 has four numbers for each figure, and operand 2 its value.
@@ -77,44 +93,68 @@ impl Figures {
         let [x, figures, values] = [inputs[0], inputs[1], inputs[2]];
         self.check(x, figures, values)?;
         let (Figures::Boxes { dtype } | Figures::Lines { dtype }) = self;
-        let cost = (0..x.len()).fold(0u64, |cost, element| {
-            let each = 1 + figures.length(element) as u64 / 4;
-            cost.saturating_add(each.saturating_mul(x.length(element) as u64))
+        let sum = |of: &dyn Fn(u64, usize) -> u64| {
+            (0..x.len()).fold(0u64, |sum, element| {
+                let count = figures.length(element) as u64 / 4;
+                sum.saturating_add(of(count, element))
+            })
+        };
+        let cells = x.total() as u64;
+        let searched = sum(&|count, element| count.saturating_mul(x.length(element) as u64));
+        // The longest figures inside of an image.
+        let marked = sum(&|count, element| {
+            let [rows, columns] = [0, 1].map(|axis| strided::extent_of(x, element, axis));
+            count.saturating_mul(match self {
+                Figures::Boxes { .. } => 2 * (rows + columns),
+                Figures::Lines { .. } => rows.max(columns),
+            })
         });
-        let total = x.total();
-        let tile = stream_tile(total, x.len());
+        let tile = stream_tile(x.total(), x.len());
         let number = |n: usize| Param::U32(n as u32);
-        let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::U32, &[])),
-            Slots {
-                x: Slot::Input(0),
-                figures: Slot::Input(1),
-                figures_meta: Slot::InputMeta(1),
-                values: Slot::Input(2),
-                c: Slot::Output(0),
-                c_meta: Slot::InputMeta(0),
-            },
-            Params {
-                total: number(total),
-                elements: number(x.len()),
-                tile: number(tile),
-                x_base: Param::InputBase(0),
-                figures_base: Param::InputBase(1),
-                values_base: Param::InputBase(2),
-                what: Param::U32(match self {
-                    Figures::Boxes { .. } => BOXES,
-                    Figures::Lines { .. } => LINES,
-                }),
-            },
-            total.div_ceil(tile) as u32,
-            cost,
-        );
+        let dispatch = |kernel: &'static Kernel, flags: &[&str], groups: usize, cost: u64| {
+            Dispatch::new(
+                (kernel, kernel.variant(DType::U32, flags)),
+                Slots {
+                    x: Slot::Input(0),
+                    figures: Slot::Input(1),
+                    figures_meta: Slot::InputMeta(1),
+                    values: Slot::Input(2),
+                    c: Slot::Output(0),
+                    c_meta: Slot::InputMeta(0),
+                },
+                Params {
+                    total: number(x.total()),
+                    elements: number(x.len()),
+                    tile: number(tile),
+                    x_base: Param::InputBase(0),
+                    figures_base: Param::InputBase(1),
+                    values_base: Param::InputBase(2),
+                    what: Param::U32(match self {
+                        Figures::Boxes { .. } => BOXES,
+                        Figures::Lines { .. } => LINES,
+                    }),
+                },
+                groups as u32,
+                cost,
+            )
+        };
+        let tiles = x.total().div_ceil(tile);
+        let dispatches = match searched <= FEW.saturating_mul(cells) {
+            true => vec![dispatch(&KERNEL, &[], tiles, cells + searched)],
+            false => vec![
+                map::zeros(x.total(), Slot::Output(0)),
+                dispatch(&MARKS, &["MARK"], figures.total() / 4, marked),
+                dispatch(&MARKS, &["COLOURS"], tiles, 2 * cells),
+            ],
+        };
         let twin = CpuKernel::new(move |args| twin(args, self));
-        Ok(Launch::new(
+        let work = cost_of(&dispatches);
+        Ok(Launch::of(
             self.op(),
             dtype,
             OutputLayout::Input(0),
-            dispatch,
+            (dispatches, Vec::new()),
+            work,
             twin,
         ))
     }

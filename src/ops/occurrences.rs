@@ -13,6 +13,9 @@ use crate::{Error, Result};
 
 const OP: &str = "match_template";
 
+/// Values of a template from which loads of values take longer than the first comparison.
+const LARGE: usize = 64;
+
 slots! {
     struct Slots {
         x: Read, x_meta: Read, small: Read, small_meta: Read, c: Write, c_meta: Read,
@@ -20,7 +23,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, small_base, templates }
+    struct Params { total, elements, tile, x_base, small_base, templates, in_fours }
 }
 
 /// Values are compared by their bits.
@@ -89,6 +92,7 @@ impl Occurrences {
                 x_base: Param::InputBase(0),
                 small_base: Param::InputBase(1),
                 templates: number(templates.len()),
+                in_fours: number(usize::from(templates.lengths().any(|n| n >= LARGE))),
             },
             total.div_ceil(tile) as u32,
             cost,

@@ -460,6 +460,9 @@ impl Device {
     /// | `fft` and its relatives | 5 n log₂ n, half for real values; n² for n ≤ 64; otherwise as convolutions |
     /// | `conv_matmul`, `kron_matmul` | the sum over all products of entries, direct or by transforms |
     /// | `eval` | the number of coefficients, once for each point |
+    /// | `max_pool`, `mean_pool` | the values of each window; for large windows that overlap, those that passes read |
+    /// | `match_template` | the values of the template, once for each place |
+    /// | `draw_boxes`, `draw_lines` | for few, each once for each cell; otherwise the longest in the image for each |
     /// | others | the number of values read or written |
     ///
     /// Where a GPU multiplies by zeros because that is faster, those multiplications count too. A pairing with more

@@ -19,7 +19,8 @@ impl<T: Pixel> Tensor<T> {
     ///
     /// u8, i32 and u32; rank 2. The layout is unchanged. An element without cells or without boxes stays as it is.
     /// Exact. Does not respect equivalence: what leaves an image depends on its size. Not differentiable. Cost: values
-    /// read once, written once; on a GPU, each cell also looks through the boxes of its image, from the last one on.
+    /// read once, written once. On a GPU, each cell also looks through the boxes of its image, from the last one on; if
+    /// there are many, boxes are drawn at a cost that grows with their circumference, with two dispatches more.
     ///
     /// ```
     /// # use vsla::{Device, Layout, Ragged, Shape};

@@ -21,7 +21,9 @@ impl<T: Factor> Tensor<T> {
     /// has no results.
     ///
     /// Cost: one dispatch; values read once from memory, results written once. Each result takes one operation for each
-    /// value of its window.
+    /// value of its window. Large windows that overlap, of at least 128 times as many values as the product of the
+    /// strides, are put together in passes over the element instead: 4 to 7 operations for each value of the element
+    /// and each factor of 4 in an extent, with scratch memory for up to three times the element.
     ///
     /// Does not respect equivalence: trailing zeros may add windows, or be the largest values of one.
     ///
@@ -68,7 +70,8 @@ impl<T: Float> Tensor<T> {
     /// use [`mean`](Tensor::mean), which shares the sum among invocations.
     ///
     /// Types f32, and f16, which is computed in f32 and rounded once. The error is at most (a + b + 5) 2⁻²⁴ times the
-    /// mean absolute value of the window; for f16, add half a unit in the last place of the result. Sums beyond the
+    /// mean absolute value of the window, and (3 log₂(a b) + 11) 2⁻²⁴ times for large windows that overlap, as
+    /// [`max_pool`](Self::max_pool) defines them; for f16, add half a unit in the last place of the result. Sums beyond the
     /// range of f32 are infinite. A window with a NaN gives NaN; NaN and infinity affect only the windows that contain
     /// them. An element without values has no results.
     ///

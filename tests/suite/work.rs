@@ -167,6 +167,7 @@ counted! {
     "max_pool", X, |d| x::<f32>(d).max_pool(&[2]);
     "mean_pool", X, |d| x::<f32>(d).mean_pool(&[2]);
     "max_pool of overlapping windows", 9. * X, |d| x::<f32>(d).pooling(&[9]).stride(&[1]).max();
+    "max_pool of large windows", 20. * X, |d| x::<f32>(d).pooling(&[512]).stride(&[1]).max();
     "max_axis", X, |d| x::<f32>(d).max_axis(0);
     "min_axis", X, |d| x::<f32>(d).min_axis(0);
     "cumsum", X, |d| x::<f32>(d).cumsum(0);
@@ -296,6 +297,10 @@ counted! {
     "draw_boxes", 4000., |d| {
         let boxes = d.upload(&Ragged::from_rows([[5, 6, 35, 46u32]])?)?;
         matrix::<i32>(d, [40, 50]).draw_boxes(&boxes, &ones(d, &[1]))
+    };
+    "draw_boxes of many", 3. * 2000. + 100. * 180., |d| {
+        let boxes = Ragged::from_shapes([5, 6, 35, 46u32].repeat(100), 2, [Shape::new(&[100, 4])?])?;
+        matrix::<i32>(d, [40, 50]).draw_boxes(&d.upload(&boxes)?, &ones(d, &[100]))
     };
     "draw_lines", 4000., |d| {
         matrix::<i32>(d, [40, 50]).draw_lines(&Ragged::from_rows([[5, 6, 15, 16]])?, &ones(d, &[1]))

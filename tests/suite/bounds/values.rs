@@ -34,6 +34,7 @@ pub const KERNELS: &[&str] = &[
     "embedding_slopes",
     "embedding_starts",
     "figures",
+    "figures_marks",
     "fill",
     "gather",
     "histogram",
@@ -57,6 +58,7 @@ pub const KERNELS: &[&str] = &[
     "one_hot",
     "period",
     "pooling",
+    "pooling_passes",
     "quantile",
     "reduce",
     "reduce_finish",
@@ -260,7 +262,8 @@ fn coloured<T: Value + Pixel>(d: &mut Draw<'_>) {
     let shapes = Layout::uniform(d.of(&[1, n]), Shape::new(&[2, 1]).unwrap()).unwrap();
     let small = d.tensor::<T>(&shapes);
     d.ran("match_template", x.match_template(&small));
-    let rows = (0..n).map(|_| Shape::new(&[d.rng.usize(..4), 4]).unwrap());
+    let most = d.of(&[4, 60]);
+    let rows = (0..n).map(|_| Shape::new(&[d.rng.usize(..most), 4]).unwrap());
     let figures = Layout::from_shapes(2, rows.collect::<Vec<_>>()).unwrap();
     let values = Layout::from_lengths((0..n).map(|i| figures.length(i) / 4)).unwrap();
     let (figures, values) = (d.tensor::<u32>(&figures), d.tensor::<T>(&values));
@@ -495,6 +498,11 @@ fn pooled<T: Value + Factor>(d: &mut Draw<'_>, x: &Tensor<T>) {
         let strides = extents(&[1, 2, 5]);
         d.ran("max_pool", x.pooling(&window).stride(&strides).max());
     }
+    let large = d.of(&[130, 200]);
+    d.ran(
+        "max_pool of large windows",
+        x.pooling(&[large]).stride(&[1]).max(),
+    );
 }
 
 /// Batches of these shapes.

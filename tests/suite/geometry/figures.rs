@@ -1,5 +1,7 @@
 //! Boxes and lines drawn on images, against figures that are drawn cell by cell.
 
+use std::ops::Range;
+
 use vsla::{Device, Layout, Ragged, scalar::Integer};
 
 use super::{
@@ -8,13 +10,26 @@ use super::{
 use crate::support::corpus::rng;
 use crate::support::operation::{download, rows, upload};
 
-/// A batch of tables of four numbers, and one of a value for each, from 0 to 4 of them.
+/// Batches, and numbers of figures of their images: few, which each cell looks through, and many.
+fn cases() -> impl Iterator<Item = (Layout, Range<usize>)> {
+    let many = sizes().into_iter().filter(|layout| layout.len() < 100);
+    let many = many.map(|layout| (layout, 20..60));
+    sizes().into_iter().map(|layout| (layout, 0..5)).chain(many)
+}
+
+/// A batch of tables of four numbers, and one of a value for each, so many in an image, or none in every seventh.
 fn tables<N: Copy>(
     layout: &Layout,
+    counts: Range<usize>,
     mut one: impl FnMut(usize) -> [N; 4],
 ) -> (Ragged<N>, Ragged<i32>) {
     let mut random = rng("figures");
-    let counts: Vec<usize> = (0..layout.len()).map(|_| random.usize(..5)).collect();
+    let counts: Vec<usize> = (0..layout.len())
+        .map(|e| match e % 7 {
+            6 => 0,
+            _ => random.usize(counts.clone()),
+        })
+        .collect();
     let figures = counts.iter().enumerate().map(|(e, &count)| {
         let all = (0..count).flat_map(|_| one(e)).collect();
         ([count, 4], all)
@@ -75,9 +90,14 @@ fn line([row, column, last_row, last_column]: [i32; 4], _: [usize; 2]) -> Vec<[i
     (0..=steps).map(cell).collect()
 }
 
-fn boxes_of<T: Integer>(device: &Device, layout: &Layout, x: &Ragged<T>, value: fn(i32) -> T) {
-    let mut random = rng("boxes");
-    let (boxes, values) = tables(layout, |e| {
+fn boxes_of<T: Integer>(
+    device: &Device,
+    counts: &Range<usize>,
+    x: &Ragged<T>,
+    value: fn(i32) -> T,
+) {
+    let (layout, mut random) = (x.layout(), rng("boxes"));
+    let (boxes, values) = tables(layout, counts.clone(), |e| {
         let [height, width] = extents(layout, e).map(|extent| extent as u32);
         // Beyond the image, as far as possible, and empty ones, too.
         let far = |random: &mut fastrand::Rng| random.u32(..8) == 0;
@@ -105,11 +125,11 @@ fn boxes_of<T: Integer>(device: &Device, layout: &Layout, x: &Ragged<T>, value: 
 }
 
 pub fn boxes(device: &Device) {
-    for layout in sizes() {
-        boxes_of(device, &layout, &colours(&layout, "boxes", 5), |value| {
+    for (layout, counts) in cases() {
+        boxes_of(device, &counts, &colours(&layout, "boxes", 5), |value| {
             value
         });
-        boxes_of(device, &layout, &numbered(&layout), |value| value as u32);
+        boxes_of(device, &counts, &numbered(&layout), |value| value as u32);
     }
     // A box of each image, as `bounding_box` gives it.
     let x = made(2, |e| [3 + e, 4], |_, [i, j]| u32::from(i > 0 && j > 1));
@@ -123,9 +143,14 @@ pub fn boxes(device: &Device) {
     assert_eq!(got.row(1), [0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 8, 8, 0, 0, 8, 8]);
 }
 
-fn lines_of<T: Integer>(device: &Device, layout: &Layout, x: &Ragged<T>, value: fn(i32) -> T) {
-    let mut random = rng("lines");
-    let (lines, values) = tables(layout, |e| {
+fn lines_of<T: Integer>(
+    device: &Device,
+    counts: &Range<usize>,
+    x: &Ragged<T>,
+    value: fn(i32) -> T,
+) {
+    let (layout, mut random) = (x.layout(), rng("lines"));
+    let (lines, values) = tables(layout, counts.clone(), |e| {
         let [height, width] = extents(layout, e).map(|extent| extent as i32);
         let from = [random.i32(-2..height + 3), random.i32(-2..width + 3)];
         let steps = random.i32(0..height.max(width) + 3);
@@ -153,11 +178,11 @@ fn lines_of<T: Integer>(device: &Device, layout: &Layout, x: &Ragged<T>, value: 
 }
 
 pub fn lines(device: &Device) {
-    for layout in sizes() {
-        lines_of(device, &layout, &colours(&layout, "lines", 5), |value| {
+    for (layout, counts) in cases() {
+        lines_of(device, &counts, &colours(&layout, "lines", 5), |value| {
             value
         });
-        lines_of(device, &layout, &numbered(&layout), |value| value as u32);
+        lines_of(device, &counts, &numbered(&layout), |value| value as u32);
     }
     // Ends as far apart as possible, in all directions.
     let x = upload(device, &made(1, |_| [3, 4], |_, _| 0u32));
@@ -170,9 +195,11 @@ pub fn lines(device: &Device) {
         [3 - most, most, 3, 0],
     ];
     for (k, line) in far.into_iter().enumerate() {
-        let got = x
-            .draw_lines(&rows([&line]), &upload(device, &rows([&[1]])))
-            .unwrap();
+        let drawn = |copies: usize| {
+            let lines = batch(vec![([copies, 4], line.repeat(copies))]);
+            let values = upload(device, &rows([&vec![1; copies][..]]));
+            download(&x.draw_lines(&lines, &values).unwrap())
+        };
         let expected = match k {
             0 => [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0],
             1 => [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0],
@@ -180,7 +207,9 @@ pub fn lines(device: &Device) {
             3 => [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
             _ => [0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0],
         };
-        assert_eq!(download(&got).values(), expected, "{line:?}");
+        for copies in [1, 20] {
+            assert_eq!(drawn(copies).values(), expected, "{line:?}");
+        }
     }
 }
 

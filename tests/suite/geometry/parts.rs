@@ -89,6 +89,24 @@ pub fn match_template(device: &Device) {
                 |x, _| found(x, &small),
             );
         }
+        // Large templates, which occur at every other place, except around one cell.
+        let repeated = |[i, j]: [usize; 2]| (i % 2 + j % 2 * 2) as u32;
+        let broken = made(
+            layout.len(),
+            |e| extents(&layout, e),
+            |e, place| repeated(place) + 9 * u32::from(place == [e % 11 + 3, e % 13 + 2]),
+        );
+        for small in [[8, 8], [1, 64], [70, 1], [13, 7]] {
+            let small = made(1, |_| small, |_, place| repeated(place));
+            let on = upload(device, &small);
+            on_views(
+                device,
+                "large",
+                &broken,
+                |x, _| x.match_template(&on),
+                |x, _| found(x, &small),
+            );
+        }
         let each: Vec<_> = (0..x.len()).map(|e| [1 + e % 3, 1 + e * 3 % 2]).collect();
         let each = colours(&shapes(&each), "one for each", 2);
         let on = upload(device, &each);

@@ -6,20 +6,20 @@
 //!
 //! Cost: one dispatch. The values are read from memory once and the results written once, because windows that share
 //! values run at the same time and read them from a cache. Each result takes one operation for each value of its
-//! window.
+//! window. Where that would be more than [`MANY`] operations for each value of the element, windows are put together
+//! in passes ([`passes`]), whose number is the logarithm of the window's extents.
 
-use std::ops::Range;
+mod passes;
+mod twin;
 
-use half::f16;
-
-use super::ordered::Keyed;
-use super::{par_tiles, strided};
+use super::strided;
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, cost_of, params, slots,
     stream_tile,
 };
-use crate::ragged::{DType, Layout, Scalar};
+use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
+pub(crate) use passes::KERNEL as PASSES;
 
 slots! {
     struct Slots { x: Read, x_meta: Read, c: Write, c_meta: Read }
@@ -39,13 +39,15 @@ macro_rules! variants {
 
 pub(crate) static KERNEL: Kernel = Kernel {
     stem: "pooling",
-    source: include_str!("../../shaders/pooling.wgsl"),
+    source: include_str!("../../../shaders/pooling.wgsl"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: variants![
         F32 "MAX", I32 "MAX", U32 "MAX", F16 "MAX", F32 "MAX" "PLACE",
         F32 "MEAN", F16 "MEAN",
-        F32 "DIFF", U32 "DIFF", F16 "DIFF"
+        F32 "DIFF", U32 "DIFF", F16 "DIFF",
+        F32 "MAX" "FINISH", I32 "MAX" "FINISH", U32 "MAX" "FINISH", F16 "MAX" "FINISH",
+        F32 "MAX" "PLACE" "FINISH", F32 "MEAN" "FINISH", F16 "MEAN" "FINISH"
     ],
 };
 
@@ -55,6 +57,8 @@ const AXES: usize = 2;
 const FEW: usize = 256;
 /// The number of values from which a window is large.
 const LARGE: u64 = 32;
+/// Operations for each value of an element, from which passes are faster.
+const MANY: u64 = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
@@ -113,6 +117,17 @@ fn narrow(extent: u64) -> u32 {
     u32::try_from(extent).unwrap_or(u32::MAX)
 }
 
+impl Kind {
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Kind::Max => &["MAX"],
+            Kind::Place => &["MAX", "PLACE"],
+            Kind::Mean => &["MEAN"],
+            Kind::Diff => &["DIFF"],
+        }
+    }
+}
+
 impl Pool {
     fn op(self) -> &'static str {
         match self.kind {
@@ -120,6 +135,14 @@ impl Pool {
             Kind::Mean => "mean_pool",
             Kind::Diff => "diff",
         }
+    }
+
+    /// Whether windows are put together in passes. This must not depend on the batch, because sums of another order
+    /// have other bits.
+    fn in_passes(self) -> bool {
+        let all = |[a, b]: [u64; AXES]| a.saturating_mul(b);
+        let starts = all(self.strides.unwrap_or(self.window).both());
+        self.kind != Kind::Diff && all(self.window.both()) / starts >= MANY
     }
 
     /// The extents of the window and its strides along an axis of elements of this rank.
@@ -187,29 +210,35 @@ impl Pool {
             }
         })?;
         let total = y.total();
-        let values = window[0].saturating_mul(window[1]);
+        let in_passes = self.in_passes() && total > 0;
+        let (mut dispatches, scratch) = match in_passes {
+            true => passes::dispatches(self, x, window),
+            false => (Vec::new(), Vec::new()),
+        };
+        let values = match in_passes {
+            true => 1,
+            false => window[0].saturating_mul(window[1]),
+        };
         let tile = match values < LARGE {
             true => stream_tile(total, y.len()),
             false => FEW,
-        };
-        let cost = values.saturating_mul(total as u64);
-        let flags: &[&str] = match self.kind {
-            Kind::Max => &["MAX"],
-            Kind::Place => &["MAX", "PLACE"],
-            Kind::Mean => &["MEAN"],
-            Kind::Diff => &["DIFF"],
         };
         let kernel_type = match (self.kind, dtype) {
             // Differences of integers do not depend on the sign.
             (Kind::Diff, DType::I32) => DType::U32,
             _ => dtype,
         };
+        let mut flags = self.kind.flags().to_vec();
+        flags.extend(in_passes.then_some("FINISH"));
         let [total_param, elements, tile_param] = [total, y.len(), tile].map(|n| n as u32);
         let number = Param::U32;
-        let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(kernel_type, flags)),
+        dispatches.push(Dispatch::new(
+            (&KERNEL, KERNEL.variant(kernel_type, &flags)),
             Slots {
-                x: Slot::Input(0),
+                x: match dispatches.last() {
+                    Some(pass) => passes::result(pass),
+                    None => Slot::Input(0),
+                },
                 x_meta: Slot::InputMeta(0),
                 c: Slot::Output(0),
                 c_meta: Slot::Meta(y.clone()),
@@ -218,7 +247,10 @@ impl Pool {
                 total: number(total_param),
                 elements: number(elements),
                 tile: number(tile_param),
-                x_base: Param::InputBase(0),
+                x_base: match in_passes {
+                    true => number(0),
+                    false => Param::InputBase(0),
+                },
                 rank: number(rank as u32),
                 window_rows: number(narrow(window[0])),
                 window_columns: number(narrow(window[1])),
@@ -226,34 +258,20 @@ impl Pool {
                 stride_columns: number(narrow(strides[1])),
             },
             total.div_ceil(tile) as u32,
-            cost,
-        );
+            values.saturating_mul(total as u64),
+        ));
         let placed = Windows {
             extents: window.map(|extent| narrow(extent) as usize),
             strides: strides.map(|stride| narrow(stride) as usize),
+            in_passes,
         };
-        let twin = CpuKernel::new(move |args| match (self.kind, dtype) {
-            (Kind::Max, DType::F32) => max::<f32>(args, placed),
-            (Kind::Max, DType::I32) => max::<i32>(args, placed),
-            (Kind::Max, DType::U32) => max::<u32>(args, placed),
-            (Kind::Max, DType::F16) => max::<f16>(args, placed),
-            (Kind::Place, _) => places(args, placed),
-            (Kind::Mean, DType::F32) => mean(args, placed, |x: f32| x, |x| x),
-            (Kind::Mean, DType::F16) => mean(args, placed, f16::to_f32, f16::from_f32),
-            (Kind::Diff, DType::F32) => diff(args, placed, |x: f32, y| x - y),
-            (Kind::Diff, DType::I32) => diff(args, placed, i32::wrapping_sub),
-            (Kind::Diff, DType::U32) => diff(args, placed, u32::wrapping_sub),
-            (Kind::Diff, DType::F16) => diff(args, placed, |x: f16, y| {
-                f16::from_f32(x.to_f32() - y.to_f32())
-            }),
-            // The methods' bounds exclude other types.
-            _ => unreachable!("no pooling"),
-        });
+        let twin = CpuKernel::new(move |args| twin::run(args, self, placed));
         let result = match self.kind {
             Kind::Place => DType::U32,
             _ => dtype,
         };
-        Ok(Launch::new(op, result, y, dispatch, twin))
+        let work = cost_of(&dispatches);
+        Ok(Launch::of(op, result, y, (dispatches, scratch), work, twin))
     }
 }
 
@@ -270,109 +288,5 @@ fn positions(extent: u64, window: u64, stride: u64) -> u64 {
 struct Windows {
     extents: [usize; AXES],
     strides: [usize; AXES],
-}
-
-fn max<T: Keyed>(args: &mut CpuArgs<'_>, windows: Windows) {
-    each(args, windows, |rows: Rows<'_, T>| {
-        let top = |top: i32, row: &[T]| row.iter().map(|x| x.key()).fold(top, i32::max);
-        T::of_key(rows.fold(T::LOWEST, top))
-    });
-}
-
-fn places(args: &mut CpuArgs<'_>, windows: Windows) {
-    each(args, windows, |rows: Rows<'_, f32>| {
-        let (mut top, mut place) = (i32::MIN, 0);
-        for row in 0..rows.extents[0] {
-            let begin = rows.begin + row * rows.width;
-            for (k, x) in rows.x[begin..][..rows.extents[1]].iter().enumerate() {
-                if x.key() > top {
-                    (top, place) = (x.key(), begin + k);
-                }
-            }
-        }
-        place as u32
-    });
-}
-
-/// The mean, computed in f32 from the sums of rows.
-fn mean<T: Scalar>(
-    args: &mut CpuArgs<'_>,
-    windows: Windows,
-    wide: fn(T) -> f32,
-    narrow: fn(f32) -> T,
-) {
-    let count = (windows.extents[0] * windows.extents[1]) as f32;
-    each(args, windows, |rows: Rows<'_, T>| {
-        let row = |sum: f32, row: &[T]| sum + row.iter().fold(0.0, |sum, &x| sum + wide(x));
-        narrow(rows.fold(0.0, row) / count)
-    });
-}
-
-fn diff<T: Scalar>(args: &mut CpuArgs<'_>, windows: Windows, minus: fn(T, T) -> T) {
-    each(args, windows, |rows: Rows<'_, T>| {
-        let [down, along] = rows.extents.map(|extent| extent - 1);
-        let end = rows.begin + down * rows.width + along;
-        minus(rows.x[end], rows.x[rows.begin])
-    });
-}
-
-/// The rows of one window.
-struct Rows<'a, T> {
-    x: &'a [T],
-    begin: usize,
-    width: usize,
-    extents: [usize; AXES],
-}
-
-impl<T> Rows<'_, T> {
-    fn fold<A>(&self, first: A, mut with: impl FnMut(A, &[T]) -> A) -> A {
-        let mut all = first;
-        for row in 0..self.extents[0] {
-            all = with(
-                all,
-                &self.x[self.begin + row * self.width..][..self.extents[1]],
-            );
-        }
-        all
-    }
-}
-
-/// Writes `of(rows)` for every window.
-fn each<T: Scalar, R: Scalar>(
-    args: &mut CpuArgs<'_>,
-    windows: Windows,
-    of: impl Fn(Rows<'_, T>) -> R + Sync,
-) {
-    let (x, x_layout) = args.input::<T>(0);
-    let (y, layout) = args.output::<R>(0);
-    let Windows { extents, strides } = windows;
-    par_tiles(
-        layout.offsets(),
-        y,
-        |element, within: Range<usize>, mut out: &mut [R]| {
-            let x = &x[x_layout.offsets().range(element)];
-            // The rows of a plane, and their width.
-            let plane = |layout: &Layout| {
-                let back = |back: usize| {
-                    strided::extent_of(layout, element, layout.rank() - back) as usize
-                };
-                [if layout.rank() == 1 { 1 } else { back(2) }, back(1)]
-            };
-            let ([x_rows, x_width], [rows, width]) = (plane(x_layout), plane(layout));
-            let (mut row, mut column) = (within.start / width, within.start % width);
-            while !out.is_empty() {
-                let (head, tail) = out.split_at_mut((width - column).min(out.len()));
-                let x_row = row / rows * x_rows + row % rows * strides[0];
-                for (k, out) in head.iter_mut().enumerate() {
-                    *out = of(Rows {
-                        x,
-                        begin: x_row * x_width + (column + k) * strides[1],
-                        width: x_width,
-                        extents,
-                    });
-                }
-                (out, row, column) = (tail, row + 1, 0);
-            }
-        },
-    );
+    in_passes: bool,
 }
