@@ -30,8 +30,8 @@ use crate::{Error, Result, host};
 /// and outputs look none up.
 const SETS: usize = 4;
 
-/// The most bind groups of a generation, or four times those of a plan.
-const GROUPS: usize = 1024;
+/// The most bind groups of a generation, or four times those of a plan. Those of many sequences of steps are kept.
+const GROUPS: usize = 4096;
 
 /// Longer lists are bound where they lie, so that plans can share them. A bind group costs nothing beside the work that
 /// such a list is for.

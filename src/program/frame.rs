@@ -9,8 +9,14 @@ use crate::plan::{Arena, Item};
 use crate::tensor::{Backend, Device};
 use crate::{Error, Result};
 
-/// How many layouts of values are remembered. A program has one, unless its kernels differ from batch to batch.
+/// How many templates are kept in any case. A program has one, unless its kernels, and with them its values, differ from
+/// batch to batch.
 const TEMPLATES: usize = 8;
+
+/// The most values of all templates beyond that, where a template counts as at least `FEW`. One that was dropped and is
+/// needed again has other places, for which there are no bind groups, and slabs may have to grow for them.
+const VALUES: usize = 1 << 17;
+const FEW: usize = 1 << 8;
 
 /// The buffers of the arena, and where values lie in them.
 #[derive(Default)]
@@ -98,12 +104,15 @@ impl Frame {
             other => other?,
         };
         let arena = next.arena.clone();
-        match known {
-            Some(at) => drop(self.templates.remove(at)),
-            None if self.templates.len() == TEMPLATES => drop(self.templates.remove(0)),
-            None => (),
+        if let Some(at) = known {
+            self.templates.remove(at);
         }
         self.templates.push(next);
+        let size = |template: &Template| template.items.len().max(FEW);
+        let mut sum: usize = self.templates.iter().map(size).sum();
+        while self.templates.len() > TEMPLATES && sum > VALUES {
+            sum -= size(&self.templates.remove(0));
+        }
         Ok((arena, grew))
     }
 

@@ -7,6 +7,7 @@
 //! | `refusals` | what a recording and a plan refuse |
 //! | `fresh` | batches of lengths never seen before: the arena grows a few times, memory stays flat, right results |
 //! | `warm` | runs of plans for such batches make no bind groups over the frame |
+//! | `repeated` | the same layouts in rounds: the frame neither grows nor makes bind groups any more |
 //! | `first_runs` | what the first run of a plan allocates does not depend on the number of operations |
 //! | `flat` | runs allocate no memory, bind groups or pipelines |
 //! | `threads` | two threads run one program, and plan while the other runs |
@@ -41,6 +42,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("refusals", refusals),
         ("fresh", fresh),
         ("warm", warm::runs_make_no_bind_groups),
+        ("repeated", warm::repeated_layouts_find_everything),
         ("first_runs", warm::first_runs_allocate_little),
         ("flat", flat),
         ("threads", threads),

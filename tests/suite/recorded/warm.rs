@@ -1,7 +1,7 @@
 //! Runs of plans for lengths never seen before, in a frame that is large enough.
 
 use vsla::program::Program;
-use vsla::{Device, Layout, Ragged, Tensor};
+use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};
 
 use super::{alone, bits, layers, lengths, network, upload};
 use crate::support::{allocation, bench};
@@ -59,6 +59,64 @@ pub fn runs_make_no_bind_groups(device: &Device) {
         // Other plans ran in between.
         let again: Tensor<f32> = plan.run(&[x]).unwrap().get(0).unwrap();
         assert!(bits(&again) == expected);
+    }
+}
+
+/// The same layouts again and again: after the first round, the frame has room for all of them, and after the second,
+/// it has all bind groups without inputs and outputs, even if the kernels of a program and the lifetimes of its values
+/// differ from layout to layout.
+pub fn repeated_layouts_find_everything(device: &Device) {
+    // Instrumented devices bind exact sizes.
+    if bench::all_are_instrumented() {
+        return;
+    }
+    let device = &alone(device);
+    type Body = fn(&Tensor<f32>) -> Result<Tensor<f32>>;
+    let bodies: [Body; 3] = [
+        |x| x.sort(2)?.sub(x.sum()?.each()),
+        |x| x.transpose(&[2, 0, 1])?.cumsum(1)?.norm2(),
+        // Its kernels differ from layout to layout.
+        |x| {
+            let y = x.softmax(1)?.layer_norm(2, 1e-5)?;
+            y.sub(y.max()?.each())?.sort(0)?.cumsum(1)
+        },
+    ];
+    for (number, body) in bodies.into_iter().enumerate() {
+        let program = Program::new(device, move |r| {
+            let x: Tensor<f32> = r.input()?;
+            let y = body(&x)?;
+            let [slope] = r.gradients(&y.square()?.sum()?, [&x])?;
+            r.output(&y)?;
+            r.output(&slope)
+        });
+        let mut rng = fastrand::Rng::with_seed(number as u64);
+        let mut one = |_| {
+            let shapes = (0..rng.usize(1..6)).map(|_| {
+                // All orders of magnitude, up to about 2¹⁵ values.
+                let mut left = rng.u32(..16);
+                let extents = [0; 3].map(|_| {
+                    let log = rng.u32(..=left);
+                    left -= log;
+                    (1 << log) + rng.usize(..=1 << log >> 1)
+                });
+                Shape::new(&extents).unwrap()
+            });
+            let layout = Layout::from_shapes(3, shapes.collect::<Vec<_>>()).unwrap();
+            device.upload(&Ragged::random(&layout, 1).unwrap()).unwrap()
+        };
+        let batches: Vec<Tensor<f32>> = (0..50).map(&mut one).collect();
+        let rounds = [(); 4].map(|()| {
+            for x in &batches {
+                program.plan(&[x.layout()]).unwrap().run(&[x]).unwrap();
+            }
+            let counters = program.counters();
+            (counters.growths, counters.frame_bind_groups)
+        });
+        let [first, second, third, fourth] = rounds;
+        let grown = rounds.map(|(growths, _)| growths);
+        assert_eq!(grown, [first.0; 4], "{number}: growths, {rounds:?}");
+        let made = [third, fourth].map(|(_, groups)| groups);
+        assert_eq!(made, [second.1; 2], "{number}: bind groups, {rounds:?}");
     }
 }
 
