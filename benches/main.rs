@@ -15,8 +15,8 @@
 //! A row is the median of several runs, with its 95 % confidence interval. It has separate columns for device time,
 //! wall time and the first call, and for the memory that it took and would take if padded. Results are checked against
 //! a plain host computation in the same run. An idle GPU lowers its clocks, and is then several times slower. Therefore
-//! a second of copies precedes every row, a reference copy is timed before and after the row, and the row is flagged if
-//! that copy was slow.
+//! copies precede every row, for a second or until they are as fast as ever, a reference copy is timed before and after
+//! the row, and the row is flagged if that copy was slow.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

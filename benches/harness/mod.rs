@@ -41,7 +41,7 @@ pub struct Size {
     source: usize,
     /// Operations of a chain, and number of batches with new lengths.
     pub many: usize,
-    /// How long to run copies before a row.
+    /// How long to run copies before a row at most. A tenth of it is enough if they are fast by then.
     warm: Duration,
     /// How long to repeat a row.
     pub time: Duration,
@@ -97,6 +97,13 @@ impl Size {
     }
 }
 
+/// The parts in which calls in a row are timed.
+const PARTS: usize = 7;
+
+/// The times of the reference copy, as multiples of its best one, that show that the clocks have risen. Where they rise
+/// no further, copies run for the whole time.
+const RISEN: f64 = 1.05;
+
 /// Values per element of the tensor that reference copies read.
 const CELL: usize = 1024;
 
@@ -113,6 +120,9 @@ pub struct Bench {
     reference: Duration,
     /// Multiply-adds per second, if measured.
     pub multiply_adds: Option<f64>,
+    /// When the last row was complete, and how long the measurements of this one took.
+    since: Instant,
+    measured: Duration,
 }
 
 /// Which rows to run.
@@ -186,12 +196,16 @@ impl Bench {
             own: 0,
             reference: Duration::MAX,
             multiply_adds: None,
+            since: Instant::now(),
+            measured: Duration::ZERO,
         };
         bench.reference()?;
         for _ in 0..3 {
-            bench.warm()?;
+            // How fast copies can be is not known yet.
+            bench.busy(Duration::MAX)?;
             bench.reference()?;
         }
+        bench.since = Instant::now();
         bench.own = bench.device.memory().live;
         Ok(bench)
     }
@@ -248,7 +262,16 @@ impl Bench {
     }
 
     /// The times of a call, whose result is dropped, and the memory that it takes.
-    pub fn times<R>(&self, mut run: impl FnMut() -> vsla::Result<R>) -> Outcome<Times> {
+    pub fn times<R>(&self, run: impl FnMut() -> vsla::Result<R>) -> Outcome<Times> {
+        self.times_in(self.size.time, run)
+    }
+
+    /// The same from runs that take about this time, each of three times: one by one, in a row, and profiled.
+    fn times_in<R>(
+        &self,
+        time: Duration,
+        mut run: impl FnMut() -> vsla::Result<R>,
+    ) -> Outcome<Times> {
         let mut once = || -> Outcome<Duration> {
             let began = Instant::now();
             let result = run()?;
@@ -259,10 +282,14 @@ impl Bench {
         };
         let guess = once()?.min(once()?);
         let (least, most) = self.size.runs;
-        let runs = (self.size.time.as_secs_f64() / guess.as_secs_f64().max(1e-7)) as usize;
+        let runs = (time.as_secs_f64() / guess.as_secs_f64().max(1e-7)) as usize;
         let runs = runs.clamp(least, most);
         let wall = (0..runs).map(|_| once()).collect::<Outcome<Vec<_>>>()?;
-        let in_row = self.in_row(guess, &mut run)?;
+        let in_row = match guess * PARTS as u32 >= time {
+            // A part of several calls would be too long, and one of a single call is what `once` measures.
+            true => wall.clone(),
+            false => self.in_row(time, guess, &mut run)?,
+        };
         let runs = if self.device.is_gpu() { runs } else { 1 };
         let (device, peak) = self.profiled(runs, run)?;
         Ok(Times {
@@ -277,12 +304,12 @@ impl Bench {
     /// wait hardly matters, and as many as an interval needs.
     fn in_row<R>(
         &self,
+        time: Duration,
         guess: Duration,
         run: &mut impl FnMut() -> vsla::Result<R>,
     ) -> Outcome<Vec<Duration>> {
-        const PARTS: usize = 7;
         let calls = |each: Duration| {
-            let fit = self.size.time.as_secs_f64() / each.as_secs_f64().max(1e-7) / PARTS as f64;
+            let fit = time.as_secs_f64() / each.as_secs_f64().max(1e-7) / PARTS as f64;
             (fit as usize).clamp(1, 2000)
         };
         let mut part = |calls: usize| -> Outcome<Duration> {
@@ -324,13 +351,26 @@ impl Bench {
 
     /// Keeps the device busy until its clocks have risen.
     pub fn warm(&self) -> Outcome<()> {
+        self.busy(self.size.warm / 10)
+    }
+
+    /// Copies until copies were as fast as the best ones for this long, or until they took the time for that.
+    fn busy(&self, enough: Duration) -> Outcome<()> {
+        const COPIES: u32 = 8;
         let copied = self.copied(self.size.reference)?;
         let began = Instant::now();
-        while began.elapsed() < self.size.warm {
-            for _ in 0..8 {
+        let mut fast = Duration::ZERO;
+        while began.elapsed() < self.size.warm && fast < enough {
+            let started = Instant::now();
+            for _ in 0..COPIES {
                 copied.copy()?;
             }
             self.sync()?;
+            let took = started.elapsed();
+            fast = match took <= self.reference.saturating_mul(COPIES).mul_f64(RISEN) {
+                true => fast + took,
+                false => Duration::ZERO,
+            };
         }
         Ok(())
     }
@@ -347,7 +387,7 @@ impl Bench {
     pub fn copy(&self, bytes: u64) -> Outcome<Times> {
         let copied = self.copied(bytes)?;
         let moved = copied.layout().total() as f64 * 8.0;
-        let mut times = self.times(|| copied.copy())?;
+        let mut times = self.times_in(self.size.time / 3, || copied.copy())?;
         // Cells are whole, and the source may be smaller than requested.
         let scale = bytes as f64 / moved;
         times.wall = times.wall.scaled(scale);
@@ -386,10 +426,12 @@ impl Bench {
         &mut self,
         measure: &mut impl FnMut(&mut Bench) -> Outcome<T>,
     ) -> Outcome<(T, [Duration; 2])> {
+        let began = Instant::now();
         self.warm()?;
         let before = self.reference()?;
         let measured = measure(self)?;
         let after = self.reference()?;
+        self.measured += began.elapsed();
         Ok((measured, [before, after]))
     }
 
@@ -445,6 +487,7 @@ impl Bench {
             batches: Vec::new(),
             memory: None,
             notes: Vec::new(),
+            took: [Duration::ZERO; 2],
         }
     }
 
@@ -469,6 +512,8 @@ impl Bench {
             }
         }
         row.memory = row.packed_and_padded();
+        row.took = [self.since.elapsed(), std::mem::take(&mut self.measured)];
+        self.since = Instant::now();
         // Layouts keep memory of the device, and only the README's rows are looked at again.
         if !README
             .lines()

@@ -43,6 +43,9 @@ pub struct Row {
     pub memory: Option<[u64; 2]>,
     /// Further numbers, whose names include the units.
     pub notes: Vec<(String, f64)>,
+    /// The time from the row before to this one, and how much of it measurements took. The rest is data, the first call
+    /// and the check. Known when the row is complete.
+    pub took: [Duration; 2],
 }
 
 /// A batch of a row.
@@ -204,7 +207,11 @@ impl Row {
     /// The row as one line of progress output.
     pub fn line(&self) -> String {
         let [name, _, device, _, wall, _, _, rate, percent, .., verdict] = self.cells();
-        format!("{name:34} {device:>10} {wall:>10} µs  {rate:>16} {percent:>12}  {verdict}")
+        let [all, measured] = self.took.map(|time| time.as_secs_f64());
+        format!(
+            "{name:34} {device:>10} {wall:>10} µs  {rate:>16} {percent:>12}  {all:5.1} s, {measured:.1} s of them \
+             measured  {verdict}"
+        )
     }
 
     fn json(&self) -> Value {
@@ -232,6 +239,8 @@ impl Row {
             "reference_before_us": micros(self.reference[0]),
             "reference_after_us": micros(self.reference[1]),
             "reference_best_us": micros(self.reference_best),
+            "row_s": self.took[0].as_secs_f64(),
+            "row_measured_s": self.took[1].as_secs_f64(),
             "steady": self.steady,
             "targets": self.targets.iter().map(|target| json!({
                 "what": target.what,
