@@ -1,6 +1,6 @@
-// Draws many figures on images, which figures.wgsl describes, in two steps. MARK: a workgroup for each figure raises its
-// cells to the figure's number in the batch plus one; before, all cells are 0. COLOURS: replaces these numbers by the
-// values of figures, and 0 by the value of the image.
+// Draws many figures on images, as figures.wgsl describes them, in two steps. MARK: a workgroup for each figure raises
+// its cells to the figure's number in the batch plus one; before, all cells are 0. COLOURS: replaces these numbers by
+// the values of figures, and 0 by the value of the image.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<u32>;

@@ -1,9 +1,9 @@
-// A pass towards the windows of pooling: parts of windows that cover 4 m + r values along an axis, made of four parts of
-// m = p.covered values, each of which begins where the one before ends, and r = p.singles values. m is 0 in the first
-// pass. With p.down the axis is that of rows, otherwise that of columns. See ops/pooling/passes.rs.
+// A pass towards the windows of pooling: parts of windows that cover 4 m + r values along an axis, made of four parts
+// of m = p.covered values, each of which begins where the one before ends, and r = p.singles values. m is 0 in the
+// first pass. With p.down, windows grow down the columns, otherwise along the rows. See ops/pooling/passes.rs.
 //
-// A part is a key (MAX), a sum (MEAN), or the index of a value in the batch (PLACE). The single values are those of x if
-// p.from_x is not 0, and otherwise parts: windows along the other axis.
+// A part is a key (MAX), a sum (MEAN), or the index of a value in the batch (PLACE). The single values are those of x
+// if p.from_x is not 0, and otherwise parts: windows along the other axis.
 //
 // A part begins at each value. Those that reach beyond their element read anything, and no window contains them.
 

@@ -9,8 +9,8 @@ use crate::plan::{Arena, Item};
 use crate::tensor::{Backend, Device};
 use crate::{Error, Result};
 
-/// How many templates are kept in any case. A program has one, unless its kernels, and with them its values, differ from
-/// batch to batch.
+/// How many templates are kept in any case. A program has one, unless its kernels, and with them its values, differ
+/// from batch to batch.
 const TEMPLATES: usize = 8;
 
 /// The most values of all templates beyond that, where a template counts as at least `FEW`. One that was dropped and is

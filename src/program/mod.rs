@@ -144,8 +144,8 @@ pub struct Counters {
     pub plans: u64,
     /// Runs of all plans.
     pub runs: u64,
-    /// How many times the frame grew: the arena, or on a GPU the room for parameters and lists. Layouts that were planned
-    /// before grow it no more, unless the places of their values are forgotten; see
+    /// How many times the frame grew: the arena, or on a GPU the room for parameters and lists. Layouts that were
+    /// planned before grow it no more, unless the places of their values are forgotten; see
     /// [`frame_bind_groups`](Self::frame_bind_groups).
     pub growths: u64,
     /// Sets of output buffers that were allocated because callers held all others.
@@ -153,8 +153,8 @@ pub struct Counters {
     /// Bind groups made on a GPU. All plans of a program share them; about 4,096 are kept beyond those of the plans.
     pub bind_groups: u64,
     /// The bind groups that bind no input and no output. If earlier plans ran the same steps since the frame grew last,
-    /// the runs of a plan make such bind groups only for lists of more than 256 KiB and for constants computed while the
-    /// plan was made, such as the places to which the gradient of a quantile goes, even if its lengths are new.
+    /// the runs of a plan make such bind groups only for lists of more than 256 KiB and for constants computed while
+    /// the plan was made, such as the places to which the gradient of a quantile goes, even if its lengths are new.
     ///
     /// Where kernels, and with them the steps, differ from batch to batch, this holds for the plans of the last 512
     /// different sequences of steps, and for fewer if together they have more than 131,072 values or need more bind

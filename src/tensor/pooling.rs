@@ -71,9 +71,9 @@ impl<T: Float> Tensor<T> {
     ///
     /// Types f32, and f16, which is computed in f32 and rounded once. The error is at most (a + b + 5) 2⁻²⁴ times the
     /// mean absolute value of the window, and (3 log₂(a b) + 11) 2⁻²⁴ times for large windows that overlap, as
-    /// [`max_pool`](Self::max_pool) defines them; for f16, add half a unit in the last place of the result. Sums beyond the
-    /// range of f32 are infinite. A window with a NaN gives NaN; NaN and infinity affect only the windows that contain
-    /// them. An element without values has no results.
+    /// [`max_pool`](Self::max_pool) defines them; for f16, add half a unit in the last place of the result. Sums beyond
+    /// the range of f32 are infinite. A window with a NaN gives NaN; NaN and infinity affect only the windows that
+    /// contain them. An element without values has no results.
     ///
     /// Does not respect equivalence: trailing zeros may add windows.
     ///

@@ -1,7 +1,7 @@
 //! Large windows in passes.
 //!
-//! A pass makes a part of every window from parts of the last pass. A part that covers m values along an axis and begins
-//! at value v, A(m, v), is the largest of these values, or their sum:
+//! A pass makes a part of every window from parts of the last pass. A part that covers m values along an axis and
+//! begins at value v, A(m, v), is the largest of these values, or their sum:
 //!
 //! A(4 m + r, v) = A(m, v) + A(m, v + m) + A(m, v + 2 m) + A(m, v + 3 m) + x(v + 4 m) + … + x(v + 4 m + r − 1)
 //!
