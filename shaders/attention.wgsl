@@ -1,6 +1,6 @@
 // Attention: for each row of a tile, o = Σ_j w_j v_j / Σ_j w_j with w_j = exp(s_j), where s_j is the capped, scaled
 // product of the row of q and key j, plus its bias; and lse = log Σ_j w_j. Masked keys have w = 0. A row without keys
-// gives 0 and −∞.
+// gives 0 and −∞. A key counts in a row only if its weight there is not 0, even if its values are not finite.
 //
 // A row is a query with one of the heads that share a key head: row r of a key head is query r / group and head r %
 // group of its group. A workgroup computes TILES tiles, each of ROWS rows. An invocation has 4 QUADS rows, of which it
@@ -9,7 +9,8 @@
 // Scores and weights of a stage pass through workgroup memory; sums stay in registers. A row's weights are relative to
 // its largest score so far: when that grows, sums shrink by the exponential of the difference.
 //
-// PIECES: the keys of a piece alone. Results are f32 and go to a place for each tile, row and piece.
+// PIECES: the keys of a piece alone. Results are f32 and go to a place for each tile, row and piece, and so do the
+// largest score and the sum of weights, in place of the log-sum-exp.
 //
 // items: for each element (row of q, queries, row of k, keys or reserved rows, first value of bias); tiles (element,
 // first row, piece); the blocks of the mask as bits; for each tile of rows, the stages with a block.
@@ -31,12 +32,14 @@ var<workgroup> sh_a: array<vec4<f32>, $(TILES * KEYS * A_PITCH)>;
 var<workgroup> sh_b: array<vec4<f32>, $(TILES * KEYS * B_PITCH)>;
 // What the invocations of a row have each computed of it.
 var<workgroup> sh_part: array<f32, $(TILES * ROWS * ACROSS)>;
-// For each row of the tile, its place among the rows of q and all heads.
-var<workgroup> sh_place: array<u32, $(TILES * ROWS)>;
+// For each row of the tile, its place among the rows of q and all heads. Then, for each tile, whether any of its values
+// so far may not be finite.
+var<workgroup> sh_place: array<u32, $(TILES * ROWS + TILES)>;
 
 #include "ends"
 #include "exp"
 #include "log"
+#include "log_sum_exp"
 #if F16
 #include "half_of"
 #include "half_bits"
@@ -111,6 +114,33 @@ let value$(n) = v_at(p.v_base + row$(n) * p.dv + min($(c * KEYS)u + low$(n), p.d
 ## Values of keys beyond the last one are zeros.
 #block stage_value
 sh_b[b_begin + high$(n) * B_PITCH + low$(n) / 4u][low$(n) % 4u] = select(0.0, value$(n), begin + high$(n) < keys);
+odd += value$(n);
+#endblock
+
+## The weights of a stage times its values.
+#block weighted added
+#if 1 < QUADS
+for (var j = 0u; j < $(KEYS)u; j += 1u) {
+#else
+for (var j = 0u; j < min(keys - begin, $(KEYS)u); j += 1u) {
+#endif
+    let b = sh_b[b_begin + j * B_PITCH + tx];
+#for h QUADS
+    let a$(h) = sh_a[a_begin + j * A_PITCH + ty + $(h * DOWN)u];
+#endfor
+#for h QUADS; l part in 0 x, 1 y, 2 z, 3 w
+    #use $(added)
+#endfor
+}
+#endblock
+
+#block add_all
+o$(c)_$(4 * h + l) = fma(vec4(a$(h).$(part)), b, o$(c)_$(4 * h + l));
+#endblock
+
+#block add_weighted
+o$(c)_$(4 * h + l) = select(
+    fma(vec4(a$(h).$(part)), b, o$(c)_$(4 * h + l)), o$(c)_$(4 * h + l), a$(h).$(part) == 0.0);
 #endblock
 
 #main {
@@ -149,10 +179,14 @@ sh_b[b_begin + high$(n) * B_PITCH + low$(n) / 4u][low$(n) % 4u] = select(0.0, va
     let b_begin = slot * $(KEYS * B_PITCH)u;
     let part0 = slot * $(ROWS * ACROSS)u;
     let place0 = slot * $(ROWS)u;
+    let odd_place = $(TILES * ROWS)u + slot;
     // Rows beyond the last one compute the last one's results, which are not stored.
     for (var r = t; r < $(ROWS)u; r += $(THREADS)u) {
         let row = min(top + r, rows - 1u);
         sh_place[place0 + r] = (e.q_row + row / shared_by) * p.heads + key_head * shared_by + row % shared_by;
+    }
+    if t == 0u {
+        sh_place[odd_place] = 0u;
     }
     // This invocation's rows.
 #for h QUADS; l 4
@@ -281,21 +315,18 @@ sh_b[b_begin + high$(n) * B_PITCH + low$(n) / 4u][low$(n) % 4u] = select(0.0, va
 #if 0 < c
             workgroupBarrier();
 #endif
+            // A sum of values is not finite if one of them is not.
+            var odd = 0.0;
             // Values of keys beyond the last one are zeros.
             #use gathered $(KEYS * KEYS), load_value, stage_value
+            if (bitcast<u32>(odd) & 0x7f800000u) == 0x7f800000u {
+                sh_place[odd_place] = 1u;
+            }
             workgroupBarrier();
-#if 1 < QUADS
-            for (var j = 0u; j < $(KEYS)u; j += 1u) {
-#else
-            for (var j = 0u; j < min(keys - begin, $(KEYS)u); j += 1u) {
-#endif
-                let b = sh_b[b_begin + j * B_PITCH + tx];
-#for h QUADS
-                let a$(h) = sh_a[a_begin + j * A_PITCH + ty + $(h * DOWN)u];
-#endfor
-#for h QUADS; l part in 0 x, 1 y, 2 z, 3 w
-                o$(c)_$(4 * h + l) = fma(vec4(a$(h).$(part)), b, o$(c)_$(4 * h + l));
-#endfor
+            if sh_place[odd_place] == 0u {
+                #use weighted add_all
+            } else {
+                #use weighted add_weighted
             }
         }
 #endfor
@@ -339,7 +370,12 @@ sh_b[b_begin + high$(n) * B_PITCH + low$(n) / 4u][low$(n) % 4u] = select(0.0, va
         let at = place;
 #endif
         if stored && tx == 0u {
-            lse[at] = select(bitcast<u32>(most + log_of(sum)), 0xff800000u, sum == 0.0);
+#if PIECES
+            lse[at] = bitcast<u32>(most);
+            lse[at + p.rest] = bitcast<u32>(sum);
+#else
+            put_lse(at, most, log_of(sum), sum == 0.0);
+#endif
         }
 #for c CHUNKS
         {

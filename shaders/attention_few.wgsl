@@ -32,6 +32,7 @@ var<workgroup> sh_part: array<f32, $(4 * SIDE)>;
 #include "ends"
 #include "exp"
 #include "log"
+#include "log_sum_exp"
 #if F16
 #include "half_of"
 #include "half_bits"
@@ -228,18 +229,23 @@ fn sum_of(a: f32, b: f32) -> f32 {
 #for r R
             let w$(r) = select(0.0, sh_w[weights + $(r)u], counts);
 #endfor
-            var any = 0.0;
-#for r R
-            any = max(any, w$(r));
-#endfor
-            // A value without a weight may be NaN.
-            let x = select(v$(n), vec4<u32>(), any == 0.0);
 #for part PARTS
-            let x$(part) = part_of(x, $(part)u);
+            let x$(part) = part_of(v$(n), $(part)u);
 #endfor
+            // A sum of values is not finite if one of them is not.
+            var odd = 0.0;
+#for part PARTS; c in x, y, z, w
+            odd += x$(part).$(c);
+#endfor
+            if (bitcast<u32>(odd) & 0x7f800000u) != 0x7f800000u {
 #for r R; part PARTS
-            o$(r)_$(part) = fma(vec4(w$(r)), x$(part), o$(r)_$(part));
+                o$(r)_$(part) = fma(vec4(w$(r)), x$(part), o$(r)_$(part));
 #endfor
+            } else {
+#for r R; part PARTS
+                o$(r)_$(part) = select(fma(vec4(w$(r)), x$(part), o$(r)_$(part)), o$(r)_$(part), w$(r) == 0.0);
+#endfor
+            }
         }
 #endfor
     }
@@ -264,7 +270,12 @@ fn sum_of(a: f32, b: f32) -> f32 {
         let at = place$(r);
 #endif
         if lid == 0u && top + $(r)u < rows {
-            lse[at] = select(bitcast<u32>(most + log_of(sum)), 0xff800000u, sum == 0.0);
+#if PIECES
+            lse[at] = bitcast<u32>(most);
+            lse[at + p.rest] = bitcast<u32>(sum);
+#else
+            put_lse(at, most, log_of(sum), sum == 0.0);
+#endif
         }
     }
 #endfor

@@ -44,9 +44,12 @@ var<workgroup> sh_most: array<i32, $(2 * ROWS)>;
 // Whether any row's weights do, in stages of even and of odd numbers. Padded, because drivers align a variable by its
 // element, but load matrices only from multiples of 16 bytes.
 var<workgroup> sh_over: array<u32, 4>;
+#if !PLAIN
+// Whether any row attends to a key, in stages of even and of odd numbers. Others count with weights of zero, so their
+// values are staged as zeros.
+var<workgroup> sh_seen: array<u32, $(2 * KEYS)>;
+#endif
 
-const LOG2_E = 1.44269504;
-const LN_2 = 0.693147181;
 // The largest sum of the weights of a row and half of a stage for which its reference is kept. f16 reaches 65504.
 const LIMIT = 16384.0;
 
@@ -54,6 +57,8 @@ const LIMIT = 16384.0;
 #include "ends"
 #include "exp"
 #include "half_of"
+#include "log_sum_exp"
+#include "log_sum_exp2"
 
 fn bias_at(i: u32) -> f32 {
     return half_of(bias[i / 2u], i);
@@ -87,7 +92,11 @@ k0_$(i) = select(vec4<u32>(), k0_$(i), unit$(i) < d_units);
 // are not stored.
 #block stage_values
 #for i SLOTS
+#if PLAIN
 v0_$(i) = select(vec4<u32>(), v0_$(i), begin + row$(i) < keys);
+#else
+v0_$(i) = select(vec4<u32>(), v0_$(i), sh_seen[turn * KEYS + row$(i)] != 0u);
+#endif
 #use stage v, $(KEYS * PITCH)
 #endfor
 #endblock
@@ -278,6 +287,11 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     if lid < 2u {
         sh_over[lid] = 0u;
     }
+#if !PLAIN
+    if lid < $(2 * KEYS)u {
+        sh_seen[lid] = 0u;
+    }
+#endif
     #use load k, next
     workgroupBarrier();
 #for i DOWN; j COLUMNS
@@ -314,7 +328,11 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
             let product = sh_s[mine + i * $(STRIP)u];
             let s = score(product, query, begin + key_in + i, head, slope, e).x;
             sh_s[mine + i * $(STRIP)u] = select(s * LOG2_E, LOWEST, s <= LOWEST);
+            if bitcast<u32>(s) != LOWEST_BITS {
+                sh_seen[turn * KEYS + key_in + i] = 1u;
+            }
         }
+        workgroupBarrier();
 #endif
         var part: f32;
         var kept: f32;
@@ -332,6 +350,11 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         if lid == 0u {
             sh_over[turn] = 0u;
         }
+#if !PLAIN
+        if lid < KEYS {
+            sh_seen[turn * KEYS + lid] = 0u;
+        }
+#endif
         // After the barrier, so that they need no registers during the exponentials.
         #use load v, next
         #use load k, following.x
@@ -353,10 +376,10 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     most = select(most, LOWEST, unset);
     var less = 1.0;
     if p.sinks != 0u {
-        let sink = per_head[p.per_head_base + p.alibi * p.heads + head] * LOG2_E;
-        let larger = max(most, sink);
+        let sink = in_parts(vec2(per_head[p.per_head_base + p.alibi * p.heads + head], 0.0), LOG2_E, LOG2_E_REST);
+        let larger = max(most, sink.x);
         less = exp2(most - larger);
-        let more = exp2(sink - larger);
+        let more = exp2(sink.x - larger + sink.y);
         sum = fma(sum, less, more);
         divisor = fma(divisor, less, more);
         most = larger;
@@ -364,7 +387,8 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     let factor_of_row = less * select(1.0 / divisor, 0.0, divisor == 0.0);
     let stored = row < rows;
     if stored && half == 0u {
-        lse[place] = select(bitcast<u32>((most + log2(sum)) * LN_2), 0xff800000u, sum == 0.0);
+        let parts = in_parts(two_sum(most, log2(sum)), LN_2, LN_2_REST);
+        put_lse(place, parts.x, parts.y, sum == 0.0);
     }
     #use put_results o, dv, factor_of_row
 }

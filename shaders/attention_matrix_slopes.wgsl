@@ -16,7 +16,7 @@
 #for x at in q 1, k 2, v 3, g 4
 @group(0) @binding($(at)) var<storage, read_write> $(x): array<vec4<u32>>;
 #endfor
-@group(0) @binding(5) var<storage, read_write> stats: array<f32>;
+@group(0) @binding(5) var<storage, read_write> stats: array<vec4<f32>>;
 @group(0) @binding(6) var<storage, read> items: array<u32>;
 @group(0) @binding(7) var<storage, read_write> bias: array<u32>;
 @group(0) @binding(8) var<storage, read_write> out: array<vec4<u32>>;
@@ -36,13 +36,16 @@ var<workgroup> sh_p: array<f16, $(ROWS * P_PITCH)>;
 var<workgroup> sh_p: array<vec4<f16>, $(ROWS * P_PITCH)>;
 #endif
 #if !QUERIES
-// For each column, the log-sum-exp in units of ln 2, delta, and the slope of ALiBi.
+// For each column, what `weights_of` makes of its statistics.
 var<workgroup> sh_stats: array<vec4<f32>, KEYS>;
 #endif
 // Whether any row needs a new reference. Padded to 16 bytes, from multiples of which drivers load matrices.
 var<workgroup> sh_over: array<u32, 4>;
+#if !PLAIN
+// Whether any row meets a column. Others count with weights of zero, so that their values must be zeros.
+var<workgroup> sh_seen: array<u32, KEYS>;
+#endif
 
-const LOG2_E = 1.44269504;
 // The largest weight for which a reference is kept, and the exponent of the largest weight after a new one.
 const LIMIT = 32768.0;
 const AIM = 10;
@@ -53,6 +56,7 @@ const NONE = -0x4000;
 #include "ends"
 #include "exp"
 #include "half_of"
+#include "log_sum_exp2"
 
 fn bias_at(i: u32) -> f32 {
     return half_of(bias[i / 2u], i);
@@ -61,6 +65,14 @@ fn bias_at(i: u32) -> f32 {
 #include "scores"
 #include "coop_strips"
 #include "coop_stages"
+
+// The statistics of a query: a and b, by which the weight of a score s, in units of ln 2, is b 2^(s − a); delta; and
+// the slope of ALiBi. b is NaN if any score of the query is.
+fn weights_of(place: u32) -> vec4<f32> {
+    let stat = stats[p.stats_base / 4u + place];
+    let lse = in_parts(stat.xy, LOG2_E, LOG2_E_REST);
+    return vec4(lse.x, exp2(-lse.y), stat.zw);
+}
 
 fn query_place(row: u32, key_head: u32, e: Element) -> u32 {
     let shared_by = p.heads / p.key_heads;
@@ -89,10 +101,7 @@ fn key_place(key: u32, key_head: u32, e: Element) -> u32 {
 
 #block load_stats begin
 #if !QUERIES
-{
-    let stat = p.stats_base + 3u * query_place(min($(begin) + lid % $(KEYS)u, columns - 1u), key_head, e);
-    of_column = vec4(stats[stat] * LOG2_E, stats[stat + 1u], stats[stat + 2u], 0.0);
-}
+of_column = weights_of(query_place(min($(begin) + lid % $(KEYS)u, columns - 1u), key_head, e));
 #endif
 #endblock
 
@@ -102,6 +111,15 @@ fn key_place(key: u32, key_head: u32, e: Element) -> u32 {
 {
     let counts = unit$(i) < p.$(width) / 8u && begin + row$(i) < columns;
     let words = select(vec4<u32>(), $(x)0_$(i), counts);
+    #use stage_eight sh_b, $(first)u + row$(i) * $(PITCH)u + $(8 / PER)u * unit$(i), words
+}
+#endfor
+#endblock
+
+#block clear_unseen first
+#for i SLOTS
+if sh_seen[row$(i)] == 0u {
+    let words = vec4<u32>();
     #use stage_eight sh_b, $(first)u + row$(i) * $(PITCH)u + $(8 / PER)u * unit$(i), words
 }
 #endfor
@@ -159,9 +177,9 @@ let $(name) = vec4(
 #endblock
 
 // A value of the queries of these four, which are this invocation's own, or one for each column.
-#block of_queries name quad own part
+#block of_queries name quad part
 #if QUERIES
-let $(name) = vec4($(own));
+let $(name) = vec4(stat.$(part));
 #else
 let $(name) = vec4(
 #for l 4
@@ -255,10 +273,7 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     let after = min(i32(query) + e.offset + i32(p.right) + 1, i32(columns));
     let low = clamp(i32(top / shared_by) + e.offset - i32(p.left), 0, i32(columns));
     let high = clamp(i32(last_row / shared_by) + e.offset + i32(p.right) + 1, 0, i32(columns));
-    let stat = p.stats_base + 3u * place;
-    let lse = stats[stat] * LOG2_E;
-    let delta = stats[stat + 1u];
-    let slope = stats[stat + 2u];
+    let stat = weights_of(place);
 #else
     let place = key_place(near, key_head, e);
     let queries = i32(e.queries);
@@ -328,6 +343,11 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         if lid == 0u {
             sh_over[0] = 0u;
         }
+#if !PLAIN
+        if lid < KEYS {
+            sh_seen[lid] = 0u;
+        }
+#endif
         let following = stage_from(begin + $(KEYS)u, listed, listed_end, high);
         listed = following.y;
         workgroupBarrier();
@@ -341,13 +361,16 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
             let product = sh_s[mine + i * $(STRIP)u];
             let column = begin + key_in + i;
 #if QUERIES
-            let s = score(product, query, column, head, slope, e);
+            let s = score(product, query, column, head, stat.w, e);
 #else
             let query = min(column, columns - 1u) / shared_by;
             let head = key_head * shared_by + column % shared_by;
-            let s = score(product, query, near, head, sh_stats[key_in + i].z, e);
+            let s = score(product, query, near, head, sh_stats[key_in + i].w, e);
 #endif
             sh_s[mine + i * $(STRIP)u] = select(s.x * LOG2_E, LOWEST, s.x <= LOWEST);
+            if bitcast<u32>(s.x) != LOWEST_BITS {
+                sh_seen[key_in + i] = 1u;
+            }
             let derivative = f16(select(1.0, s.y / p.scale, p.scale != 0.0 && s.x > LOWEST));
 #if EIGHT
             sh_p[weights + i] = derivative;
@@ -363,23 +386,32 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
         var x$(quad): vec4<f32>;
         {
             #use of_row s, $(quad)
-            #use of_queries less, $(quad), lse, x
+            #use of_queries less, $(quad), x
+            #use of_queries times, $(quad), y
             let at = vec4<i32>($(4 * quad), $(4 * quad + 1), $(4 * quad + 2), $(4 * quad + 3));
             var counts = (at >= vec4(first)) & (at < vec4(end));
 #if !PLAIN
-            counts = counts & (s > vec4(LOWEST));
+            counts = counts & (bitcast<vec4<u32>>(s) != vec4(LOWEST_BITS));
 #endif
-            x$(quad) = select(vec4<f32>(), exp2(min(s * factor - less, vec4<f32>())), counts);
+            x$(quad) = select(vec4<f32>(), times * exp2(fma(s, vec4(factor), -less)), counts);
         }
 #endfor
-#if !VALUE
+#if VALUE
+#if !PLAIN
         workgroupBarrier();
+        #use clear_unseen $(KEYS * PITCH)
+#endif
+#else
+        workgroupBarrier();
+#if !PLAIN
+        #use clear_unseen 0
+#endif
         #use multiply m_a2, $(KEYS * PITCH)
         workgroupBarrier();
 #for quad 4
         {
             #use of_row y, $(quad)
-            #use of_queries less, $(quad), delta, y
+            #use of_queries less, $(quad), z
             // Weights of zero stay zero, even if the cotangents are not finite.
             x$(quad) = select(x$(quad) * ((y - less) * p.scale), vec4<f32>(), x$(quad) == vec4<f32>());
 #if !PLAIN

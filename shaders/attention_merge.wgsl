@@ -1,5 +1,6 @@
-// Rows of attention from the results of pieces of their keys: o = Σ_p exp(lse_p − m) o_p / Σ_p exp(lse_p − m), where m
-// is the largest lse_p, in the order of the pieces. A sink adds exp(sink − m) to the denominator.
+// Rows of attention from the results of pieces of their keys: o = Σ_p w_p o_p / Σ_p w_p, in the order of the pieces. A
+// piece's largest score m_p and the sum s_p of its weights stay apart: w_p = s_p exp(m_p − m), where m is the largest
+// m_p. A sink adds exp(sink − m) to the denominator.
 //
 // items: for each row, its place in the results, the place of its first piece, the distance to the next, and the number
 // of pieces. A workgroup computes one row.
@@ -8,7 +9,7 @@
 @group(0) @binding(1) var<storage, read_write> o: array<u32>;
 @group(0) @binding(2) var<storage, read_write> lse: array<u32>;
 @group(0) @binding(3) var<storage, read> parts: array<f32>;
-@group(0) @binding(4) var<storage, read> part_sums: array<u32>;
+@group(0) @binding(4) var<storage, read> part_sums: array<f32>;
 @group(0) @binding(5) var<storage, read> items: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> per_head: array<f32>;
 
@@ -19,21 +20,21 @@ const LOWEST = -3.0e38;
 #include "ends"
 #include "exp"
 #include "log"
+#include "log_sum_exp"
 #if F16
 #include "half_bits"
 #endif
 
-// The log-sum-exp of a piece; LOWEST if it has no keys.
-fn sum_of(piece: u32) -> f32 {
-    let bits = part_sums[piece];
-    return select(bitcast<f32>(bits), LOWEST, bits == 0xff800000u);
+// The weight of a piece; 0 if it has no keys.
+fn weight_of(piece: u32, most: f32) -> f32 {
+    return part_sums[piece + p.pieces] * exp_below(part_sums[piece] - most);
 }
 
 #main {
     let row = items[group];
     var most = LOWEST;
     for (var i = 0u; i < row.w; i += 1u) {
-        most = max(most, sum_of(row.y + i * row.z));
+        most = max(most, part_sums[row.y + i * row.z]);
     }
     var sum = 0.0;
     if p.sinks != 0u {
@@ -41,21 +42,19 @@ fn sum_of(piece: u32) -> f32 {
         most = max(most, sink);
         sum = exp_below(sink - most);
     }
-    // A sum of no keys has no weight, even if no piece has any.
     for (var i = 0u; i < row.w; i += 1u) {
-        let piece = sum_of(row.y + i * row.z);
-        sum += select(exp_below(piece - most), 0.0, piece == LOWEST);
+        sum += weight_of(row.y + i * row.z, most);
     }
     let factor = select(1.0 / sum, 0.0, sum == 0.0);
     if lid == 0u {
-        lse[row.x] = select(bitcast<u32>(most + log_of(sum)), 0xff800000u, sum == 0.0);
+        put_lse(row.x, most, log_of(sum), sum == 0.0);
     }
 #if F16
     for (var column = 2u * lid; column < p.dv; column += 2u * WG) {
         var y = vec2<f32>();
         for (var i = 0u; i < row.w; i += 1u) {
             let piece = row.y + i * row.z;
-            let weight = exp_below(sum_of(piece) - most);
+            let weight = weight_of(piece, most);
             let at = piece * p.dv + column;
             y = fma(vec2(weight), vec2(parts[at], parts[at + 1u]), y);
         }
@@ -67,7 +66,7 @@ fn sum_of(piece: u32) -> f32 {
         var y = 0.0;
         for (var i = 0u; i < row.w; i += 1u) {
             let piece = row.y + i * row.z;
-            y = fma(exp_below(sum_of(piece) - most), parts[piece * p.dv + column], y);
+            y = fma(weight_of(piece, most), parts[piece * p.dv + column], y);
         }
         o[row.x * p.dv + column] = bitcast<u32>(y * factor);
     }

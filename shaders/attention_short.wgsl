@@ -33,10 +33,11 @@ var<workgroup> sh_kp: array<vec4<f16>, $(SHORT * PITCH)>;
 var<workgroup> sh_s: array<f32, $(SHORT / 2 * STRIP)>;
 
 const LOWEST = -3.0e38;
-const LOG2_E = 1.44269504;
-const LN_2 = 0.693147181;
 
 #include "grid"
+#include "ends"
+#include "log_sum_exp"
+#include "log_sum_exp2"
 #include "coop_strips"
 
 struct Short {
@@ -106,7 +107,10 @@ fn compute_heads(group: u32, lid: u32, subgroup: u32) {
     let strip = share * $(16 * STRIP)u;
     let mine = team * $(16 * STRIP)u + lid % 32u;
     let column_in = 0u;
-    let factor = p.scale * LOG2_E;
+    // Not 0, so that a product that is masked has a score below all others; products as small as that change no weight.
+    var factor = p.scale * LOG2_E;
+    factor = select(factor, 1.0e-30, abs(factor) < 1.0e-30);
+    let masked = select(LOWEST, -LOWEST, factor < 0.0) / max(abs(factor), 1.0);
     // The rows and units that an invocation stages.
 #for i SLOTS
     let row$(i) = (lid + $(i * WG)u) / $(D / 8)u;
@@ -142,23 +146,23 @@ fn compute_heads(group: u32, lid: u32, subgroup: u32) {
         }
         workgroupBarrier();
 #for quad 4
-        var x$(4 * block + quad) = factor * vec4(
+        var x$(4 * block + quad) = vec4(
 #for l 4
             sh_s[mine + $(4 * quad * STRIP + l * STRIP)u],
 #endfor
         );
         {
             let key = $(16 * block + 4 * quad) + vec4(0, 1, 2, 3);
-            let x = select(vec4(LOWEST), x$(4 * block + quad), (key >= first) & (key < end));
+            x$(4 * block + quad) = select(vec4(masked), x$(4 * block + quad), (key >= first) & (key < end));
+            let x = factor * x$(4 * block + quad);
             most = max(most, max(max(x.x, x.y), max(x.z, x.w)));
-            x$(4 * block + quad) = x;
         }
 #endfor
         workgroupBarrier();
 #endfor
         #use stage v, sh_qv
         #use load_next next
-        let none = most <= 0.5 * LOWEST;
+        let none = most <= 0.5 * masked * factor;
         most = select(most, 0.0, none);
         // The sums of weights, and of weights rounded as the products have them.
         var sum = 0.0;
@@ -172,7 +176,8 @@ fn compute_heads(group: u32, lid: u32, subgroup: u32) {
 #endif
 #for quad 8
         {
-            let x = exp2(x$(8 * half + quad) - vec4(most));
+            // Not of a rounded score, because gradients do not round it either.
+            let x = exp2(fma(x$(8 * half + quad), vec4(factor), vec4(-most)));
             let w = vec4<f16>(x);
             #use stage_four sh_kp, (own * $(P_PITCH)u + $(4 * quad / PER)u), w
             let y = vec4<f32>(w);
@@ -197,7 +202,8 @@ fn compute_heads(group: u32, lid: u32, subgroup: u32) {
         let stored = own < e.queries;
         let place = (e.q_row + u32(query)) * p.heads + e.head;
         if stored {
-            lse[place] = select(bitcast<u32>((most + log2(sum)) * LN_2), 0xff800000u, sum == 0.0);
+            let parts = in_parts(two_sum(most, log2(sum)), LN_2, LN_2_REST);
+            put_lse(place, parts.x, parts.y, sum == 0.0);
         }
         #use put_results o, dv, factor_of_row
         e = next;

@@ -1,5 +1,6 @@
 // Gradients of attention. With P = exp(S − lse), dP = g vᵀ and dS = P ∘ (dP − delta), where g is the cotangent of the
-// result and delta that of the weights in the denominator:
+// result and delta that of the weights in the denominator, and where weights of 0 stay 0, even if an operand is not
+// finite:
 //
 // QUERIES  of q: rows are queries, columns are keys; dS ∘ S′ times k
 // KEY      of k: rows are keys, columns are queries; (dS ∘ S′)ᵀ times q
@@ -10,14 +11,14 @@
 // one after another, as in attention.wgsl, whose tiles these are: a workgroup has TILES of them, of ROWS rows, and
 // stages KEYS columns at a time. The sums over columns stay in registers, so that no order depends on anything else.
 //
-// stats: for each query and head, lse, delta and the slope of ALiBi. items: as in attention.wgsl; tiles are (element,
-// first row, first column), where BIAS uses the last.
+// stats: for each query and head, lse in two parts, delta and the slope of ALiBi. items: as in attention.wgsl; tiles are
+// (element, first row, first column), where BIAS uses the last.
 
 #params scale: f32
 #for x at in q 1, k 2, v 3, g 4, bias 7
 @group(0) @binding($(at)) var<storage, read> $(x): array<E>;
 #endfor
-@group(0) @binding(5) var<storage, read> stats: array<f32>;
+@group(0) @binding(5) var<storage, read> stats: array<vec4<f32>>;
 @group(0) @binding(6) var<storage, read> items: array<u32>;
 @group(0) @binding(8) var<storage, read_write> out: array<u32>;
 
@@ -25,8 +26,9 @@
 var<workgroup> sh_a: array<vec4<f32>, $(TILES * KEYS * A_PITCH)>;
 // Columns of an operand of columns, each with the value of each; or the values of each column.
 var<workgroup> sh_b: array<vec4<f32>, $(TILES * KEYS * B_PITCH)>;
-// The places of the rows and columns among those of all heads.
-var<workgroup> sh_rows: array<u32, $(TILES * ROWS)>;
+// The places of the rows and columns among those of all heads. After those of rows, for each tile, whether any value
+// that is weighted may not be finite.
+var<workgroup> sh_rows: array<u32, $(TILES * ROWS + TILES)>;
 var<workgroup> sh_columns: array<u32, $(TILES * KEYS)>;
 
 #include "ends"
@@ -78,11 +80,31 @@ for (var column = 0u; column < p.$(width); column += $(KEYS)u) {
 }
 #endblock
 
+#block add_columns added
+for (var j = 0u; j < min(columns - begin, $(KEYS)u); j += 1u) {
+    let a = sh_a[a_begin + j * A_PITCH + ty];
+    let b = sh_b[b_begin + j * B_PITCH + tx];
+#for l part in 0 x, 1 y, 2 z, 3 w
+    #use $(added)
+#endfor
+}
+#endblock
+
+#block add_all
+o$(c)_$(l) = fma(vec4(a.$(part)), b, o$(c)_$(l));
+#endblock
+
+#block add_weighted
+o$(c)_$(l) = select(fma(vec4(a.$(part)), b, o$(c)_$(l)), o$(c)_$(l), a.$(part) == 0.0);
+#endblock
+
 ## Adds what the weights of a stage give of an operand of `width` values, chunk by chunk.
 #block weighted operand width
 #for c CHUNKS
 if $(c * KEYS)u < p.$(width) {
     workgroupBarrier();
+    // A sum of values is not finite if one of them is not.
+    var odd = 0.0;
     // Columns beyond the last one are zeros.
     for (var i = t; i < $(KEYS * KEYS)u; i += $(THREADS)u) {
         let j = i / $(KEYS)u;
@@ -90,14 +112,16 @@ if $(c * KEYS)u < p.$(width) {
         let value = $(operand)_at(
             p.$(operand)_base + sh_columns[column_places + j] * p.$(width) + min($(c * KEYS)u + x, p.$(width) - 1u));
         sh_b[b_begin + j * B_PITCH + x / 4u][x % 4u] = select(0.0, value, begin + j < columns);
+        odd += value;
+    }
+    if (bitcast<u32>(odd) & 0x7f800000u) == 0x7f800000u {
+        sh_rows[odd_place] = 1u;
     }
     workgroupBarrier();
-    for (var j = 0u; j < min(columns - begin, $(KEYS)u); j += 1u) {
-        let a = sh_a[a_begin + j * A_PITCH + ty];
-        let b = sh_b[b_begin + j * B_PITCH + tx];
-#for l part in 0 x, 1 y, 2 z, 3 w
-        o$(c)_$(l) = fma(vec4(a.$(part)), b, o$(c)_$(l));
-#endfor
+    if sh_rows[odd_place] == 0u {
+        #use add_columns add_all
+    } else {
+        #use add_columns add_weighted
     }
 }
 #endfor
@@ -175,6 +199,7 @@ fn key_place(key: u32, key_head: u32, e: Element) -> u32 {
     let a_begin = slot * $(KEYS * A_PITCH)u;
     let b_begin = slot * $(KEYS * B_PITCH)u;
     let row_places = slot * $(ROWS)u;
+    let odd_place = $(TILES * ROWS)u + slot;
     let column_places = slot * $(KEYS)u;
 #if BIAS
 #for l 4
@@ -196,6 +221,9 @@ fn key_place(key: u32, key_head: u32, e: Element) -> u32 {
 #for c CHUNKS; l 4
     var o$(c)_$(l) = vec4<f32>();
 #endfor
+    if t == 0u {
+        sh_rows[odd_place] = 0u;
+    }
     for (var r = t; r < $(ROWS)u; r += $(THREADS)u) {
         let row = min(top + r, rows - 1u);
 #if QUERIES
@@ -312,18 +340,20 @@ fn key_place(key: u32, key_head: u32, e: Element) -> u32 {
 #endif
 #endif
             let at = a_begin + (4u * tx + i / 4u) * A_PITCH + ty;
-            let stat = p.stats_base + 3u * place;
-            let scored = score(sh_a[at][i % 4u], query, key, place % p.heads, stats[stat + 2u], e);
-            var weight = exp_below(min(scored.x - stats[stat], 0.0));
-            weight = select(weight, 0.0, scored.x <= LOWEST || column >= columns);
+            let of_query = stats[p.stats_base / 4u + place];
+            let scored = score(sh_a[at][i % 4u], query, key, place % p.heads, of_query.w, e);
+            // Rounding may have made it positive. Compares bits, because `min` may drop NaN.
+            let less = opaque(scored.x - of_query.x) - of_query.y;
+            var weight = exp_below(select(less, 0.0, bitcast<u32>(less) <= 0x7f800000u));
+            weight = select(weight, 0.0, bitcast<u32>(scored.x) == LOWEST_BITS || column >= columns);
 #if VALUE
             sh_a[at][i % 4u] = weight;
 #else
-            let slope = weight * (sh_b[b_begin + (4u * tx + i / 4u) * B_PITCH + ty][i % 4u] - stats[stat + 1u]);
+            let slope = weight * (sh_b[b_begin + (4u * tx + i / 4u) * B_PITCH + ty][i % 4u] - of_query.z);
 #if BIAS
-            sh_a[at][i % 4u] = slope;
+            sh_a[at][i % 4u] = select(slope, 0.0, weight == 0.0);
 #else
-            sh_a[at][i % 4u] = slope * scored.y;
+            sh_a[at][i % 4u] = select(slope * scored.y, 0.0, weight == 0.0);
 #endif
 #endif
         }

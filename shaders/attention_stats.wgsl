@@ -1,6 +1,6 @@
-// What the gradients of attention need of each query and head: its log-sum-exp; delta = Σ g o − g', where g is the
-// cotangent of its result o, and g' that of its log-sum-exp; and the slope of ALiBi. LANES invocations share the sum of
-// a row.
+// What the gradients of attention need of each query and head: its log-sum-exp in two parts; delta = Σ g o − g', where
+// g is the cotangent of its result o, and g' that of its log-sum-exp; and the slope of ALiBi. LANES invocations share
+// the sum of a row.
 
 #params
 @group(0) @binding(1) var<storage, read> g: array<E>;
@@ -8,7 +8,7 @@
 @group(0) @binding(3) var<storage, read> lse: array<f32>;
 @group(0) @binding(4) var<storage, read> of_lse: array<f32>;
 @group(0) @binding(5) var<storage, read> per_head: array<f32>;
-@group(0) @binding(6) var<storage, read_write> stats: array<f32>;
+@group(0) @binding(6) var<storage, read_write> stats: array<vec4<f32>>;
 
 const WG = 256u;
 const LANES = 16u;
@@ -50,8 +50,6 @@ fn $(x)_at(i: u32) -> f32 {
         if p.alibi != 0u {
             slope = per_head[p.per_head_base + place % p.heads];
         }
-        stats[3u * place] = lse[p.lse_base + place];
-        stats[3u * place + 1u] = delta;
-        stats[3u * place + 2u] = slope;
+        stats[place] = vec4(lse[p.lse_base + place], lse[p.lse_base + p.places + place], delta, slope);
     }
 }

@@ -6,6 +6,7 @@ pub mod lengths;
 pub mod page;
 pub mod picture;
 pub mod plot;
+pub mod rates;
 pub mod report;
 mod size;
 pub mod stats;
@@ -396,7 +397,6 @@ impl Bench {
     /// Builds a row from measured times.
     pub fn row(&self, spec: Spec, times: Times, reference: [Duration; 2]) -> Row {
         let seconds = times.best_known().as_secs_f64();
-        let done = spec.multiply_adds as f64 / seconds;
         Row {
             name: spec.name,
             device: if self.device.is_gpu() { "gpu" } else { "cpu" },
@@ -410,7 +410,8 @@ impl Bench {
             percent_of_multiply_adds: self
                 .multiply_adds
                 .filter(|_| spec.multiply_adds > 0)
-                .map(|peak| 100.0 * done / peak),
+                .map(|peak| rates::percent(spec.multiply_adds, seconds, peak)),
+            percent_of_instructions: None,
             reference,
             reference_best: self.reference,
             steady: self.steady(reference),
@@ -435,9 +436,13 @@ impl Bench {
             let rate = row.bytes as f64 / row.times.best_known().as_secs_f64();
             let in_cache = row.bytes < self.size.reference / 8;
             let copy = row.percent_of_copy.unwrap_or(0.0);
-            let work = row.percent_of_multiply_adds.unwrap_or(0.0);
+            let work = row.percent_of_multiply_adds;
+            let work = work.or(row.percent_of_instructions).unwrap_or(0.0);
             // Reads alone are up to a tenth faster than reads and writes.
-            if (rate > 1.2 * best && !in_cache) || (copy > 120.0 && rate > best) || work > 105.0 {
+            if (rate > 1.2 * best && !in_cache)
+                || (copy > 120.0 && rate > best)
+                || rates::is_impossible(work)
+            {
                 row.check = Err(format!(
                     "an impossible rate: {copy:.0} % of a copy, {work:.0} % of the multiply-adds"
                 ));

@@ -8,7 +8,7 @@ use vsla::device::DeviceInfo;
 use vsla::scalar::{DType, Scalar};
 
 use super::text::number;
-use super::{Check, Summary, Times};
+use super::{Check, Summary, Times, rates};
 
 /// All results for one device.
 pub struct Report {
@@ -30,6 +30,8 @@ pub struct Row {
     pub copy: Option<Duration>,
     pub percent_of_copy: Option<f64>,
     pub percent_of_multiply_adds: Option<f64>,
+    /// That of the rate of matrix instructions, for products of f16.
+    pub percent_of_instructions: Option<f64>,
     /// The reference copy before and after.
     pub reference: [Duration; 2],
     pub reference_best: Duration,
@@ -111,6 +113,18 @@ impl Row {
         let bound = Bound::AtMost(bound);
         self.targets.push(Target { what, got, bound });
         self
+    }
+
+    /// For products of f16, which may run on matrices: the rate of multiply-adds of f32 is no bound.
+    pub fn of_halves(mut self) -> Row {
+        self.percent_of_multiply_adds = None;
+        if self.device != "gpu" {
+            return self;
+        }
+        let seconds = self.times.best_known().as_secs_f64();
+        let reached = rates::percent(self.multiply_adds, seconds, rates::INSTRUCTIONS);
+        self.percent_of_instructions = Some(reached);
+        self.note("% of the instructions' 640 TFLOP/s", reached)
     }
 
     pub fn note(mut self, what: impl Into<String>, value: f64) -> Row {

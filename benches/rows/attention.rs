@@ -189,9 +189,9 @@ fn row<T: Float>(
     }
     let totals = operands.each_ref().map(|x| x.values().len());
     drop(operands);
-    // The result is as large as the queries. Log-sum-exps are f32.
+    // The result is as large as the queries. Log-sum-exps are two f32.
     let values = totals.iter().sum::<usize>() + o.layout().total();
-    let bytes = values * T::DTYPE.size() + 4 * totals[0] / width;
+    let bytes = values * T::DTYPE.size() + 8 * totals[0] / width;
     let spec = Spec {
         name,
         data: format!(
@@ -211,6 +211,9 @@ fn row<T: Float>(
     let result = o.layout().clone();
     drop(o);
     let mut row = bench.measure(spec, run)?;
+    if T::DTYPE.size() == 2 {
+        row = row.of_halves();
+    }
     row = row
         .reads::<T>(q.layout())
         .reads::<T>(k.layout())

@@ -111,7 +111,7 @@ fn row(bench: &mut Bench, job: &Job) -> Outcome<()> {
         first,
         check,
     };
-    let mut row = bench.measure(spec, run)?;
+    let mut row = bench.measure(spec, run)?.of_halves();
     // Queries, keys and values; the result and the three gradients.
     row = (0..3).fold(row, |row, _| row.reads::<f16>(&layout));
     row = (0..4).fold(row, |row, _| row.writes::<f16>(&layout));

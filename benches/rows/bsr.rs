@@ -191,9 +191,6 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// The rate that cooperative matrix instructions reach on an H100, in TFLOP/s.
-const CEILING: f64 = 640.0;
-
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
     for case in CASES {
         if bench.wants(case.name) {
@@ -382,11 +379,7 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     let seconds = row.times.best_known().as_secs_f64();
     let rate = 2.0 * (stored * side as u64) as f64 / seconds / 1e12;
     if types != F32 {
-        // The f32 multiply-add rate is no bound.
-        row.percent_of_multiply_adds = None;
-        if gpu {
-            row = row.note("% of the instructions' 640 TFLOP/s", 100.0 * rate / CEILING);
-        }
+        row = row.of_halves();
     }
     if gpu && target > 0.0 {
         row = row.at_least("TFLOP/s", target, rate);

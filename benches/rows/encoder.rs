@@ -69,8 +69,7 @@ fn row<T: Float>(bench: &mut Bench, name: &'static str, slack: f32) -> Outcome<(
     let (times, reference) = bench.beside(|bench| bench.times(run))?;
     let mut row = bench.row(spec, times, reference);
     if T::DTYPE.size() == 2 {
-        // The peak is that of f32.
-        row.percent_of_multiply_adds = None;
+        row = row.of_halves();
     }
     let report = plan.report();
     let row = row.note("dispatches", report.dispatches as f64);

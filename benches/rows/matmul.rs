@@ -12,8 +12,8 @@ use vsla::{
 };
 
 use super::cpu::{Job, compare, cut};
-use crate::harness::lengths;
 use crate::harness::{Bench, Check, Outcome, Spec};
+use crate::harness::{lengths, rates};
 
 type Extents = [usize; 3];
 
@@ -243,7 +243,7 @@ fn product(bench: &mut Bench, case: Case<'_>) -> Outcome<()> {
 
 fn half_product(bench: &mut Bench, case: Case<'_>) -> Outcome<()> {
     let depth = |k: usize| 4.0 * (16 + k.div_ceil(16)) as f64;
-    let peak = Some(INSTRUCTIONS);
+    let peak = Some(rates::INSTRUCTIONS);
     products(
         bench,
         case,
@@ -297,9 +297,6 @@ fn products<T: Float + Into<f32>>(
 fn depth(k: usize) -> f64 {
     (k.min(512) + k.div_ceil(512)) as f64
 }
-
-/// The rate that cooperative matrix instructions reach on an H100, in multiply-adds per second.
-const INSTRUCTIONS: f64 = 320e12;
 
 /// Which right factor each product takes.
 struct Whose(Option<PairList>);
@@ -371,9 +368,7 @@ impl Measured<'_> {
         let seconds = row.times.best_known().as_secs_f64();
         let work = row.multiply_adds as f64;
         if self.bytes == 2 {
-            row.percent_of_multiply_adds = None;
-            let reached = 100.0 * work / seconds / INSTRUCTIONS;
-            row = row.note("% of the instructions' 640 TFLOP/s", reached);
+            row = row.of_halves();
         }
         let copy = row.copy.map_or(0.0, |copy| copy.as_secs_f64());
         row = match target {

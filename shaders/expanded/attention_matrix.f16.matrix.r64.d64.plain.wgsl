@@ -68,6 +68,7 @@ struct Params {
     lists: u32,
     plain: u32,
     cached: u32,
+    rest: u32,
     ones: u32,
 }
 
@@ -93,8 +94,6 @@ var<workgroup> sh_most: array<i32, 128>;
 // element, but load matrices only from multiples of 16 bytes.
 var<workgroup> sh_over: array<u32, 4>;
 
-const LOG2_E = 1.44269504;
-const LN_2 = 0.693147181;
 // The largest sum of the weights of a row and half of a stage for which its reference is kept. f16 reaches 65504.
 const LIMIT = 16384.0;
 
@@ -205,6 +204,39 @@ fn expm1_of(x: f32) -> f32 {
 fn half_of(word: u32, i: u32) -> f32 {
     return unpack2x16float(word >> (16u * (i % 2u))).x;
 }
+// The log-sum-exp of a row in two parts, from which gradients subtract without the rounding of one number: what
+// attention returns, and what its rounding has left, p.rest places later.
+//
+// Uses: `lse`, the parameter `rest`, and "ends".
+
+// a + b, rounded, and the error of that.
+fn two_sum(a: f32, b: f32) -> vec2<f32> {
+    let sum = opaque(a + b);
+    let part = opaque(sum - a);
+    return vec2(sum, opaque(a - opaque(sum - part)) + opaque(b - part));
+}
+
+// Stores a + b, or −∞ for a row without keys.
+fn put_lse(at: u32, a: f32, b: f32, is_empty: bool) {
+    let parts = two_sum(a, b);
+    lse[at] = select(bitcast<u32>(parts.x), 0xff800000u, is_empty);
+    lse[at + p.rest] = select(bitcast<u32>(parts.y), 0u, is_empty);
+}
+// Logarithms in units of ln 2 and in units of 1, in two parts each.
+//
+// Uses: "ends".
+
+const LOG2_E = 1.44269504;
+const LN_2 = 0.693147181;
+// What rounding these to f32 has left.
+const LOG2_E_REST = 1.92596299e-8;
+const LN_2_REST = -1.90465430e-9;
+
+// x times a factor and its rest, in two parts.
+fn in_parts(x: vec2<f32>, factor: f32, rest: f32) -> vec2<f32> {
+    let high = opaque(x.x * factor);
+    return vec2(high, fma(x.x, factor, -high) + fma(x.x, rest, x.y * factor));
+}
 
 fn bias_at(i: u32) -> f32 {
     return half_of(bias[i / 2u], i);
@@ -215,6 +247,7 @@ fn bias_at(i: u32) -> f32 {
 // Uses: the parameters of attention, `items`, `bias_at`, and "exp". A score of LOWEST is that of a masked key.
 
 const LOWEST = -3.0e38;
+const LOWEST_BITS = 0xff61b1e6u;
 
 // An element, as the list of items has it, and its first head.
 struct Element {
@@ -261,14 +294,17 @@ fn score(product: f32, query: u32, key: u32, head: u32, slope: f32, e: Element) 
     let distance = i32(key) - at;
     // Keys beyond the last one read the last one's entries.
     let near = min(key, e.keys - 1u);
+    var seen = key < e.keys && distance >= -i32(p.left) && distance <= i32(p.right);
     if p.bias_heads > 0u {
         let matrix = select(0u, head * e.queries, p.bias_heads > 1u);
-        s += bias_at(p.bias_base + e.bias + (matrix + query) * e.keys + near);
+        let more = bias_at(p.bias_base + e.bias + (matrix + query) * e.keys + near);
+        s += more;
+        // −∞ excludes the key, whatever the product is.
+        seen = seen && bitcast<u32>(more) != 0xff800000u;
     }
     if p.alibi != 0u {
         s = fma(-slope, f32(abs(distance)), s);
     }
-    var seen = key < e.keys && distance >= -i32(p.left) && distance <= i32(p.right);
     if p.blocks != 0u {
         seen = seen && has_block(query, near);
     }
@@ -844,10 +880,10 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     most = select(most, LOWEST, unset);
     var less = 1.0;
     if p.sinks != 0u {
-        let sink = per_head[p.per_head_base + p.alibi * p.heads + head] * LOG2_E;
-        let larger = max(most, sink);
+        let sink = in_parts(vec2(per_head[p.per_head_base + p.alibi * p.heads + head], 0.0), LOG2_E, LOG2_E_REST);
+        let larger = max(most, sink.x);
         less = exp2(most - larger);
-        let more = exp2(sink - larger);
+        let more = exp2(sink.x - larger + sink.y);
         sum = fma(sum, less, more);
         divisor = fma(divisor, less, more);
         most = larger;
@@ -855,7 +891,8 @@ fn make_tile(group: u32, lid: u32, subgroup: u32) {
     let factor_of_row = less * select(1.0 / divisor, 0.0, divisor == 0.0);
     let stored = row < rows;
     if stored && half == 0u {
-        lse[place] = select(bitcast<u32>((most + log2(sum)) * LN_2), 0xff800000u, sum == 0.0);
+        let parts = in_parts(two_sum(most, log2(sum)), LN_2, LN_2_REST);
+        put_lse(place, parts.x, parts.y, sum == 0.0);
     }
     workgroupBarrier();
     {

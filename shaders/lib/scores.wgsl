@@ -3,6 +3,7 @@
 // Uses: the parameters of attention, `items`, `bias_at`, and "exp". A score of LOWEST is that of a masked key.
 
 const LOWEST = -3.0e38;
+const LOWEST_BITS = 0xff61b1e6u;
 
 // An element, as the list of items has it, and its first head.
 struct Element {
@@ -49,14 +50,17 @@ fn score(product: f32, query: u32, key: u32, head: u32, slope: f32, e: Element) 
     let distance = i32(key) - at;
     // Keys beyond the last one read the last one's entries.
     let near = min(key, e.keys - 1u);
+    var seen = key < e.keys && distance >= -i32(p.left) && distance <= i32(p.right);
     if p.bias_heads > 0u {
         let matrix = select(0u, head * e.queries, p.bias_heads > 1u);
-        s += bias_at(p.bias_base + e.bias + (matrix + query) * e.keys + near);
+        let more = bias_at(p.bias_base + e.bias + (matrix + query) * e.keys + near);
+        s += more;
+        // −∞ excludes the key, whatever the product is.
+        seen = seen && bitcast<u32>(more) != 0xff800000u;
     }
     if p.alibi != 0u {
         s = fma(-slope, f32(abs(distance)), s);
     }
-    var seen = key < e.keys && distance >= -i32(p.left) && distance <= i32(p.right);
     if p.blocks != 0u {
         seen = seen && has_block(query, near);
     }

@@ -68,6 +68,8 @@ const LIBRARY: &[(&str, &str)] = library![
     "lines",
     "loads",
     "log",
+    "log_sum_exp",
+    "log_sum_exp2",
     "merges",
     "modes",
     "nan",

@@ -7,7 +7,7 @@ use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param,
     PlanBuffer, Slot, Variant, params, slots,
 };
-use crate::ragged::{DType, Layout};
+use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
 
 pub(crate) const OP: &str = "append";
@@ -53,7 +53,8 @@ impl Append {
             kept.check_len(OP, new.len())?;
             for (element, (of, like)) in new.shapes().zip(kept.shapes()).enumerate() {
                 let (of_extents, like) = (of.extents(), like.extents());
-                if of_extents[0] > 0 && of_extents[1..] != like[1..] {
+                // An element without room may have any other extents, and gets no rows.
+                if of_extents[0].min(like[0]) > 0 && of_extents[1..] != like[1..] {
                     let expected = format!("{}, as in the cache", rows_of(of_extents[0], like));
                     return Err(Error::shape(OP, element, expected, of));
                 }
@@ -130,19 +131,23 @@ impl Append {
     }
 }
 
-/// The numbers of values in a row of keys and in a row of values, which are the same in all elements.
+/// The numbers of values in a row of keys and in a row of values, which are the same in all elements with rows.
 pub(crate) fn widths(of: [&Layout; 2]) -> Result<[usize; 2]> {
     let mut widths = [0; 2];
     for (layout, width) in of.into_iter().zip(&mut widths) {
-        let Some(first) = (!layout.is_empty()).then(|| layout.shape(0)) else {
+        if layout.is_empty() {
             continue;
-        };
+        }
+        let with_rows = |shape: &Shape| shape.extents()[0] > 0;
+        let at = layout.shapes().position(|shape| with_rows(&shape));
+        let at = at.unwrap_or(0);
+        let first = layout.shape(at);
         let row = &first.extents()[1..];
-        for (element, shape) in layout.shapes().enumerate() {
-            if shape.extents()[1..] != *row {
-                let expected = format!("{first}, with any number of rows, as in element 0");
-                return Err(Error::shape(OP, element, expected, shape));
-            }
+        let mut others = layout.shapes().enumerate();
+        let other = others.find(|(_, of)| with_rows(of) && of.extents()[1..] != *row);
+        if let Some((element, shape)) = other {
+            let expected = format!("{first}, with any number of rows, as in element {at}");
+            return Err(Error::shape(OP, element, expected, shape));
         }
         *width = row.iter().map(|extent| *extent as usize).product();
     }

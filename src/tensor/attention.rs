@@ -34,9 +34,10 @@ use crate::{Error, Result};
 /// - An element without queries has no results. If a query has no keys, because the element has none or because masks
 ///   exclude all of them, its result is 0 and its log-sum-exp is −∞.
 /// - A NaN or an infinity in a query reaches its own row. A NaN or an infinity in a key or value reaches the queries
-///   that attend to it. A masked key has no effect, whatever its values are. A NaN or an infinity in the *value row* of
-///   a masked key may reach other queries of its element that attend to a key near it, because its weight is 0, and 0 ·
-///   NaN is NaN. Keys that masks exclude for all queries nearby are not read.
+///   that attend to it; in a value, it may not if its score is more than 87 below the largest one. An excluded key has
+///   no effect, whatever it holds. Only on cooperative matrices may a NaN or an infinity in the *value row* of an
+///   excluded key reach other queries in a tile, because its weight is 0, and 0 · NaN is NaN; the same holds for
+///   gradients.
 /// - f16 is computed in f32, and each result is rounded once; on cooperative matrices, weights are rounded to f16, too.
 /// - Attention does not respect equivalence: a row of zeros at the end of the keys is an additional key.
 ///
@@ -45,7 +46,7 @@ use crate::{Error, Result};
 /// |slope · distance| of the row's keys, max|v| is over the values of these keys, and m is the number of keys of the
 /// element; for f16, add half a unit in the last place, and on cooperative matrices (heads of up to 128 values, or 64
 /// if matrices are 8 × 8, in multiples of 8) also 2⁻¹⁰ (1 + m 2⁻¹⁴) max|v| for the rounding of weights. The error of
-/// the log-sum-exp is at most half of the first bound without max|v|, plus 2⁻²² of its magnitude.
+/// the log-sum-exp is at most half of the first bound without max|v|, plus 2⁻²⁴ of its magnitude.
 ///
 /// # Cost
 /// 2 (d + dv) floating-point operations for each score, except where a whole stage of keys (16 or 32) is masked. Scores
@@ -208,7 +209,7 @@ impl<'a, T: Float> Attention<'a, T> {
     }
 
     /// Adds a bias to the scores: an element of shape (n, m) for all heads, or (heads, n, m). A bias of −∞ excludes a
-    /// key.
+    /// key, whatever their product is.
     pub fn bias(mut self, bias: &'a Tensor<T>) -> Self {
         self.bias = Some(bias);
         self
@@ -229,18 +230,18 @@ impl<'a, T: Float> Attention<'a, T> {
     }
 
     /// Runs the attention. In programs, it has gradients with respect to queries, keys, values and bias, and also to
-    /// sinks unless ALiBi slopes are given.
+    /// sinks unless ALiBi slopes are given. Those have no gradients themselves.
     ///
     /// # Errors
     /// Before any work: [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize) and [`Shape`](Error::Shape) with the
     /// first element that does not fit; [`Argument`](Error::Argument) for heads that do not divide the width or the
-    /// number of heads, for heads of 0 or more than 256 values, for a window of one key, for a cap or scale that is not
+    /// number of heads, for heads of 0 or more than 256 values, for a cap or scale that is not
     /// finite or a cap that is not positive, and for a number of slopes or sinks other than the number of heads;
     /// [`Unsupported`](Error::Unsupported) for f16 with an odd number of values in a head;
     /// [`DeviceMismatch`](Error::DeviceMismatch), [`TooLarge`](Error::TooLarge), [`WorkLimit`](Error::WorkLimit),
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn run(self) -> Result<Tensor<T>> {
-        Ok(self.run_with_lse()?.0)
+        Ok(self.run_with_parts()?.0)
     }
 
     /// Runs the attention, and returns the log-sum-exps of the scores, too: log Σ_j exp(s_ij) for each query and head,
@@ -249,6 +250,13 @@ impl<'a, T: Float> Attention<'a, T> {
     /// # Errors
     /// Those of [`run`](Self::run).
     pub fn run_with_lse(self) -> Result<(Tensor<T>, Tensor<f32>)> {
+        let elements = 0..self.q.len();
+        let (o, lse) = self.run_with_parts()?;
+        Ok((o, lse.elements(elements)?))
+    }
+
+    /// The results, and both parts of the log-sum-exps.
+    fn run_with_parts(self) -> Result<(Tensor<T>, Tensor<f32>)> {
         let Attention { q, k, v, .. } = self;
         q.check_device(OP, k)?;
         q.check_device(OP, v)?;
@@ -267,9 +275,6 @@ impl<'a, T: Float> Attention<'a, T> {
         let cap = self.softcap.unwrap_or(0.0);
         if self.softcap.is_some() && !(cap.is_finite() && cap > 0.0) {
             return argument("a positive, finite cap of the scores", cap.to_string());
-        }
-        if self.window == Some((0, 0)) {
-            return argument("a window of more than one key", "(0, 0)".to_owned());
         }
         let (before, after) = self.window.unwrap_or((usize::MAX, usize::MAX));
         let bounded = |keys: usize| keys.min(UNBOUNDED as usize) as u32;
@@ -377,8 +382,10 @@ impl<'a, T: Float> Attention<'a, T> {
 /// With w_p = exp(lse_p − max lse), o = Σ w_p o_p / Σ w_p and lse = max lse + log Σ w_p, for each query and head. A
 /// part without keys has the log-sum-exp −∞ and no weight; if no part has keys, the results are 0 and −∞. Add sinks to
 /// one part only; each part takes the bias of its own keys. f16 is computed in f32 and rounded once. Error: the errors
-/// of the parts' results and log-sum-exps, with the same weights, plus (2 parts + 8) 2⁻²⁴ max|o_p|. Cost: a few
-/// dispatches, which read every part once.
+/// of the parts' results and log-sum-exps, with the same weights, plus (2 parts + 8) 2⁻²⁴ max|o_p|. A log-sum-exp is one
+/// number here, so that its rounding alone is worth 2⁻²³ max|lse_p| max|o_p|: beyond 10⁷, weights say nothing.
+///
+/// Cost: a few dispatches, which read every part once.
 ///
 /// ```
 /// use vsla::{Device, Ragged, Shape, attention};
@@ -474,8 +481,8 @@ pub(crate) struct Attended<'a, T: Float> {
 }
 
 impl<T: Float> Attended<'_, T> {
-    /// For each query and head: the log-sum-exp, the value δ that is subtracted from the cotangents of weights, and the
-    /// ALiBi slope.
+    /// For each query and head: the log-sum-exp in two parts, the value δ that is subtracted from the cotangents of
+    /// weights, and the ALiBi slope. `lse` and `of_lse` are the second result of the attention and its cotangent.
     pub(crate) fn stats(
         &self,
         (g, o): (&Tensor<T>, &Tensor<T>),

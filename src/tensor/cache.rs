@@ -89,11 +89,12 @@ pub struct Kept<'a> {
 
 impl<T: Float> Cache<T> {
     /// An empty cache with room for rows of these shapes: for each element (rows, heads, d) or (rows, heads · d) of
-    /// keys, and as many rows of values. The memory is filled with zeros.
+    /// keys, and as many rows of values; an element without room may have any other extents. The memory is filled with
+    /// zeros.
     ///
     /// # Errors
     /// [`Rank`](Error::Rank), [`BatchSize`](Error::BatchSize), and [`Shape`](Error::Shape) with the first element whose
-    /// numbers of rows differ or whose rows have another shape than those of element 0;
+    /// numbers of rows differ or whose rows have another shape than those of other elements;
     /// [`Unsupported`](Error::Unsupported) for f16 rows with an odd number of values; those of
     /// [`Device::full`](crate::Device::full).
     pub fn new(device: &Device, keys: &Layout, values: &Layout) -> Result<Cache<T>> {

@@ -4,6 +4,7 @@ mod cache;
 mod case;
 mod empty;
 mod emulated;
+mod excluded;
 mod gradients;
 mod merge;
 mod refusals;
@@ -36,13 +37,20 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("elements_alone", elements_alone),
         ("nothing_to_attend_to", empty::nothing_to_attend_to),
         ("elements_without_rows", empty::elements_without_rows),
+        ("caches_without_rows", empty::caches_without_rows),
         ("not_a_number", not_a_number),
+        ("excluded_by_bias", excluded::by_bias),
+        ("weights_not_a_number", excluded::weights),
+        ("large_scores", excluded::large_scores),
+        ("large_sinks", excluded::large_sinks),
+        ("windows_of_one_key", excluded::windows_of_one_key),
         ("merged_parts", merge::parts),
         ("random", random),
         ("gradients_with_options", gradients::with_options),
         ("gradients_of_widths", gradients::of_widths),
         ("gradients_of_halves", gradients::of_halves),
         ("gradients_of_sinks", gradients::of_sinks),
+        ("gradients_of_gradients", gradients::of_gradients),
         ("cache_as_tensors", cache::as_tensors),
         ("cache_of_pieces", cache::of_pieces),
         ("cache_is_changed_alone", cache::is_changed_alone),

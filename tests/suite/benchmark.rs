@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use harness::lengths::{self, SETS};
 use harness::stats::Summary;
-use harness::{page, table};
+use harness::{page, rates, table};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
@@ -21,6 +21,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.host("summaries", summaries),
         bench.host("intervals_of_the_median", intervals_of_the_median),
         bench.host("published_lengths", published_lengths),
+        bench.host("rates_of_halves", rates_of_halves),
         bench.host("page_of_stored_results", page_of_stored_results),
         bench.host("page_of_a_new_run", page_of_a_new_run),
         bench.host("table_of_a_new_run", table_of_a_new_run),
@@ -72,6 +73,31 @@ fn intervals_of_the_median() {
         let summary = Summary::of(millis((1..=runs).rev()));
         let expected = ranks.map(|ranks: [u64; 2]| ranks.map(Duration::from_millis));
         assert_eq!(summary.interval, expected, "{runs} runs");
+    }
+}
+
+/// The stored products of f16 are faster than multiply-adds of f32 can be, and not faster than matrix instructions.
+fn rates_of_halves() {
+    let stored: Value = serde_json::from_str(STORED).unwrap();
+    let gpu = stored["devices"].as_array().unwrap().iter();
+    let rows = gpu.flat_map(|device| device["rows"].as_array().unwrap());
+    let seconds = |row: &Value| row["device_us"].as_f64().map(|us| 1e-6 * us);
+    let rows: Vec<(&str, u64, f64)> = rows
+        .filter_map(|row| {
+            let work = row["multiply_adds"].as_u64()?;
+            Some((row["name"].as_str()?, work, seconds(row)?))
+        })
+        .collect();
+    let of = |name: &str| rows.iter().find(|row| row.0 == name).copied().unwrap();
+    let (_, work, took) = of("peaks/multiply-add");
+    let f32_rate = work as f64 / took;
+    let (_, work, took) = of("attention/2048-f16");
+    assert!(rates::is_impossible(rates::percent(work, took, f32_rate)));
+    let ten_times = rates::percent(work, took / 10.0, rates::INSTRUCTIONS);
+    assert!(rates::is_impossible(ten_times), "{ten_times} %");
+    for (name, work, took) in rows.iter().filter(|row| row.0.contains("f16")) {
+        let reached = rates::percent(*work, *took, rates::INSTRUCTIONS);
+        assert!(!rates::is_impossible(reached), "{name}: {reached} %");
     }
 }
 

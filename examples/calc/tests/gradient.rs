@@ -16,6 +16,17 @@ pub const GOLDEN: &[Golden] = &[
         r#"{"op": "gradient", "of": {"op": "sub", "args": [[[1,2,3],[]], [[10],[20,30]]]}, "cotangent": [[1,2,3],[4,5]]}"#,
         "[[[1,2,3],[]],[[-1],[-4,-5]]]",
     ),
+    (
+        r#"{"op": "gradient", "of": {"op": "attention", "args": [[[[1]]], [[["nan"],[1]]], [[[2],[3]]]]}}"#,
+        r#"[[[["nan"]]], [[["nan"],["nan"]]], [[["nan"],["nan"]]]]"#,
+    ),
+    (
+        concat!(
+            r#"{"op": "gradient", "of": {"op": "attention", "args": [[[[1,0],[0,1]]], [[[1,1],["nan",1]]], "#,
+            r#"[[[1,2],[3,4]]]], "options": {"bias": [[[0,"-inf"],[0,"-inf"]]]}}}"#,
+        ),
+        "[[[[0,0],[0,0]]], [[[0,0],[0,0]]], [[[2,2],[0,0]]]]",
+    ),
     // Each gradient has its operand's own length.
     (
         r#"{"op": "gradient", "of": {"op": "hadamard", "args": [[[1,2,3]], [[4,5]]]}}"#,

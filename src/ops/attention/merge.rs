@@ -1,4 +1,4 @@
-//! Merges the results for the pieces of a row's keys: their mean, weighted by the exponentials of their log-sum-exps.
+//! Merges the results for the pieces of a row's keys: their mean, weighted by the sums of the pieces' exponentials.
 
 use super::Heads;
 use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
@@ -9,7 +9,7 @@ slots! {
 }
 
 params! {
-    struct Params { units, heads, dv, sinks, sinks_base, ones }
+    struct Params { units, heads, dv, sinks, sinks_base, rest, pieces, ones }
 }
 
 /// Each workgroup merges one row of the results.
@@ -21,11 +21,13 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
 };
 
-/// Merges the rows that `items` lists. `sinks` is the operand that holds the sinks, and their index in it.
+/// Merges the rows that `items` lists, of `rows` rows of results and `pieces` of pieces. `sinks` is the operand that
+/// holds the sinks, and their index in it.
 pub(super) fn dispatch(
     dtype: DType,
     items: Vec<u32>,
     heads: Heads,
+    [rows, pieces]: [usize; 2],
     sinks: Option<(usize, usize)>,
 ) -> Dispatch {
     let units = items.len() / 4;
@@ -52,6 +54,8 @@ pub(super) fn dispatch(
             dv: number(heads.dv),
             sinks: number(sinks),
             sinks_base: Param::InputBase(operand),
+            rest: number(rows),
+            pieces: number(pieces),
             ones: Param::U32(u32::MAX),
         },
         units as u32,

@@ -53,7 +53,7 @@ params! {
     struct Params {
         q_base, k_base, v_base, bias_base, per_head_base, tiles, units, heads, key_heads, d, dv, scale, softcap,
         softcap_inverse, left, right, top_left, bias_heads, alibi, sinks, blocks, block_rows, block_keys, mask,
-        mask_row, lists, plain, cached, ones,
+        mask_row, lists, plain, cached, rest, ones,
     }
 }
 
@@ -213,6 +213,9 @@ pub(crate) static KERNEL: Kernel = Kernel {
 ///
 /// On a GPU, q, k and v begin at whole [`unit`]s. The call's scalars are the scale, the cap of the scores and its
 /// reciprocal; a cap of 0 means no cap.
+///
+/// The second result has the log-sum-exps of all elements, and then as many elements again with what rounding them has
+/// left: gradients subtract both, since one number is off by ½ at 10⁷.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Attention {
     pub dtype: DType,
@@ -252,8 +255,8 @@ pub(crate) enum Side {
     Bias,
 }
 
-/// The log-sum-exp, delta and ALiBi slope of each query and head, as (n, heads, 3). The operands are g, o, lse, then
-/// the cotangent of lse if there is one, and the slopes if there are any.
+/// The log-sum-exp in two parts, delta and ALiBi slope of each query and head, as (n, heads, 4). The operands are g and
+/// both results of the attention, then the cotangent of the second one if it has one, and the slopes if there are any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Stats {
     pub dtype: DType,
@@ -297,6 +300,7 @@ impl Attention {
     pub(crate) fn launch(&self, inputs: &[&Layout], binding: Option<u64>) -> Result<Launch> {
         let shapes = Shapes::new(self, inputs)?;
         check_size(OP, &shapes.o, self.dtype, binding)?;
+        check_size(OP, &shapes.lse, DType::F32, binding)?;
         let plan = Plan::new(self, &shapes, inputs)?;
         let (dispatches, scratch) = self.dispatches(plan, &shapes);
         let of = self.clone();
@@ -342,15 +346,17 @@ impl Attention {
         let plain = self.is_plain();
         let mut scratch = Vec::new();
         let mut dispatches = Vec::new();
+        // The rows of results, and of all pieces.
+        let (rows, mut pieces) = (shapes.lse.total() / 2, 0);
         for class in plan.classes.iter().filter(|class| class.tiles > 0) {
             let tile = class.tile;
             let units = class.tiles * key_heads;
-            let (o, lse) = match tile.pieces() {
-                false => (Slot::Output(0), Slot::Output(1)),
+            let (o, lse, rest) = match tile.pieces() {
+                false => (Slot::Output(0), Slot::Output(1), rows),
                 true => {
-                    let rows = units as u64 * class.sides[0] as u64;
-                    scratch = vec![rows * dv as u64, rows];
-                    (Slot::Scratch(0), Slot::Scratch(1))
+                    pieces = units * class.sides[0];
+                    scratch = vec![(pieces * dv) as u64, 2 * pieces as u64];
+                    (Slot::Scratch(0), Slot::Scratch(1), pieces)
                 }
             };
             let [block_rows, block_keys] = blocks.map_or([1; 2], |blocks| blocks.block);
@@ -384,6 +390,7 @@ impl Attention {
                 lists: number(class.lists),
                 plain: flag(plain),
                 cached: flag(self.cached),
+                rest: number(rest),
                 ones: Param::U32(u32::MAX),
             };
             let slots = Slots {
@@ -433,6 +440,7 @@ impl Attention {
                 self.dtype,
                 merges,
                 shapes.heads,
+                [rows, pieces],
                 self.sinks.then_some(sinks),
             ));
         }

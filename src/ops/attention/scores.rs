@@ -198,6 +198,15 @@ impl Element<'_> {
                 *s -= slope * (at - key).abs() as f32;
             }
         }
+        // −∞ excludes the key, whatever the product is.
+        if let Some((at, bias)) = self.bias_of(head, query).zip(self.bias) {
+            let excluded = |(s, bias): (&mut f32, &f32)| {
+                if *bias == f32::NEG_INFINITY {
+                    *s = LOWEST;
+                }
+            };
+            s.iter_mut().zip(&bias[at + first..]).for_each(excluded);
+        }
         let range = self.range((query, query));
         let seen = |key: usize| key.clamp(first, first + s.len()) - first;
         let (begin, end) = (seen(range.start), seen(range.end));

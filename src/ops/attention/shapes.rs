@@ -30,6 +30,7 @@ pub(crate) struct Shapes {
     /// The heads of the bias: 1 if all share it.
     pub bias_heads: usize,
     pub o: Layout,
+    /// The log-sum-exps, then as many elements for what rounding them has left.
     pub lse: Layout,
 }
 
@@ -99,9 +100,9 @@ impl Shapes {
             return Err(Error::unsupported(OP, what));
         }
         let mut o = Offset::new(OP, q.len())?;
-        let mut lse = Offset::new(OP, q.len())?;
+        let mut lse = Offset::new(OP, 2 * q.len())?;
         let mut o_extents = host::room(OP, q.rank() * q.len())?;
-        let mut lse_extents = host::room(OP, 2 * q.len())?;
+        let mut lse_extents = host::room(OP, 4 * q.len())?;
         for element in 0..q.len() {
             let [queries, keys, values] = [q, k, v].map(|of| extent_of(of, element, 0));
             let most = 1 << 30;
@@ -114,11 +115,14 @@ impl Shapes {
                 return Err(Error::shape(OP, element, expected, v.shape(element)));
             }
             o.push(queries * (heads * dv) as u64)?;
-            lse.push(queries * heads as u64)?;
             match q.rank() {
                 2 => o_extents.extend([queries as u32, (heads * dv) as u32]),
                 _ => o_extents.extend([queries as u32, heads as u32, dv as u32]),
             }
+        }
+        for element in (0..q.len()).chain(0..q.len()) {
+            let queries = extent_of(q, element, 0);
+            lse.push(queries * heads as u64)?;
             lse_extents.extend([queries as u32, heads as u32]);
         }
         let shapes = Shapes {

@@ -16,12 +16,54 @@ use crate::{Result, host};
 pub(super) const QUERIES: usize = 64;
 pub(super) const KEYS: usize = 256;
 
+/// `c += a b`, of m x k weights and k x n values. If `odd`, values that are not finite count only where a weight is not
+/// 0; finite values add the same bits.
+pub(super) fn add_weighted(
+    c: &mut [f32],
+    [row, column]: [usize; 2],
+    (a, b): (View<'_>, View<'_>),
+    [m, k, n]: [usize; 3],
+    odd: bool,
+) -> Result<()> {
+    if !odd {
+        multiply(c, [row, column], (a, b), [m, k, n], true);
+        return Ok(());
+    }
+    let mut finite = host::zeroed::<f32>(OP, k * n)?;
+    for (at, finite) in finite.iter_mut().enumerate() {
+        let (l, j) = (at / n, at % n);
+        let value = b.values[l * b.row + j * b.column];
+        if value.is_finite() {
+            *finite = value;
+            continue;
+        }
+        for i in 0..m {
+            let weight = a.values[i * a.row + l * a.column];
+            if weight != 0.0 {
+                c[i * row + j * column] += weight * value;
+            }
+        }
+    }
+    let finite = View::new(&finite, [n, 1]);
+    multiply(c, [row, column], (a, finite), [m, k, n], true);
+    Ok(())
+}
+
+/// a + b, rounded, and the error of that.
+fn two_sum(a: f32, b: f32) -> (f32, f32) {
+    let sum = a + b;
+    let part = sum - a;
+    (sum, (a - (sum - part)) + (b - part))
+}
+
 /// Consecutive rows of the results of one element.
 struct Job<'a> {
     element: usize,
     first: usize,
     o: &'a mut [f32],
     lse: &'a mut [f32],
+    /// What rounding the log-sum-exps has left.
+    rest: &'a mut [f32],
 }
 
 pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Result<()> {
@@ -37,7 +79,9 @@ pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Resul
         true => &mut wide,
         false => cast_slice_mut(o.words),
     };
-    let (mut rest_o, mut rest_lse) = (all_o, cast_slice_mut::<u32, f32>(lse.words));
+    let lse = cast_slice_mut::<u32, f32>(lse.words);
+    let (mut rest_lse, mut rest_rest) = lse.split_at_mut(lse.len() / 2);
+    let mut rest_o = all_o;
     let (width, high) = (heads.heads * heads.dv, heads.heads);
     let mut jobs = Vec::new();
     for element in 0..o_layout.len() {
@@ -46,12 +90,14 @@ pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Resul
             let rows = QUERIES.min(queries - first);
             let (o, next_o) = rest_o.split_at_mut(rows * width);
             let (lse, next_lse) = rest_lse.split_at_mut(rows * high);
-            (rest_o, rest_lse) = (next_o, next_lse);
+            let (rest, next_rest) = rest_rest.split_at_mut(rows * high);
+            (rest_o, rest_lse, rest_rest) = (next_o, next_lse, next_rest);
             let job = Job {
                 element,
                 first,
                 o,
                 lse,
+                rest,
             };
             host::push(OP, &mut jobs, job)?;
         }
@@ -63,7 +109,12 @@ pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Resul
         let q = &q.0[q.1.offsets().range(job.element)];
         let k = &k.0[k.1.offsets().range(job.element)];
         let v = &v.0[v.1.offsets().range(job.element)];
-        rows(heads, &scores, (q, k, v), job)
+        let mut job = job;
+        rows(heads, &scores, (q, k, v), &mut job, false)?;
+        match job.o.iter().all(|o| o.is_finite()) {
+            true => Ok(()),
+            false => rows(heads, &scores, (q, k, v), &mut job, true),
+        }
     })?;
     if halves {
         convert::narrow(&wide, cast_slice_mut(o.words));
@@ -71,12 +122,13 @@ pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Resul
     Ok(())
 }
 
-/// The rows of a job, for each head.
+/// The rows of a job, for each head. If `odd`, values may not be finite, and count only where a weight is not 0.
 fn rows(
     heads: Heads,
     scores: &Scores<'_>,
     (q, k, v): (&[f32], &[f32], &[f32]),
-    job: Job<'_>,
+    job: &mut Job<'_>,
+    odd: bool,
 ) -> Result<()> {
     let Heads {
         heads: high,
@@ -116,7 +168,7 @@ fn rows(
             );
             let o = &mut job.o[head * dv..];
             let weights = View::new(weights, [keys, 1]);
-            multiply(o, [high * dv, 1], (weights, of_v), [count, keys, dv], true);
+            add_weighted(o, [high * dv, 1], (weights, of_v), [count, keys, dv], odd)?;
         }
         for row in 0..count {
             let (mut most, mut sum, mut factor) = (most[row], sums[row], 1.0);
@@ -130,9 +182,10 @@ fn rows(
             factor = if empty { 0.0 } else { factor / sum };
             let o = &mut job.o[(row * high + head) * dv..][..dv];
             o.iter_mut().for_each(|o| *o *= factor);
-            job.lse[row * high + head] = match empty {
-                true => f32::NEG_INFINITY,
-                false => most + sum.ln(),
+            let place = row * high + head;
+            (job.lse[place], job.rest[place]) = match empty {
+                true => (f32::NEG_INFINITY, 0.0),
+                false => two_sum(most, sum.ln()),
             };
         }
     }

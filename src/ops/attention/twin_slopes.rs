@@ -4,7 +4,7 @@ use bytemuck::cast_slice_mut;
 use rayon::prelude::*;
 
 use super::scores::{Element, Scores, values};
-use super::twin::{KEYS, QUERIES};
+use super::twin::{KEYS, QUERIES, add_weighted};
 use super::{Attention, Heads, LOWEST, OP, Side, Stats};
 use crate::ops::convert;
 use crate::ops::maps::exp;
@@ -13,7 +13,7 @@ use crate::plan::CpuArgs;
 use crate::ragged::DType;
 use crate::{Result, host};
 
-/// The log-sum-exp, delta and ALiBi slope of each query and head.
+/// The log-sum-exp in two parts, delta and ALiBi slope of each query and head.
 pub(super) fn stats(
     of: Stats,
     [heads, dv]: [usize; 2],
@@ -23,19 +23,21 @@ pub(super) fn stats(
     let (g, _) = values(args, 0, of.dtype)?;
     let (o, _) = values(args, 1, of.dtype)?;
     let (lse, _) = args.input::<f32>(2);
+    let (lse, rest) = lse.split_at(lse.len() / 2);
     let of_lse = of.of_lse.then(|| args.input::<f32>(of_lse).0);
     let slopes = of.alibi.then(|| args.input::<f32>(per_head).0);
     let (stats, _) = args.output::<f32>(0);
     let rows = g.par_chunks(dv).zip(o.par_chunks(dv));
     stats
-        .par_chunks_mut(3)
+        .par_chunks_mut(4)
         .zip(rows)
         .enumerate()
         .for_each(|(place, (stats, (g, o)))| {
             let delta: f32 = g.iter().zip(o).map(|(g, o)| g * o).sum();
             stats[0] = lse[place];
-            stats[1] = delta - of_lse.map_or(0.0, |of_lse| of_lse[place]);
-            stats[2] = slopes.map_or(0.0, |slopes| slopes[place % heads]);
+            stats[1] = rest[place];
+            stats[2] = delta - of_lse.map_or(0.0, |of_lse| of_lse[place]);
+            stats[3] = slopes.map_or(0.0, |slopes| slopes[place % heads]);
         });
     Ok(())
 }
@@ -123,8 +125,13 @@ pub(super) fn run(of: &Attention, side: Side, heads: Heads, args: &mut CpuArgs<'
             first = first.saturating_add(rows);
         }
     }
-    jobs.into_par_iter()
-        .try_for_each(|job| operands.rows(job))?;
+    jobs.into_par_iter().try_for_each(|mut job| {
+        operands.rows(&mut job, false)?;
+        match job.out.iter().all(|x| x.is_finite()) {
+            true => Ok(()),
+            false => operands.rows(&mut job, true),
+        }
+    })?;
     if halves {
         convert::narrow(&wide, cast_slice_mut(&mut output.words[..]));
     }
@@ -132,7 +139,8 @@ pub(super) fn run(of: &Attention, side: Side, heads: Heads, args: &mut CpuArgs<'
 }
 
 impl Operands<'_> {
-    fn rows(&self, job: Job<'_>) -> Result<()> {
+    /// The rows of a job. If `odd`, operands may not be finite, and count only where a weight is not 0.
+    fn rows(&self, job: &mut Job<'_>, odd: bool) -> Result<()> {
         let Heads {
             heads,
             key_heads,
@@ -183,7 +191,7 @@ impl Operands<'_> {
                             let k = View::new(&self.k[k_row * d..], [key_heads * d, 1]);
                             let weights = View::new(&weights, [wide, 1]);
                             let out = &mut job.out[to..];
-                            multiply(out, [heads * d, 1], (weights, k), [count, wide, d], true);
+                            add_weighted(out, [heads * d, 1], (weights, k), [count, wide, d], odd)?;
                         }
                         Side::Key | Side::Value => {
                             let (x, width) = match self.side {
@@ -195,7 +203,7 @@ impl Operands<'_> {
                             let weights = View::new(&weights, [1, wide]);
                             let out = &mut job.out[to..];
                             let by = [key_heads * width, 1];
-                            multiply(out, by, (weights, x), [wide, count, width], true);
+                            add_weighted(out, by, (weights, x), [wide, count, width], odd)?;
                         }
                         Side::Bias => {
                             for (row, weights) in rows.clone().zip(weights.chunks(wide)) {
@@ -213,7 +221,8 @@ impl Operands<'_> {
         Ok(())
     }
 
-    /// The weights of a block of queries and keys: P for values, dS for a bias, and dS ∘ S′ for queries and keys.
+    /// The weights of a block of queries and keys: P for values, dS for a bias, and dS ∘ S′ for queries and keys. Those
+    /// of 0 stay 0, even if an operand is not finite.
     fn weigh(
         &self,
         element: &Element<'_>,
@@ -246,16 +255,17 @@ impl Operands<'_> {
         let lines = weights.chunks_mut(size[1]).zip(slopes.chunks(size[1]));
         for (row, (weights, slopes)) in rows.zip(lines) {
             let derivatives = &mut derivatives[..size[1]];
-            let stats = &self.stats[3 * ((begin[0] + row) * heads + head)..][..3];
+            let stats = &self.stats[4 * ((begin[0] + row) * heads + head)..][..4];
             element.derivatives(weights, derivatives);
-            element.row_with(stats[2], (head, row), columns.start, weights);
-            let (lse, delta) = (stats[0], stats[1]);
+            element.row_with(stats[3], (head, row), columns.start, weights);
+            let (lse, rest, delta) = (stats[0], stats[1], stats[2]);
             for ((weight, slope), derivative) in weights.iter_mut().zip(slopes).zip(derivatives) {
-                let p = match *weight <= LOWEST {
-                    true => 0.0,
-                    false => exp((*weight - lse).min(0.0)),
-                };
+                let less = *weight - lse - rest;
+                // Rounding may have made it positive. `min` would drop NaN.
+                let p = exp(if less > 0.0 { 0.0 } else { less });
+                let p = if *weight <= LOWEST { 0.0 } else { p };
                 *weight = match self.side {
+                    _ if p == 0.0 => 0.0,
                     Side::Value => p,
                     Side::Bias => p * (slope - delta),
                     _ => p * (slope - delta) * *derivative,

@@ -1,4 +1,6 @@
 //! The rule of attention, which recomputes weights from the log-sum-exps.
+//!
+//! Those are the operation's second result, in two parts: all elements of the first, then all of the second.
 
 use super::{Applied, Cotangent, Cotangents};
 use crate::ops::attention::{Attention, Side};
@@ -6,7 +8,7 @@ use crate::ragged::{DType, Float};
 use crate::tensor::{Attended, Tensor};
 use crate::{Result, f16};
 
-/// `results` are the cotangents of the result and of its log-sum-exps.
+/// `results` are the cotangents of both results.
 pub(super) fn rule(
     applied: &Applied<'_>,
     of: &Attention,
@@ -83,11 +85,15 @@ where
     Ok(cotangents)
 }
 
-/// −Σ exp(sink − lse) delta over all queries.
+/// −Σ exp(sink − lse) delta over all queries, where lse has two parts.
 fn of_sinks(sinks: &Tensor<f32>, lse: &Tensor<f32>, stats: &Tensor<f32>) -> Result<Tensor<f32>> {
     let whole = (None, None, 1);
-    let delta = stats.strided_slice(&[whole, whole, (Some(1), Some(2), 1)])?;
+    let delta = stats.strided_slice(&[whole, whole, (Some(2), Some(3), 1)])?;
+    let (lse, rest) = (
+        lse.elements(0..stats.len())?,
+        lse.elements(stats.len()..lse.len())?,
+    );
     let delta = delta.reshape(lse.layout())?;
-    let weights = lse.sub(sinks.along(1))?.neg()?.exp()?;
+    let weights = lse.sub(sinks.along(1))?.add(&rest)?.neg()?.exp()?;
     weights.hadamard(&delta)?.sum_axis(0)?.sum_batch()?.neg()
 }

@@ -264,11 +264,13 @@ fn rule(applied: &Applied<'_>, results: &[Option<Cotangent>]) -> Result<Cotangen
             convolutions::rule(applied, g)
         }
         Op::Fft(_) | Op::Frames(_) => transforms::rule(applied, g),
+        Op::AttentionStats(_) | Op::AttentionSlopes(_) => Err(applied.refused_because(
+            " of its gradient; compute softmax(scale · q kᵀ) v in steps, with matmul, transpose and softmax, to \
+             differentiate it twice",
+        )),
         // Chains are made after gradients; attention's rule ran above.
         Op::Chain(_)
         | Op::Attention(_)
-        | Op::AttentionStats(_)
-        | Op::AttentionSlopes(_)
         | Op::Append(_)
         | Op::Full(_)
         | Op::Sequence(_)

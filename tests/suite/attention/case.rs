@@ -346,7 +346,7 @@ impl Case {
         let slack = unit * ((self.d as f64 + 8.0) * size + m as f64 + 32.0);
         let total = most + sum.ln();
         let finite = if total.is_finite() { total.abs() } else { 0.0 };
-        let lse = (total, slack + 4.0 * unit * finite);
+        let lse = (total, slack + unit * finite);
         let of_column = |column: usize| {
             let value = |key: usize| {
                 let at = (key * self.key_heads + key_head) * self.dv + column;

@@ -1,8 +1,9 @@
 //! Attention without keys, and without queries.
 
-use vsla::{Device, Layout, Ragged, Shape};
+use vsla::attention::Cache;
+use vsla::{Device, Layout, Ragged, Shape, f16};
 
-use super::case::{Case, Operands};
+use super::case::{Case, Operands, Value};
 use super::is_thorough;
 use crate::support::operation::upload;
 
@@ -107,4 +108,51 @@ pub fn elements_without_rows(device: &Device) {
     let expected = "expected 1 to 256 values in a head of the values, got 0";
     assert!(error.to_string().contains(expected), "{error}");
     assert!(none.attention(&q, &q).run().is_ok());
+}
+
+/// The same in a cache, which such an element leaves without room.
+pub fn caches_without_rows(device: &Device) {
+    of_type::<f32>(device);
+    of_type::<f16>(device);
+}
+
+fn of_type<T: Value>(device: &Device) {
+    for axis in [false, true] {
+        let of = |rows: &[usize], bare: bool| {
+            let shapes = rows.iter().map(|&n| match (axis, bare && n == 0) {
+                (true, true) => Shape::new(&[0, 0, 0]).unwrap(),
+                (true, false) => Shape::new(&[n, 1, 2]).unwrap(),
+                (false, true) => Shape::new(&[0, 0]).unwrap(),
+                (false, false) => Shape::new(&[n, 2]).unwrap(),
+            });
+            let layout = Layout::from_shapes(if axis { 3 } else { 2 }, shapes).unwrap();
+            let value = |e: usize, i: usize| T::rounded((3 * e + i) as f32);
+            upload(device, &Ragged::from_fn(&layout, value).unwrap())
+        };
+        let q = of(&[1, 1, 2], false);
+        let attend = |cache: &Cache<T>| {
+            let o = q.attention_over(cache).run().unwrap();
+            let o = o.download_blocking().unwrap();
+            let wide = o.values().iter().map(|&x| -> f32 { x.into() });
+            wide.collect::<Vec<_>>()
+        };
+        let [bare, whole] = [true, false].map(|bare| {
+            let rows = of(&[0, 3, 0], bare);
+            let mut cache = Cache::with_lengths(rows.clone(), rows, &[0, 1, 0]).unwrap();
+            let first = attend(&cache);
+            let new = of(&[0, 1, 0], bare);
+            cache.append(&new, &new).unwrap();
+            assert_eq!(cache.counts(), [0, 2, 0]);
+            let one = of(&[0, 0, 1], bare);
+            let error = cache.append(&one, &one).unwrap_err();
+            assert_eq!((error.kind(), error.element()), ("shape", Some(2)));
+            (first, attend(&cache))
+        });
+        assert_eq!(bare, whole);
+        // The only key's value, where there is one.
+        assert_eq!(bare.0, [0.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0]);
+        let none = of(&[0, 0, 0], true);
+        let cache = Cache::<T>::new(device, none.layout(), none.layout()).unwrap();
+        assert_eq!(cache.counts(), [0; 3]);
+    }
 }

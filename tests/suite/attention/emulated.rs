@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use vsla::{Device, f16};
 
 use super::case::Case;
-use super::{OPTIONS, gradients};
+use super::{OPTIONS, excluded, gradients};
 use crate::support::bench::{Bench, DeviceTest, emulating_gpu, is_long};
 
 pub fn trials(bench: &Bench) -> Vec<Trial> {
@@ -15,7 +15,7 @@ pub fn trials(bench: &Bench) -> Vec<Trial> {
         ("with_options", with_options),
         ("short", short),
     ];
-    let long: [DeviceTest; 12] = [
+    let long: [DeviceTest; 15] = [
         ("slopes", slopes),
         ("lengths", super::lengths),
         ("widths", super::widths),
@@ -30,6 +30,9 @@ pub fn trials(bench: &Bench) -> Vec<Trial> {
         ("many_short", super::many_short),
         ("elements_alone", super::elements_alone),
         ("not_a_number", super::not_a_number),
+        ("excluded_by_bias", excluded::by_bias),
+        ("weights_not_a_number", excluded::weights),
+        ("large_scores", excluded::large_scores),
         ("gradients_of_halves", gradients::of_halves),
     ];
     let (sides, tests): (&[u32], Vec<DeviceTest>) = match is_long() {

@@ -2,7 +2,7 @@
 
 use vsla::program::Program;
 use vsla::scalar::DType;
-use vsla::{Device, Ragged, Tensor, f16};
+use vsla::{Device, Ragged, Shape, Tensor, f16};
 
 use super::case::{Case, Operands, Value};
 use super::{OPTIONS, is_thorough};
@@ -92,14 +92,13 @@ fn expected<T: Value>(
     (all, 2.0 * (case.d as f64 + 8.0) * largest + terms + 64.0)
 }
 
-pub fn check<T: Value>(device: &Device, case: &Case, seed: u64) {
-    let of = case.operands::<T>(seed);
-    let mut rng = rng(&format!("cotangents {seed}"));
-    let (o, lse) = case.run(device, &of).unwrap();
-    let mut random = |layout| {
-        Ragged::<f32>::from_fn(layout, |_, _| T::rounded(rng.f32() * 2.0 - 1.0).into()).unwrap()
-    };
-    let (g, of_lse) = (random(o.layout()), random(lse.layout()));
+/// The gradients of Σ g o + Σ g' lse with respect to queries, keys, values and the bias, if there is one.
+pub fn slopes<T: Value>(
+    device: &Device,
+    case: &Case,
+    of: &Operands<T>,
+    (g, of_lse): (&Ragged<f32>, &Ragged<f32>),
+) -> Vec<Ragged<T>> {
     let recorded = case.clone();
     let has_bias = of.bias.is_some();
     let slopes = device.upload(&of.slopes).unwrap();
@@ -127,12 +126,26 @@ pub fn check<T: Value>(device: &Device, case: &Case, seed: u64) {
         inputs.push(bias);
         layouts.push(bias.layout());
     }
-    inputs.extend([&g as &dyn vsla::program::HostValue, &of_lse]);
+    inputs.extend([g as &dyn vsla::program::HostValue, of_lse]);
     layouts.extend([g.layout(), of_lse.layout()]);
     let outputs = program
         .plan(&layouts)
         .and_then(|plan| plan.call_blocking(&inputs))
         .unwrap_or_else(|error| panic!("{case:?}: {error}"));
+    (0..3 + usize::from(has_bias))
+        .map(|i| outputs.get(i).unwrap())
+        .collect()
+}
+
+pub fn check<T: Value>(device: &Device, case: &Case, seed: u64) {
+    let of = case.operands::<T>(seed);
+    let mut rng = rng(&format!("cotangents {seed}"));
+    let (o, lse) = case.run(device, &of).unwrap();
+    let mut random = |layout| {
+        Ragged::<f32>::from_fn(layout, |_, _| T::rounded(rng.f32() * 2.0 - 1.0).into()).unwrap()
+    };
+    let (g, of_lse) = (random(o.layout()), random(lse.layout()));
+    let slopes = slopes(device, case, &of, (&g, &of_lse));
     let (expected, factor) = expected(case, &of, &g, &of_lse);
     // On cooperative matrices, weights are rounded to f16, and so is what caps multiply them by.
     let rounded = match T::DTYPE == DType::F16 && device.info().matrices.is_some() {
@@ -141,10 +154,7 @@ pub fn check<T: Value>(device: &Device, case: &Case, seed: u64) {
         false => 0.0,
     };
     for (i, name) in ["q", "k", "v", "bias"].into_iter().enumerate() {
-        if i == 3 && !has_bias {
-            continue;
-        }
-        let got: Ragged<T> = outputs.get(i).unwrap();
+        let Some(got) = slopes.get(i) else { continue };
         for (element, expected) in expected[i].iter().enumerate() {
             assert_eq!(got.row(element).len(), expected.len());
             for (at, (got, (value, size))) in got.row(element).iter().zip(expected).enumerate() {
@@ -291,6 +301,62 @@ pub fn of_sinks(device: &Device) {
         assert!(
             off <= 200.0 * 2f64.powi(-23) * size,
             "head {head}: off by {off}"
+        );
+    }
+}
+
+/// Attention has no gradient of its gradient, and says what has one: the same in steps.
+pub fn of_gradients(device: &Device) {
+    let q = Ragged::from_shapes(vec![1.0f32, 0.5], 2, [Shape::new(&[1, 2]).unwrap()]).unwrap();
+    let k = Ragged::from_shapes(
+        vec![1.0f32, 2.0, 3.0, -1.0],
+        2,
+        [Shape::new(&[2, 2]).unwrap()],
+    );
+    let k = k.unwrap();
+    let twice = |in_steps: bool| {
+        let program = Program::new(device, move |r| {
+            let [q, k]: [Tensor<f32>; 2] = [r.input()?, r.input()?];
+            let o = match in_steps {
+                false => q.attention(&k, &k).scale(1.0).run()?,
+                true => {
+                    let scores = q.matmul(&k.transpose(&[1, 0])?)?;
+                    scores.softmax(1)?.matmul(&k)?
+                }
+            };
+            let [first] = r.gradients(&o.square()?, [&q])?;
+            let [second] = r.gradients(&first.square()?, [&q])?;
+            r.output(&first)?;
+            r.output(&second)
+        });
+        let plan = program.plan(&[q.layout(), k.layout()])?;
+        let results = plan.call_blocking(&[&q, &k])?;
+        Ok::<_, vsla::Error>([results.get::<f32>(0)?, results.get::<f32>(1)?])
+    };
+    let error = twice(false).unwrap_err().to_string();
+    let expected =
+        "attention has no gradient of its gradient; compute softmax(scale · q kᵀ) v in steps";
+    assert!(error.contains(expected), "{error}");
+    let [first, second] = twice(true).unwrap();
+    // f(q) = |Σ w k|² for two keys, with w = sigmoid of the difference of scores along d = k₀ − k₁.
+    let (d, x) = ([-2.0f64, 3.0], -0.5f64);
+    let w = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let f = |x: f64| {
+        let w = w(x);
+        (3.0 - 2.0 * w).powi(2) + (3.0 * w - 1.0).powi(2)
+    };
+    let h = 1e-4;
+    let slope = (f(x + h) - f(x - h)) / (2.0 * h);
+    let curve = (f(x + h) - 2.0 * f(x) + f(x - h)) / (h * h);
+    for i in 0..2 {
+        let (got, expected) = (f64::from(first.row(0)[i]), slope * d[i]);
+        assert!((got - expected).abs() < 1e-4, "{got}, expected {expected}");
+        // The gradient of |slope d|².
+        let expected = 2.0 * slope * curve * (d[0] * d[0] + d[1] * d[1]) * d[i];
+        let got = f64::from(second.row(0)[i]);
+        assert!(
+            (got - expected).abs() < 1e-3 * expected.abs(),
+            "{got}, expected {expected}"
         );
     }
 }

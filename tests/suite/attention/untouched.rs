@@ -89,7 +89,6 @@ fn of_type<T: Float>(device: &Device) {
     refused("argument", &|| {
         q.attention(&k, &k).heads(3).key_heads(2).run()
     });
-    refused("argument", &|| q.attention(&q, &q).window(0, 0).run());
     refused("argument", &|| q.attention(&q, &q).softcap(-1.0).run());
     refused("argument", &|| q.attention(&q, &q).scale(f32::NAN).run());
     let wide: Tensor<T> = view(&of(device, &[&[1, 258]]));

@@ -8,6 +8,8 @@ pub mod lengths;
 pub mod page;
 #[path = "../../../benches/harness/plot.rs"]
 pub mod plot;
+#[path = "../../../benches/harness/rates.rs"]
+pub mod rates;
 #[path = "../../../benches/harness/stats.rs"]
 pub mod stats;
 #[path = "../../../benches/harness/svg.rs"]
