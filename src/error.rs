@@ -2,7 +2,8 @@
 //!
 //! Every failure on bad input is an [`Error`] that names the operation, the element of the batch if there is one, what
 //! was expected and what was given. An operation that returns an error has computed nothing and has left no partial
-//! result.
+//! result. Values on a device are not read, so ids and labels that are out of range are no errors: the documentation of
+//! each operation says what they give.
 
 mod facts;
 mod make;
@@ -132,7 +133,7 @@ pub enum Error {
     /// Batches of unequal size in an element-wise operation.
     #[error(
         "{op}: expected batches of equal size, got {} and {right}{}",
-        Count(*.left, "element"), other_pairings(*.pairing, *.left)
+        Count(*.left, "element"), other_pairings(*.pairing, *.left, .spread)
     )]
     BatchSize {
         /// The public operation.
@@ -143,6 +144,8 @@ pub enum Error {
         right: usize,
         /// Whether the operation supports other [`Pairing`](crate::Pairing)s, which allow batches of different sizes.
         pairing: bool,
+        /// The calls of the operand of one element that would spread it over the elements of the other one.
+        spread: Vec<String>,
     },
 
     /// A pair in an explicit list with an index outside its batch.
@@ -199,6 +202,25 @@ pub enum Error {
         expected: usize,
         /// The number that was given.
         got: usize,
+    },
+
+    /// A convolution in a mode that takes its extents from the left operand, which is the shorter one.
+    #[error(
+        "{op}: pair {pair}: the left operand has {} along axis {axis} and the right one {right}, and this mode keeps \
+         results by the extents of the left one; swap the operands, or choose the one that counts with side()",
+        Count(*.left, "value")
+    )]
+    Shorter {
+        /// The public operation.
+        op: &'static str,
+        /// The first such pair.
+        pair: usize,
+        /// The first axis along which the left operand is shorter.
+        axis: usize,
+        /// The extent of the left operand.
+        left: usize,
+        /// The extent of the right operand.
+        right: usize,
     },
 
     /// Two matrices whose inner extents differ.

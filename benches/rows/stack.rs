@@ -1,5 +1,6 @@
 //! A small convolutional network over recordings of different lengths, with its gradients: the memory of training.
 
+use vsla::batch::Side;
 use vsla::conv::ConvMode;
 use vsla::program::{Passes, Plan, Program, Recording};
 use vsla::{Layout, Pairing, Ragged, Result, Tensor};
@@ -21,7 +22,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
 fn network(x: &Tensor<f32>, [first, second]: [&Tensor<f32>; 2]) -> Result<Tensor<f32>> {
     let conv = |x: &Tensor<f32>, filter: &Tensor<f32>| -> Result<Tensor<f32>> {
         let all = x.pair(filter, Pairing::AllToAll)?.convolution();
-        all.mode(ConvMode::Same).conv()?.relu()
+        all.mode(ConvMode::Same).side(Side::Left).conv()?.relu()
     };
     conv(&conv(x, first)?.max_pool(&[2])?, second)?.mean()
 }

@@ -21,6 +21,7 @@ macro_rules! operation {
             | Error::Pairing { op, .. }
             | Error::Method { op, .. }
             | Error::Stride { op, .. }
+            | Error::Shorter { op, .. }
             | Error::InnerExtents { op, .. }
             | Error::BlockSide { op, .. }
             | Error::BlockOrder { op, .. }
@@ -90,6 +91,7 @@ impl Error {
             Error::Pairing { .. } => "pairing",
             Error::Method { .. } => "method",
             Error::Stride { .. } => "stride",
+            Error::Shorter { .. } => "shorter",
             Error::InnerExtents { .. } => "inner_extents",
             Error::BlockSide { .. } => "block_side",
             Error::BlockOrder { .. } => "block_order",
@@ -136,6 +138,7 @@ impl Error {
             | Error::Shape { element, .. } => Some(*element),
             Error::PairIndex { pair, .. }
             | Error::Method { pair, .. }
+            | Error::Shorter { pair, .. }
             | Error::InnerExtents { pair, .. } => Some(*pair),
             Error::ValueCount { element, .. }
             | Error::SizeOverflow { element, .. }

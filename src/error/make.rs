@@ -5,10 +5,10 @@ use super::Error;
 /// A function for each row: its parameters are the fields before the semicolon, and the others have constant values. A
 /// `Text` is anything that can be displayed.
 macro_rules! constructors {
-    ($($name:ident = $variant:ident { $($field:ident: $kind:ident),+ $(; $rest:ident: $value:expr)? })+) => {
+    ($($name:ident = $variant:ident { $($field:ident: $kind:ident),+ $(; $($rest:ident: $value:expr),+)? })+) => {
         impl Error {$(
             pub(crate) fn $name($($field: constructors!(@type $kind)),+) -> Error {
-                Error::$variant { $($field: constructors!(@value $kind $field)),+ $(, $rest: $value)? }
+                Error::$variant { $($field: constructors!(@value $kind $field)),+ $($(, $rest: $value)+)? }
             }
         )+}
     };
@@ -26,7 +26,7 @@ constructors! {
     shape = Shape { op: Op, element: usize, expected: Text, got: Text }
     size_overflow = SizeOverflow { op: Op, what: Text; element: None }
     rank = Rank { op: Op, expected: Text, got: usize; element: None }
-    batch_sizes = BatchSize { op: Op, left: usize, right: usize; pairing: false }
+    batch_sizes = BatchSize { op: Op, left: usize, right: usize; pairing: false, spread: Vec::new() }
     argument = Argument { op: Op, expected: Text, got: Text; element: None }
     too_large = TooLarge { op: Op, what: Text, bytes: u64, limit: u64; element: None }
     unsupported = Unsupported { op: Op, what: Text }

@@ -49,11 +49,17 @@ pub(super) fn bytes_available(bytes: &Option<u64>) -> impl fmt::Display {
     Given(", ", bytes, " available")
 }
 
-pub(super) fn other_pairings(pairing: bool, left: usize) -> &'static str {
-    match (pairing, left) {
-        (false, _) => "",
-        (true, 1) => "; pair unequal batches by OneToAll, AllToAll or a List",
-        (true, _) => "; pair unequal batches by AllToAll or a List",
+pub(super) fn other_pairings(pairing: bool, left: usize, spread: &[String]) -> String {
+    let way = spread.join(" or ");
+    match (pairing, spread.is_empty(), left) {
+        (false, true, _) => String::new(),
+        (true, true, 1) => "; pair unequal batches by OneToAll, AllToAll or a List".to_owned(),
+        (true, true, _) => "; pair unequal batches by AllToAll or a List".to_owned(),
+        (false, false, _) => format!("; spread the only element of a batch by {way}"),
+        (true, false, _) => format!(
+            "; spread the only element of a batch by {way}, since a pairing such as AllToAll combines values of equal \
+             index only and takes all others as missing"
+        ),
     }
 }
 

@@ -166,8 +166,7 @@ fn convolutions() {
         both(&series(), |a, b, pairs| {
             for method in [ConvMethod::Auto, ConvMethod::Direct, ConvMethod::Fft] {
                 for mode in [ConvMode::Full, ConvMode::Same] {
-                    let mut window = Window::default();
-                    window.mode = mode;
+                    let window = Window::new(mode);
                     let conv = Conv {
                         correlate: true,
                         dtype: DType::F32,

@@ -136,6 +136,7 @@ impl Pairs {
                 left: left.len(),
                 right: right.len(),
                 pairing: true,
+                spread: Vec::new(),
             });
         }
         Ok(Pairs {
@@ -232,6 +233,21 @@ impl Pairs {
             Kind::AllToAll => Pairing::AllToAll,
             Kind::List(list) => Pairing::List(list),
         }
+    }
+
+    /// The same pairs in the same order, for the batches in the other order; `left` is the size of the left batch.
+    pub fn swapped(&self, left: usize) -> Result<Pairs> {
+        let kind = match &self.kind {
+            Kind::Elementwise => Kind::Elementwise,
+            _ => Kind::List(PairList::new(
+                self.iter().map(|(i, j)| (j as u32, i as u32)),
+            )?),
+        };
+        Ok(Pairs {
+            kind,
+            len: self.len,
+            right: left,
+        })
     }
 
     /// The size of the list in bytes; 0 for other pairings.

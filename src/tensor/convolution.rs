@@ -1,12 +1,13 @@
 //! Convolutions with options.
 
 use super::{CorrelateMax, Paired, Sbd, Tensor};
-use crate::Result;
+use crate::error::Side;
 use crate::ops::Op;
 use crate::ops::conv::Conv;
 use crate::ops::conv::choice::{ConvChoice, ConvMethod, ConvMode, Window};
 use crate::ops::correlate_max::{self as ops, Seek};
-use crate::ragged::Real;
+use crate::ragged::{Pairs, Real};
+use crate::{Error, Result};
 
 /// Convolutions and correlations of pairs, with a method, a mode and strides. Made by [`Paired::convolution`].
 ///
@@ -27,6 +28,8 @@ pub struct Convolution<'a, T: Real> {
     pub(super) pair: Paired<'a, T>,
     pub(super) method: ConvMethod,
     pub(super) window: Window,
+    /// The operand whose extents a mode takes.
+    pub(super) side: Side,
 }
 
 impl<T: Real> Convolution<'_, T> {
@@ -55,6 +58,10 @@ impl<T: Real> Convolution<'_, T> {
 
     /// Selects which results are kept, on every axis.
     ///
+    /// A mode other than `Full` keeps results by the extents of one operand, the left one unless [`side`](Self::side)
+    /// says otherwise. If the left operand of a pair is the shorter one along an axis, that call is needed, because the
+    /// operands may stand in the wrong order; an empty operand, whose result is empty either way, does not need it.
+    ///
     /// ```
     /// use vsla::{Device, Pairing, Ragged, conv::ConvMode};
     ///
@@ -73,6 +80,34 @@ impl<T: Real> Convolution<'_, T> {
     pub fn mode(&self, mode: ConvMode) -> Self {
         let mut with = self.clone();
         with.window.mode = mode;
+        with
+    }
+
+    /// Chooses the operand whose extents are m in the table of [`ConvMode`], for every pair, and whichever is shorter.
+    ///
+    /// `Side::Left` is the default, for left operands that are not shorter than the right ones; say so if elements of a
+    /// batch may be shorter than a filter. `Side::Right` keeps another part of the same full result: m and n are
+    /// swapped in the table. Then [`correlate`](Self::correlate) copies the right batch. The mode `Full`,
+    /// [`correlate_max`](Self::correlate_max) and [`sbd`](Self::sbd) do not depend on the side.
+    ///
+    /// ```
+    /// use vsla::{Device, Pairing, Ragged, batch::Side, conv::ConvMode};
+    ///
+    /// # let device = Device::cpu();
+    /// let filter = device.upload(&Ragged::from_rows([vec![1, 1]])?)?;
+    /// let x = device.upload(&Ragged::from_rows([vec![1, 2, 3, 4], vec![5]])?)?;
+    /// let pair = filter.pair(&x, Pairing::OneToAll)?.convolution().mode(ConvMode::Causal);
+    /// let text = pair.conv().unwrap_err().to_string();
+    /// assert!(text.contains("the left operand has 2 values along axis 0 and the right one 4"));
+    /// assert_eq!(pair.side(Side::Right).conv()?.download_blocking()?.to_vecs()?, [vec![1, 3, 5, 7], vec![5]]);
+    /// assert_eq!(pair.side(Side::Left).conv()?.download_blocking()?.to_vecs()?, [vec![1, 3], vec![5, 5]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    #[must_use]
+    pub fn side(&self, side: Side) -> Self {
+        let mut with = self.clone();
+        with.side = side;
+        with.window.any_left = true;
         with
     }
 
@@ -111,7 +146,8 @@ impl<T: Real> Convolution<'_, T> {
     /// # Errors
     /// Those of [`Tensor::conv`]; [`Method`](crate::Error::Method) for a pair that the requested
     /// [`method`](Self::method) does not support; [`Stride`](crate::Error::Stride) for a stride of 0, or a number of
-    /// strides that differs from the number of axes.
+    /// strides that differs from the number of axes; [`Shorter`](crate::Error::Shorter) for a pair whose left operand
+    /// is the shorter one, for a [`mode`](Self::mode) that needs a [`side`](Self::side).
     pub fn conv(&self) -> Result<Tensor<T>> {
         self.convolved(false)
     }
@@ -125,7 +161,37 @@ impl<T: Real> Convolution<'_, T> {
     }
 
     fn convolved(&self, correlate: bool) -> Result<Tensor<T>> {
-        self.pair.run(Op::Conv(self.operation(correlate)))
+        let conv = self.operation(correlate);
+        if !self.is_swapped() {
+            return self.pair.run(Op::Conv(conv));
+        }
+        let op = conv.request(self.pair.left.device.traits()).op;
+        self.window
+            .check(op, self.pair.layouts(), &self.pair.pairs)?;
+        let swapped = || {
+            // a ⋆ b = a * reverse(b) = reverse(b) * a.
+            let axes: Vec<usize> = (0..self.pair.right.layout.rank()).collect();
+            let left = match correlate {
+                true => self.pair.right.flip(&axes)?,
+                false => self.pair.right.clone(),
+            };
+            let pair = Paired {
+                left: &left,
+                right: self.pair.left,
+                pairs: self.swapped_pairs()?,
+            };
+            pair.run(Op::Conv(self.operation(false)))
+        };
+        swapped().map_err(|error: Error| error.named(op))
+    }
+
+    /// Whether the mode takes the extents of the right operand.
+    fn is_swapped(&self) -> bool {
+        self.side == Side::Right && self.window.mode != ConvMode::Full
+    }
+
+    fn swapped_pairs(&self) -> Result<Pairs> {
+        self.pair.pairs.swapped(self.pair.left.len())
     }
 
     fn operation(&self, correlate: bool) -> Conv {
@@ -162,9 +228,11 @@ impl<T: Real> Convolution<'_, T> {
     pub fn choice(&self) -> Result<ConvChoice> {
         let (a, b) = self.pair.layouts();
         let device = self.pair.left.device.traits();
-        self.operation(false)
-            .request(device)
-            .choice(a, b, &self.pair.pairs)
+        let conv = self.operation(false);
+        match self.is_swapped() {
+            false => conv.request(device).choice(a, b, &self.pair.pairs),
+            true => conv.request(device).choice(b, a, &self.swapped_pairs()?),
+        }
     }
 }
 

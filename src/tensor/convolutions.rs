@@ -2,6 +2,7 @@
 
 use super::{Convolution, CorrelateMax, Paired, Sbd, Tensor};
 use crate::Result;
+use crate::error::Side;
 use crate::ops::conv::choice::{ConvChoice, ConvMethod, Window};
 use crate::ragged::Real;
 
@@ -147,6 +148,7 @@ impl<'a, T: Real> Paired<'a, T> {
             pair: self.clone(),
             method: ConvMethod::Auto,
             window: Window::default(),
+            side: Side::Left,
         }
     }
 

@@ -16,7 +16,8 @@ pub(crate) fn of_two<T: Scalar, R: Scalar>(
 ) -> Result<Tensor<R>> {
     left.tensor.check_device(name, right.tensor)?;
     if left.mode == Mode::Whole && right.mode == Mode::Whole {
-        let result = left.tensor.zip(name, right.tensor)?.combine(name);
+        let pair = left.tensor.zip(name, right.tensor);
+        let result = pair.and_then(|pair| pair.combine(name));
         return result
             .map_err(|error| with_ways(error, left.tensor.layout(), right.tensor.layout()));
     }
@@ -47,8 +48,16 @@ pub(crate) fn of_two_over<T: Scalar, R: Scalar>(
     Call::new(&left.tensor.device, op, &operands).one()
 }
 
-/// Adds to an error about ranks the calls that would spread a vector over the elements of the other operand.
-fn with_ways(error: Error, left: &Layout, right: &Layout) -> Error {
+/// Adds to an error about ranks, or numbers of elements, the calls that would spread an operand over the elements of
+/// the other one.
+fn with_ways(mut error: Error, left: &Layout, right: &Layout) -> Error {
+    if let Error::BatchSize { spread, .. } = &mut error {
+        *spread = match (left.len(), right.len()) {
+            (_, 1) => ways(left, right),
+            (1, _) => ways(right, left),
+            _ => Vec::new(),
+        };
+    }
     let Error::Rank { op, got, .. } = error else {
         return error;
     };
@@ -66,14 +75,15 @@ fn with_ways(error: Error, left: &Layout, right: &Layout) -> Error {
     Error::rank(op, expected, got)
 }
 
-/// The calls that would spread vectors over the elements of a batch.
+/// The calls that would spread values or vectors over the elements of a batch.
 fn ways(whole: &Layout, vectors: &Layout) -> Vec<String> {
-    if vectors.rank() != 1 || vectors.is_empty() || ![1, whole.len()].contains(&vectors.len()) {
+    if vectors.is_empty() || ![1, whole.len()].contains(&vectors.len()) {
         return Vec::new();
     }
     let length = |element: usize| vectors.length(if vectors.len() == 1 { 0 } else { element });
     let each = (0..whole.len()).all(|element| length(element) == 1);
-    let along = (0..whole.rank()).filter(|&axis| {
+    let axes = 0..if vectors.rank() == 1 { whole.rank() } else { 0 };
+    let along = axes.filter(|&axis| {
         let mut shapes = whole.shapes().enumerate();
         shapes.all(|(element, shape)| length(element) == shape.extents()[axis] as usize)
     });
@@ -98,7 +108,8 @@ fn of_three<A: Scalar, T: Scalar>(
             continue;
         }
         let pairs = Pairs::elementwise(name, &layout, &operand.tensor.layout)
-            .map_err(Error::without_pairing)?;
+            .map_err(Error::without_pairing)
+            .map_err(|error| with_ways(error, &layout, &operand.tensor.layout))?;
         let boxes = Boxes::ambient(name, &layout, &operand.tensor.layout, &pairs)
             .map_err(|error| with_ways(error, &layout, &operand.tensor.layout))?;
         if let Boxes::Nested(nested) = boxes {

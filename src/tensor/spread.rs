@@ -10,8 +10,8 @@ use crate::ragged::{Number, Scalar};
 /// Extents never decide whether an operand is spread, so an extent of 1 is like any other: [`each`](Tensor::each) and
 /// [`along`](Tensor::along) request it explicitly. Every function of two tensors, such as [`add`](Tensor::add) and
 /// [`div`](Tensor::div), takes a spread operand on its right, and every operator on either side; the result has the
-/// shapes of the whole operand. A `&Tensor` converts to a whole operand. If the ranks differ, the error names the calls
-/// that would spread the operand.
+/// shapes of the whole operand. A `&Tensor` converts to a whole operand. If the ranks differ, or a
+/// batch of one element meets others, the error names the calls that would spread the operand.
 ///
 /// Cost: the whole operand read once, the result written once; a spread operand is read from memory once and is not
 /// copied.

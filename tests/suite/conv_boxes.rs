@@ -2,11 +2,13 @@
 
 mod forms;
 mod refusals;
+mod sides;
 
 use libtest_mimic::Trial;
 use vsla::{
     Device, Layout, Pairing, Ragged, Shape, Tensor,
-    conv::{ConvMethod, ConvMode},
+    batch::Side,
+    conv::{ConvMethod, ConvMode, Convolution},
 };
 
 use crate::support::bench::{Bench, DeviceTest};
@@ -58,6 +60,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         }),
         ("modes::integers", integers),
         ("modes::pairings", pairings),
+        ("modes::sides", sides::sides),
         ("modes::contained", contained),
         ("modes::long", long),
         ("laws", laws),
@@ -204,7 +207,8 @@ fn every_mode(device: &Device, mode: ConvMode) {
                 let kept = reference::kept(&sums, &extents, mode, strides);
                 let of = |method: ConvMethod, x: &Tensor<f32>, y: &Tensor<f32>| {
                     let pair = x.pair(y, Pairing::Elementwise).unwrap();
-                    let pair = pair.convolution().method(method).mode(mode).stride(strides);
+                    let pair = pair.convolution().side(Side::Left);
+                    let pair = pair.method(method).mode(mode).stride(strides);
                     let got = if correlate {
                         pair.correlate()
                     } else {
@@ -267,6 +271,7 @@ fn integers(device: &Device) {
                 let got = pair
                     .convolution()
                     .mode(mode)
+                    .side(Side::Left)
                     .stride(&strides)
                     .conv()
                     .unwrap();
@@ -275,6 +280,7 @@ fn integers(device: &Device) {
                 let got = pair
                     .convolution()
                     .mode(mode)
+                    .side(Side::Left)
                     .stride(&strides)
                     .conv()
                     .unwrap();
@@ -312,7 +318,8 @@ fn pairings(device: &Device) {
             let (x, y) = (upload(device, a), upload(device, &b));
             for method in METHODS {
                 let pair = x.pair(&y, pairing).unwrap().convolution().method(method);
-                let got = pair.mode(ConvMode::Same).stride(&strides).conv().unwrap();
+                let pair = pair.mode(ConvMode::Same).side(Side::Left);
+                let got = pair.stride(&strides).conv().unwrap();
                 let what = format!("{pairing:?} {method}");
                 assert_within(what, &download(&got), &kept.values, &allowed);
             }
@@ -338,7 +345,8 @@ fn contained(device: &Device) {
                 let of = |a: &Ragged<f32>| {
                     let x = upload(device, a);
                     let pair = x.pair(&y, Pairing::Elementwise).unwrap();
-                    download(&pair.convolution().method(method).mode(mode).conv().unwrap())
+                    let pair = pair.convolution().side(Side::Left);
+                    download(&pair.method(method).mode(mode).conv().unwrap())
                 };
                 let (got, clean) = (of(&spoilt), of(&a));
                 let what = format!("{method} {mode:?}");
@@ -377,7 +385,8 @@ fn long(device: &Device) {
                 .unwrap()
                 .convolution()
                 .method(method);
-            let got = pair.mode(mode).stride(&[stride]).conv().unwrap();
+            let got = pair.mode(mode).side(Side::Left);
+            let got = got.stride(&[stride]).conv().unwrap();
             let what = format!("{mode:?} {method}");
             assert_within(what, &download(&got), &kept.values, &allowed);
         }

@@ -159,6 +159,7 @@ fn refusals(device: &Device) {
                 left: 1,
                 right: 2,
                 pairing: false,
+                ..
             }
         ),
         "{error}"

@@ -199,6 +199,7 @@ fn refusals(device: &Device) {
             left: 2,
             right: 3,
             pairing: false,
+            spread: vec![],
         }
     );
     let refused = |pairing| {

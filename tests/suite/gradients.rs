@@ -93,6 +93,7 @@ const WITHIN: &[(&str, &str)] = &[
     ("stride", "max_pool of overlapping windows"),
     ("method", "conv"),
     ("mode", "conv in mode same with stride 2"),
+    ("side", "conv by the right side"),
     ("causal", "planned causal convolution"),
     ("split", "split and join"),
 ];

@@ -26,6 +26,8 @@ struct Operands {
     two: Tensor<f32>,
     three: Tensor<f32>,
     one: Tensor<f32>,
+    value: Tensor<f32>,
+    row: Tensor<f32>,
     matrices: Tensor<f32>,
     wide: Tensor<f32>,
     boxes: Tensor<f32>,
@@ -61,6 +63,8 @@ impl Operands {
             two: full(&vectors(&[4, 2])),
             three: full(&vectors(&[1, 2, 3])),
             one: full(&vectors(&[3])),
+            value: full(&vectors(&[1])),
+            row: full(&vectors(&[4])),
             matrices: full(&shapes(&[[2, 4], [3, 4]])),
             wide: full(&shapes(&[[4, 4], [8, 4]])),
             boxes: full(&shapes(&[[1, 2, 3], [1, 1, 1]])),
@@ -130,6 +134,18 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.three.hadamard(&x.one) =>
         "hadamard: expected batches of equal size, got 3 elements and 1; pair unequal batches by AllToAll or a \
          List",
+    // One value, or one vector, for all elements: the calls that would spread it.
+    |x: &Operands| x.two.greater(&x.value) =>
+        "greater: expected batches of equal size, got 2 elements and 1; spread the only element of a batch by \
+         `each()`, since a pairing such as AllToAll combines values of equal index only and takes all others as missing",
+    |x: &Operands| x.value.div(&x.two) =>
+        "div: expected batches of equal size, got 1 element and 2; spread the only element of a batch by `each()`, \
+         since a pairing such as AllToAll combines values of equal index only and takes all others as missing",
+    |x: &Operands| &x.matrices - &x.row =>
+        "sub: expected batches of equal size, got 2 elements and 1; spread the only element of a batch by \
+         `along(1)`, since a pairing such as AllToAll combines values of equal index only and takes all others as missing",
+    |x: &Operands| x.two.mul_add(&x.value, &x.two) =>
+        "mul_add: expected batches of equal size, got 2 elements and 1; spread the only element of a batch by `each()`",
     |x: &Operands| x.two.concat(&x.three, 0) =>
         "concat: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",

@@ -1,5 +1,6 @@
 //! The computation: one call for each operation, whatever the lengths of the series.
 
+use vsla::batch::Side;
 use vsla::conv::ConvMode;
 use vsla::{Device, Pairing, Ragged, Result, Tensor};
 
@@ -32,7 +33,9 @@ impl Job {
     /// The weighted sums around each sample.
     fn sums(&self, x: &Tensor<f32>) -> Result<Tensor<f32>> {
         let pairs = x.pair(&self.window, Pairing::AllToAll)?;
-        pairs.convolution().mode(ConvMode::Same).conv()
+        // A series may be shorter than the window.
+        let same = pairs.convolution().mode(ConvMode::Same);
+        same.side(Side::Left).conv()
     }
 }
 

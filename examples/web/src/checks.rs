@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 
 use vsla::attention::Cache;
-use vsla::batch::PairList;
+use vsla::batch::{PairList, Side};
 use vsla::conv::{ConvMethod, ConvMode};
 use vsla::image::{Alike, Components, Machine, Neighbours, Place, Program};
 use vsla::product::Activation;
@@ -325,11 +325,11 @@ async fn convolutions(all: &Checks) {
         "conv of integers", EXACT, |d| batch::<i32>(d, &rows(&LENGTHS)?, 1, |x| x)?.conv(&batch(d, &rows(&OTHERS)?, 2, |x| x)?);
         "conv of all with all", TRANSFORMED, |d| vectors(d, 1)?.pair(&others(d, 2)?, Pairing::AllToAll)?.conv();
         "conv of long signals", TRANSFORMED, |d| batch(d, &rows(&[40_000, 9000])?, 1, float)?.conv(&batch(d, &rows(&[30_000, 9000])?, 2, float)?);
-        "conv, same", EXACT, |d| vectors(d, 1)?.pair(&others(d, 2)?, Pairing::Elementwise)?.convolution().method(ConvMethod::Direct).mode(ConvMode::Same).conv();
+        "conv, same", EXACT, |d| vectors(d, 1)?.pair(&others(d, 2)?, Pairing::Elementwise)?.convolution().method(ConvMethod::Direct).mode(ConvMode::Same).side(Side::Left).conv();
         "conv with strides", EXACT, |d| vectors(d, 1)?.pair(&others(d, 2)?, Pairing::Elementwise)?.convolution().method(ConvMethod::Direct).stride(&[3]).conv();
         "correlate", TRANSFORMED, |d| vectors(d, 1)?.correlate(&others(d, 2)?);
         "conv of images", EXACT, |d| images(d, 1)?.conv(&kernels(d, 2)?);
-        "conv of images, valid", EXACT, |d| images(d, 1)?.pair(&kernels(d, 2)?, Pairing::Elementwise)?.convolution().mode(ConvMode::Valid).conv();
+        "conv of images, valid", EXACT, |d| images(d, 1)?.pair(&kernels(d, 2)?, Pairing::Elementwise)?.convolution().mode(ConvMode::Valid).side(Side::Left).conv();
         "conv_plan, causal", TRANSFORMED, |d| { let x = vectors(d, 1)?; x.pair(&vectors(d, 2)?, Pairing::Elementwise)?.conv_plan()?.causal(&x) };
         "correlate_max, values", TRANSFORMED, |d| Ok(lags(d)?.value);
         "correlate_max, lags", EXACT, |d| Ok(lags(d)?.lag);

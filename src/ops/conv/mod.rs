@@ -116,7 +116,7 @@ impl ConvRequest<'_> {
 
     /// A summary of the chosen methods and their predicted times.
     pub(crate) fn choice(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<ConvChoice> {
-        self.window.check(self.op, a, b)?;
+        self.window.check(self.op, (a, b), pairs)?;
         if self.window.is_whole(a.rank()) {
             let choices = self.choices(a, b, pairs)?;
             let with_costs = choices.with_costs(a, b, pairs, self.costs);
@@ -190,7 +190,7 @@ impl Conv {
     ) -> Result<Launch> {
         let (request, correlate) = (self.request(device), self.correlate);
         let ConvRequest { op, dtype, .. } = request;
-        request.window.check(op, a, b)?;
+        request.window.check(op, (a, b), pairs)?;
         if !request.window.is_whole(a.rank()) {
             return boxes::launch(request, correlate, a, b, pairs);
         }

@@ -3,6 +3,7 @@
 use super::parts::{at_pairs, layout, one, over_pairs, with};
 use super::{Applied, Cotangent, Cotangents};
 use crate::Result;
+use crate::error::Side;
 use crate::ops::Op;
 use crate::ops::conv::cached_spectra::Mode;
 use crate::ops::conv::choice::{ConvMethod, ConvMode, Window};
@@ -77,7 +78,8 @@ impl Rule<'_> {
             let all = paired
                 .convolution()
                 .method(self.method)
-                .mode(ConvMode::Valid);
+                .mode(ConvMode::Valid)
+                .side(Side::Left);
             let each = match (self.correlate, side) {
                 (true, 0) => all.conv()?,
                 (true, _) => all.correlate()?.flip(&axes)?,

@@ -2,6 +2,7 @@
 
 use vsla::{
     Complex32, Layout, Paired, Pairing, Result, Tensor,
+    batch::Side,
     conv::{ConvMethod, ConvMode},
     scalar::Real,
 };
@@ -59,7 +60,7 @@ fn convolved<T: Value + Real>(d: &mut Draw<'_>) {
             ConvMethod::Fft,
             ConvMethod::OverlapSave,
         ];
-        let pair = pair.convolution().method(d.of(&methods));
+        let pair = pair.convolution().method(d.of(&methods)).side(Side::Left);
         d.ran("conv", pair.conv());
         d.ran("correlate", pair.correlate());
         d.ran("conv of a mode", pair.mode(mode).conv());

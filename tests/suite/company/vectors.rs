@@ -2,6 +2,7 @@
 
 use vsla::{
     Complex32, Device, Indices, Layout, Pairing, Ragged, Shape, ShapeMatrix, Tensor,
+    batch::Side,
     conv::{ConvMethod, ConvMode},
 };
 
@@ -175,7 +176,7 @@ fn modes(device: &Device, picked: &[usize]) -> Rows {
     let pair = x.pair(&y, Pairing::Elementwise).unwrap();
     let modes = [ConvMode::Same, ConvMode::Valid, ConvMode::Causal];
     beside(modes.into_iter().flat_map(|mode| {
-        let pair = pair.convolution().mode(mode);
+        let pair = pair.convolution().mode(mode).side(Side::Left);
         [pair.conv(), pair.stride(&[3]).correlate()].map(|result| bytes(&result.unwrap()))
     }))
 }

@@ -1,7 +1,5 @@
 //! Arguments that convolutions of boxes reject.
 
-use vsla::conv::Convolution;
-
 use super::*;
 
 pub fn refusals(device: &Device) {
@@ -57,13 +55,14 @@ pub fn refusals(device: &Device) {
     let error = wide.conv(&high).unwrap_err();
     assert_eq!((error.kind(), error.element()), ("size_overflow", Some(0)));
     let pair = wide.pair(&high, Pairing::Elementwise).unwrap();
+    let same = pair.convolution().mode(ConvMode::Same);
     assert_eq!(
-        pair.convolution()
-            .mode(ConvMode::Same)
-            .conv()
-            .unwrap()
-            .layout()
-            .length(0),
+        refused(&same),
+        "conv: pair 0: the left operand has 1 value along axis 0 and the right one 65536, and this mode keeps results by \
+         the extents of the left one; swap the operands, or choose the one that counts with side()"
+    );
+    assert_eq!(
+        same.side(Side::Left).conv().unwrap().layout().length(0),
         65_536
     );
     if device.is_gpu() {

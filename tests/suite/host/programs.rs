@@ -10,7 +10,7 @@ pub mod values;
 
 use std::hash::Hash;
 
-use vsla::batch::Permutation;
+use vsla::batch::{Permutation, Side};
 use vsla::{
     Bsr, Device, Error, Indices, Layout, Pairing, Ragged, Result, Shape, Topology,
     batch::{Offsets, PairList, Remainder},
@@ -311,7 +311,7 @@ fn convolutions(device: &Device, n: usize) -> Result<u64> {
         sum.add(pair.convolution().method(method).conv()?)?;
     }
     for mode in [ConvMode::Same, ConvMode::Valid, ConvMode::Causal] {
-        sum.add(pair.convolution().mode(mode).conv()?)?;
+        sum.add(pair.convolution().mode(mode).side(Side::Left).conv()?)?;
     }
     sum.add(pair.convolution().stride(&[3]).correlate()?)?;
     let ints = filled(device, &series_layout(n, 0, &long)?, |i| i as i32)?;
@@ -353,6 +353,7 @@ fn boxes(device: &Device, n: usize) -> Result<u64> {
     sum.add(
         pair.convolution()
             .mode(ConvMode::Valid)
+            .side(Side::Left)
             .stride(&[2, 1])
             .conv()?,
     )?;

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use libtest_mimic::Trial;
-use vsla::batch::Permutation;
+use vsla::batch::{Permutation, Side};
 use vsla::{
     Complex32, Device, Layout, Pairing, Ragged, Result, Shape, Tensor, batch::Remainder,
     conv::ConvMode,
@@ -187,7 +187,7 @@ respecting! {
         x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Full).conv()
     });
     "causal_mode", 1..=3, RIGHT, |d, a, b| integers(d, a, b, |x, y| {
-        x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Causal).conv()
+        x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Causal).side(Side::Left).conv()
     });
     "eval", 1..=1, LEFT, |d, a, b| integers(d, a, b, |x, y| x.eval(y));
     "matmul", 2..=2, BOTH, |d, a, b| integers(d, a, b, |x, y| {

@@ -1,5 +1,6 @@
 //! Operations whose results depend on the shapes of elements, each with an example.
 
+use vsla::batch::Side;
 use vsla::image::{Components, Neighbours};
 use vsla::{Layout, Pairing, Ragged, Shape, Tensor, conv::ConvMode};
 
@@ -216,7 +217,7 @@ depending! {
         });
     "causal_mode", [&[1], &[1, 0]], [&[1, 2], &[1, 2]] => [&[1.], &[1., 2.]],
         |d, a, b| integers(d, a, b, |x, y| {
-            x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Causal).conv()
+            x.pair(y, Pairing::Elementwise)?.convolution().mode(ConvMode::Causal).side(Side::Left).conv()
         });
     "valid", [&[1, 2], &[1, 2, 0]], [&[1, 1], &[1, 1]] => [&[3.], &[3., 2.]],
         |d, a, b| integers(d, a, b, |x, y| {

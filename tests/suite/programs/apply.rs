@@ -5,7 +5,7 @@ mod unary;
 
 use vsla::{
     BsrTensor, Device, Layout, Paired, Ragged, Result, ShapeMatrix, Tensor,
-    batch::Remainder,
+    batch::{Remainder, Side},
     conv::ConvMethod,
     product::Activation,
     scalar::{Factor, Real},
@@ -226,7 +226,7 @@ fn conv<T: Real>(op: &Binary, pair: &Paired<'_, T>) -> Result<Tensor<T>> {
     else {
         unreachable!("{op:?}");
     };
-    let mut pair = pair.convolution().mode(*mode);
+    let mut pair = pair.convolution().mode(*mode).side(Side::Left);
     if *method != ConvMethod::Auto {
         pair = pair.method(*method);
     }

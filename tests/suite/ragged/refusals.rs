@@ -280,6 +280,7 @@ fn every_error_has_its_text() {
                 left: 3,
                 right: 5,
                 pairing: true,
+                spread: vec![],
             },
             "batch_size",
             None,
@@ -292,6 +293,7 @@ fn every_error_has_its_text() {
                 left: 1,
                 right: 5,
                 pairing: true,
+                spread: vec![],
             },
             "batch_size",
             None,
@@ -299,11 +301,25 @@ fn every_error_has_its_text() {
              or a List",
         ),
         (
+            Error::Shorter {
+                op,
+                pair: 2,
+                axis: 1,
+                left: 3,
+                right: 5,
+            },
+            "shorter",
+            Some(2),
+            "conv: pair 2: the left operand has 3 values along axis 1 and the right one 5, and this mode keeps results by \
+             the extents of the left one; swap the operands, or choose the one that counts with side()",
+        ),
+        (
             Error::BatchSize {
                 op,
                 left: 3,
                 right: 5,
                 pairing: false,
+                spread: vec![],
             },
             "batch_size",
             None,

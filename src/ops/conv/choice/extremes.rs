@@ -151,10 +151,10 @@ fn boxes_meet_whatever_their_extents() {
         let all = boxes(rank);
         for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
             for (mode, stride) in MODES.into_iter().zip([1, 2, 1 << 31, usize::MAX]) {
-                let mut window = Window::default();
-                window.mode = mode;
+                let mut window = Window::new(mode);
                 window.set_strides(&vec![stride; rank]);
-                window.check("conv", a, b).unwrap();
+                let pairs = Pairs::elementwise("conv", a, b).unwrap();
+                window.check("conv", (a, b), &pairs).unwrap();
                 let meeting = window.meeting(a, b, (0, 0));
                 assert_eq!(meeting.results() == 0, meeting.is_empty());
                 let (flat, terms) = (meeting.flat(), meeting.terms());

@@ -13,7 +13,9 @@ use crate::{Error, Result};
 /// | `Valid` | m − n + 1, none where n > m | n − 1 |
 /// | `Causal` | m | 0 |
 ///
-/// Operands are never swapped: m is the left operand's extent and n the right operand's.
+/// m is the left operand's extent and n the right operand's, unless
+/// [`Convolution::side`](crate::conv::Convolution::side) swaps them. Operands are never swapped by their lengths:
+/// without that call, a mode other than `Full` refuses a pair whose left operand is the shorter one along an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum ConvMode {
@@ -43,6 +45,8 @@ pub(crate) const AXES: usize = 3;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Window {
     pub mode: ConvMode,
+    /// Whether the left operand may be shorter than the right one, although a mode takes its extents.
+    pub any_left: bool,
     /// Every s-th result of the mode is kept, along each axis. Unused if no strides were given.
     strides: [usize; AXES],
     /// The number of strides that were given, which may be 0 or above [`AXES`]; `None` if none were set.
@@ -50,10 +54,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// All results of a mode.
+    /// All results of a mode, for left operands of any length.
     pub(crate) fn new(mode: ConvMode) -> Window {
         Window {
             mode,
+            any_left: true,
             ..Window::default()
         }
     }
@@ -65,22 +70,54 @@ impl Window {
         self.given = Some(strides.len());
     }
 
-    /// Checks that operands of these layouts have the same rank, 1 to 3, and that the strides fit it.
-    pub(crate) fn check(&self, op: &'static str, a: &Layout, b: &Layout) -> Result<()> {
+    /// Checks that operands of these layouts have the same rank, 1 to 3, that the strides fit it, and that no left
+    /// operand is the shorter one of its pair where that needs to be asked for.
+    pub(crate) fn check(
+        &self,
+        op: &'static str,
+        (a, b): (&Layout, &Layout),
+        pairs: &Pairs,
+    ) -> Result<()> {
         let rank = a.rank();
         if rank > AXES {
             return Err(Error::rank(op, format!("1 to {AXES}"), rank));
         }
         b.check_rank_of(op, a, "the left batch")?;
         let wrong = |expected: String, got: usize| Err(Error::Stride { op, expected, got });
-        let Some(given) = self.given else {
-            return Ok(());
-        };
-        if given != rank {
-            return wrong(format!("a stride for each axis, {rank} in all"), given);
+        if let Some(given) = self.given {
+            if given != rank {
+                return wrong(format!("a stride for each axis, {rank} in all"), given);
+            }
+            if self.strides[..rank].contains(&0) {
+                return wrong("strides of 1 or more".to_owned(), 0);
+            }
         }
-        if self.strides[..rank].contains(&0) {
-            return wrong("strides of 1 or more".to_owned(), 0);
+        match self.any_left || self.mode == ConvMode::Full {
+            true => Ok(()),
+            false => self.check_left(op, (a, b), pairs),
+        }
+    }
+
+    /// Checks that no left operand is shorter than the right one of its pair along an axis, unless one is empty, whose
+    /// results are empty either way.
+    fn check_left(
+        &self,
+        op: &'static str,
+        (a, b): (&Layout, &Layout),
+        pairs: &Pairs,
+    ) -> Result<()> {
+        for (pair, (i, j)) in pairs.iter().enumerate() {
+            let meeting = self.meeting(a, b, (i, j));
+            let axes = (0..meeting.rank).map(|axis| &meeting.axes[place(meeting.rank, axis)]);
+            if let Some((axis, along)) = axes.enumerate().find(|(_, along)| along.m < along.n) {
+                return Err(Error::Shorter {
+                    op,
+                    pair,
+                    axis,
+                    left: along.m as usize,
+                    right: along.n as usize,
+                });
+            }
         }
         Ok(())
     }
@@ -322,13 +359,11 @@ mod tests {
 
     fn meeting(mode: ConvMode, m: &[usize], n: &[usize], strides: &[usize]) -> Meeting {
         let layout = |shape| Layout::uniform(1, Shape::new(shape).unwrap()).unwrap();
-        let mut window = Window {
-            mode,
-            ..Window::default()
-        };
+        let mut window = Window::new(mode);
         window.set_strides(strides);
         let (a, b) = (layout(m), layout(n));
-        window.check("conv", &a, &b).unwrap();
+        let pairs = Pairs::elementwise("conv", &a, &b).unwrap();
+        window.check("conv", (&a, &b), &pairs).unwrap();
         window.meeting(&a, &b, (0, 0))
     }
 

@@ -1,6 +1,7 @@
 //! Products of matrices of vectors. Each term of a result gives cotangents to its two entries.
 
 use super::kron::{from_left, from_right};
+use crate::error::Side;
 use crate::ops::conv::choice::ConvMode;
 use crate::ops::shape_matmul::{Model, ShapeMatmul};
 use crate::program::gradients::parts::{layout, sums};
@@ -62,7 +63,9 @@ pub(super) fn rule(
             Model::Convolution => {
                 let pairs = terms.pairs(1 - side)?;
                 let pair = g.pair(other, Pairing::List(&pairs))?;
-                pair.convolution().mode(ConvMode::Valid).correlate()?
+                let valid = pair.convolution().mode(ConvMode::Valid);
+                // A result may be shorter than an entry whose other factor is empty.
+                valid.side(Side::Left).correlate()?
             }
             Model::Kronecker => {
                 let [a, b] = [operands[0].layout(), operands[1].layout()];
