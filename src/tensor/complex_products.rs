@@ -9,6 +9,7 @@ use num_complex::Complex32;
 
 use super::{Paired, Tensor};
 use crate::ops::Op;
+use crate::ops::matmul::meet;
 use crate::ops::strided::{Fold, View};
 use crate::ragged::Scalar;
 use crate::{Error, Result};
@@ -95,13 +96,14 @@ impl Paired<'_, Complex32> {
         }
         for pair in 0..self.len() {
             let (i, j) = self.pairs.get(pair);
-            let (left, right) = (a.extents()[2 * i + 1], b.extents()[2 * j]);
-            if left != right {
+            let [of_a, of_b] =
+                [(a, i), (b, j)].map(|(x, i)| [0, 1].map(|k| x.extents()[2 * i + k]));
+            if !meet(of_a, of_b) {
                 return Err(Error::InnerExtents {
                     op: OP,
                     pair,
-                    left: left as usize,
-                    right: right as usize,
+                    left: of_a[1] as usize,
+                    right: of_b[0] as usize,
                     fits: None,
                 });
             }

@@ -33,7 +33,9 @@ impl<T: Factor> Tensor<T> {
     ///
     /// Rank 2. An extent of 0 reads nothing, and k = 0 gives zeros. Integers wrap. A NaN or an infinity in A spreads
     /// over its row of the result, and one in B over its column; no other product is affected. Respects equivalence for
-    /// finite values, but inner extents must be equal; [`matmul_ambient`](Self::matmul_ambient) lets them differ.
+    /// finite values, but inner extents must be equal; [`matmul_ambient`](Self::matmul_ambient) lets them differ. An
+    /// element (0, 0), which has neither values nor extents, fits every other factor: (0, 0) times (k, n) is (0, n),
+    /// and (m, k) times (0, 0) is (m, 0). This holds for all products of matrices.
     /// [`Paired::matmul`] multiplies one matrix with all, or listed pairs; [`product`](Self::product) multiplies
     /// transposes, and adds a bias, an activation or a residual. If `other` is a [`BsrTensor`], the products are those
     /// of [`BsrTensor::matmul`], with the block-sparse matrix on the right: rows of A take the place of columns.

@@ -2,6 +2,7 @@
 
 mod any;
 mod epilogue;
+mod extents;
 mod half;
 mod host;
 mod matrix;
@@ -29,6 +30,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("narrow", narrow),
         ("sets", sets),
         ("empty", empty),
+        ("without_extents", extents::without_extents),
         ("views", views),
         ("alone", alone),
         ("not_a_number_stays", not_a_number_stays),

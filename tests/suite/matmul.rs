@@ -2,6 +2,7 @@
 
 mod any;
 mod epilogue;
+mod extents;
 mod half;
 mod matrix;
 mod native;
@@ -32,6 +33,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("random", random),
         ("goldens", goldens),
         ("empty", empty),
+        ("without_extents", extents::without_extents),
         ("pairings", pairings),
         ("views", views),
         ("alone", alone),

@@ -13,7 +13,7 @@ mod sampled;
 pub(crate) mod tiles;
 mod twin;
 
-use super::matmul::{Epilogue, Target, check_residual};
+use super::matmul::{Epilogue, Target, check_residual, meet};
 use super::{Traits, convert};
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, check_size, constants,
@@ -178,7 +178,7 @@ fn extents(form: Form, topology: &Topology, pair: usize, dense: Shape) -> Result
     let [m, k] = ordered(!form.by_columns(), topology.shape()).map(|side| side as u32);
     let dense = [dense.extents()[0], dense.extents()[1]];
     let [inner, n] = ordered(!form.dense_left, dense);
-    if inner != k {
+    if !meet([m, k], [inner, n]) {
         let [left, right] = ordered(!form.dense_left, [k, inner]).map(|side| side as usize);
         let fits = match (inner == m, n == k) {
             (true, _) => Some("transpose() of the block-sparse matrix"),

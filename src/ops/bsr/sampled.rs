@@ -70,7 +70,7 @@ impl Sampled {
                 ([rows, left], a_strides, a_shape),
                 ([right, columns], b_strides, b_shape),
             ] = sides;
-            if left != right {
+            if !matmul::meet([rows, left], [right, columns]) {
                 return Err(Error::InnerExtents {
                     op,
                     pair,
@@ -80,8 +80,20 @@ impl Sampled {
                 });
             }
             for (wrong, element, extents, shape, transposed) in [
-                (rows != m, i, [m, left], a_shape, transposed[0]),
-                (columns != n, j, [right, n], b_shape, transposed[1]),
+                (
+                    rows != m && a_shape.extents() != [0, 0],
+                    i,
+                    [m, left],
+                    a_shape,
+                    transposed[0],
+                ),
+                (
+                    columns != n && b_shape.extents() != [0, 0],
+                    j,
+                    [right, n],
+                    b_shape,
+                    transposed[1],
+                ),
             ] {
                 if wrong {
                     let [rows, columns] = ordered(!transposed, extents);
@@ -96,7 +108,7 @@ impl Sampled {
             let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];
             products.push(Sample {
                 begins: [begin(a, i), begin(b, j), begin(&result, pair)],
-                inner: left,
+                inner: left.min(right),
                 strides: [a_strides, b_strides],
                 stored: [a_shape, b_shape].map(|shape| [shape.extents()[0], shape.extents()[1]]),
             });

@@ -257,10 +257,13 @@ fn blocks(args: &mut CpuArgs<'_>, transposed: [bool; 2], topology: &Topology) ->
             let strides = ordered(!transposed[side], [columns as usize, 1]);
             View::new(&values[layout.offsets().range(element)], strides)
         });
-        let [_, k] = ordered(
-            !transposed[0],
-            [0, 1].map(|axis| args.inputs[0].layout.shape(i).extents()[axis] as usize),
-        );
+        // A factor (0, 0) has no inner extent, whatever that of the other one is.
+        let [[_, left], [right, _]] = [(0, i), (1, j)].map(|(side, element)| {
+            let shape = args.inputs[side].layout.shape(element);
+            let stored = [0, 1].map(|axis| shape.extents()[axis] as usize);
+            ordered(!transposed[side], stored)
+        });
+        let k = left.min(right);
         let first = row * high;
         out.fill(0.0);
         for (block, &[_, place]) in out.chunks_exact_mut(size).zip(order.row(row)) {

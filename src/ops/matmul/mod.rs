@@ -199,6 +199,12 @@ pub(in crate::ops) fn fits(
     }
 }
 
+/// Whether (m, k) and (l, n) can be multiplied. The shape (0, 0), which elements without values have in formats that
+/// write no extents after a 0, fits every other one.
+pub(crate) fn meet(left: [u32; 2], right: [u32; 2]) -> bool {
+    left[1] == right[0] || [left, right].contains(&[0, 0])
+}
+
 fn extents(form: &Form, pair: usize, a: Shape, b: Shape) -> Result<Extents> {
     let (a, b) = (a.extents(), b.extents());
     let factor = |s: &[u32], transposed| {
@@ -210,7 +216,7 @@ fn extents(form: &Form, pair: usize, a: Shape, b: Shape) -> Result<Extents> {
     };
     let (m, left) = factor(a, form.transposed[0]);
     let (right, n) = factor(b, form.transposed[1]);
-    if left != right && !form.ambient {
+    if !form.ambient && !meet([m, left], [right, n]) {
         return Err(Error::InnerExtents {
             op: form.op(),
             pair,

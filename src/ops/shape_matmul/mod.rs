@@ -8,6 +8,7 @@
 mod spectral;
 mod twin;
 
+use super::matmul::meet;
 use super::traits::Traits;
 use super::{select, twin_of};
 use crate::ops::fft::FftLimits;
@@ -217,7 +218,8 @@ impl Products {
         let (mut next, mut terms) = ([0; 3], 0u64);
         let both = extents(grids[0]).zip(extents(grids[1]));
         for (pair, ([rows, inner], [other, columns])) in both.enumerate() {
-            if inner != other {
+            let sides = [[rows, inner], [other, columns]].map(|of| of.map(|n| n as u32));
+            if !meet(sides[0], sides[1]) {
                 return Err(Error::InnerExtents {
                     op,
                     pair,
@@ -238,11 +240,11 @@ impl Products {
                 b,
                 c,
                 rows,
-                inner,
+                inner: inner.min(other),
                 columns,
             });
-            next = [a + rows * inner, b + inner * columns, c + rows * columns];
-            let here = [inner, columns]
+            next = [a + rows * inner, b + other * columns, c + rows * columns];
+            let here = [inner.min(other), columns]
                 .iter()
                 .fold(rows as u64, |product, &n| product.saturating_mul(n as u64));
             terms = terms.saturating_add(here);

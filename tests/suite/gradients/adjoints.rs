@@ -4,6 +4,7 @@ mod moves;
 
 use std::sync::Arc;
 
+use vsla::batch::Side;
 use vsla::conv::{ConvMethod, ConvMode};
 use vsla::program::Program;
 use vsla::{
@@ -252,6 +253,12 @@ fn products() -> Vec<Case> {
             x[0].pair(&x[1], Pairing::List(&list(&[(1, 0), (1, 1), (0, 1)])?))?.outer()
         };
         "matmul" Each, [m([[2, 3], [0, 4], [5, 1]]), m([[3, 2], [4, 2], [1, 3]])] => |x: X| x[0].matmul(&x[1]);
+        "matmul of elements without extents" Each, [m([[2, 3], [0, 0], [2, 4]]), m([[3, 2], [4, 2], [0, 0]])] => |x: X| {
+            x[0].matmul(&x[1])
+        };
+        "matmul of elements without extents and a shared matrix" Each, [m([[0, 0], [2, 3]]), m([[3, 2]])] => |x: X| {
+            x[0].pair(&x[1], Pairing::AllToAll)?.matmul()
+        };
         "matmul transposed left" Each, [m([[3, 2], [4, 0]]), m([[3, 2], [4, 2]])] => |x: X| {
             x[0].product(&x[1]).transpose_left().run()
         };
@@ -303,10 +310,10 @@ fn products() -> Vec<Case> {
         "bsr_matmul transposed" Each, [v([192, 192]), m([[16, 3], [16, 2]])] => move |x: X| {
             BsrTensor::new(&transposed, x[0].clone())?.transpose().matmul(&x[1])
         };
-        "bsr_matmul of one set" Each, [v([192]), m([[24, 3], [24, 0], [24, 9]])] => move |x: X| {
+        "bsr_matmul of one set" Each, [v([192]), m([[24, 3], [24, 0], [0, 0], [24, 9]])] => move |x: X| {
             BsrTensor::new(&shared, x[0].clone())?.matmul(&x[1])
         };
-        "matmul with a sparse matrix" Each, [v([192]), m([[3, 16], [0, 16], [5, 16]])] => move |x: X| {
+        "matmul with a sparse matrix" Each, [v([192]), m([[3, 16], [0, 16], [0, 0], [5, 16]])] => move |x: X| {
             x[1].matmul(&BsrTensor::new(&on_left, x[0].clone())?)
         };
         "matmul with a transposed sparse matrix" Each, [v([192, 192]), m([[3, 24], [5, 24]])] => move |x: X| {
@@ -316,7 +323,7 @@ fn products() -> Vec<Case> {
             let a = x[0].device().full(&m([[3, 16], [2, 16]]), 1.0f32)?;
             a.product(&BsrTensor::new(&with_bias, x[0].clone())?).scale(2.0).bias(&x[1]).run()
         };
-        "sampled" Each, [m([[16, 3], [16, 2]]), m([[3, 24], [2, 24]])] => move |x: X| {
+        "sampled" Each, [m([[16, 3], [16, 2], [0, 0], [16, 1]]), m([[3, 24], [2, 24], [3, 24], [0, 0]])] => move |x: X| {
             Ok(x[0].product(&x[1]).sampled(&sampled)?.values().clone())
         };
         "sampled of transposes" Each, [m([[3, 16], [3, 16]]), m([[24, 3]])] => move |x: X| {
@@ -333,8 +340,8 @@ fn products() -> Vec<Case> {
             x[0].pair(&points, Pairing::AllToAll)?.eval()
         };
         "conv_matmul" Each, [v([2, 1, 0, 3, 2, 2]), v([1, 2, 3, 0, 2, 1])] => |x: X| {
-            let a = ShapeMatrix::new(&x[0], &m([[2, 2], [1, 2]]))?;
-            let b = ShapeMatrix::new(&x[1], &m([[2, 2], [2, 1]]))?;
+            let a = ShapeMatrix::new(&x[0], &m([[0, 0], [2, 2], [1, 2]]))?;
+            let b = ShapeMatrix::new(&x[1], &m([[2, 0], [2, 2], [2, 1]]))?;
             Ok(a.conv_matmul(&b)?.entries().clone())
         };
         "kron_matmul" Each, [v([2, 1, 0, 3, 2, 2]), v([1, 2, 3, 0, 2, 1])] => |x: X| {
@@ -388,6 +395,16 @@ fn convolutions() -> Vec<Case> {
         "conv of volumes" Each, [m([[3, 4, 2], [2, 2, 3]]), m([[2, 2, 2], [1, 2, 3]])] => |x: X| {
             direct(x, Pairing::Elementwise, ConvMode::Valid, &[], false)
         };
+        "conv by the right side" Each, [v([3]), v([5, 0, 1, 9])] => |x: X| {
+            let pair = x[0].pair(&x[1], Pairing::OneToAll)?;
+            let pair = pair.convolution().method(ConvMethod::Direct).mode(ConvMode::Same);
+            pair.side(Side::Right).conv()
+        };
+        "correlate by the right side" Each, [v([3, 2]), v([5, 0, 1])] => |x: X| {
+            let pair = x[0].pair(&x[1], Pairing::AllToAll)?;
+            let pair = pair.convolution().method(ConvMethod::Direct).mode(ConvMode::Valid);
+            pair.side(Side::Right).correlate()
+        };
         "conv by any method" NearlyEach, [v([500, 70, 3]), v([130, 200, 5])] => |x: X| x[0].conv(&x[1]);
         "correlate by any method" NearlyEach, [v([500, 70, 3]), v([130, 200, 5])] => |x: X| x[0].correlate(&x[1]);
         "planned convolution" NearlyEach, [v([50, 7, 3]), v([13, 20])] => |x: X| {
@@ -427,6 +444,7 @@ fn direct(
 ) -> Result<Tensor<f32>> {
     let pair = x[0].pair(&x[1], pairing)?;
     let mut convolution = pair.convolution().method(ConvMethod::Direct).mode(mode);
+    convolution = convolution.side(Side::Left);
     if !strides.is_empty() {
         convolution = convolution.stride(strides);
     }

@@ -3,6 +3,7 @@
 use vsla::{Device, Error, Layout, Result, ShapeMatrix};
 
 use super::grid;
+use crate::support::operation::download;
 
 pub(super) fn refusals(device: &Device) {
     let matrices = |extents: &[[usize; 2]], length| {
@@ -23,6 +24,18 @@ pub(super) fn refusals(device: &Device) {
         "kron_matmul: pair 1: expected equal inner extents, got 2 and 3; to make the pair fit, use transpose() of the right \
          matrix"
     );
+    // A matrix (0, 0) fits every other one, and takes nothing from the entries of the next.
+    let none = matrices(&[[0, 0], [2, 3], [4, 5], [1, 2]], 1);
+    let other = matrices(&[[5, 2], [3, 1], [0, 0], [2, 1]], 1);
+    for product in [none.conv_matmul(&other), none.kron_matmul(&other)] {
+        let product = product.unwrap();
+        let shapes = product
+            .grid()
+            .shapes()
+            .map(|shape| shape.extents().to_vec());
+        assert!(shapes.eq([vec![0, 2], vec![2, 1], vec![4, 0], vec![1, 1]]));
+        assert_eq!(download(product.entries()).values(), [3, 3, 2]);
+    }
     assert_eq!(
         text(a.add(&b)),
         "add: element 0: expected the shape (2, 3), got (3, 1)"

@@ -35,9 +35,13 @@ pub(super) fn product(applied: &Applied<'_>, bsr: &BsrMatmul, g: &Cotangent) -> 
         None,
         &mut rest,
     )?;
-    let of_dense = applied.wanted(1, || match form.dense_left {
-        true => g.matmul(&f(true)?),
-        false => f(true)?.matmul(&g),
+    let of_dense = applied.wanted(1, || {
+        let each = match form.dense_left {
+            true => g.matmul(&f(true)?)?,
+            false => f(true)?.matmul(&g)?,
+        };
+        // An element (0, 0) may stand for one of other extents.
+        each.resize(dense.layout())
     })?;
     let of_values = applied.wanted(0, || {
         let one_set = values.len() == 1 && dense.len() != 1;
