@@ -12,11 +12,11 @@ use crate::{Error, Result};
 impl<T: Pixel> Tensor<T> {
     /// Replaces each value by the value of a table at that index, c\[i\] = table\[x\[i\]\].
     ///
-    /// There is one table for all elements, or one for each, of any lengths. The result has the layout of this batch
-    /// and the type of the table. Values are never read on the host, so a value beyond the end of its table gives 0 and
-    /// no error, as for [`gather`](Tensor::gather); so does a negative one. Bit patterns of the table are preserved.
-    /// Does not respect equivalence: the value 0 has an entry. Cost: values read once, one table entry for each
-    /// of them, mostly from caches, and the result written once.
+    /// There is one table for all elements, or one for each, of any lengths, also 0. The result has the layout of this
+    /// batch and the type of the table. Values are never read on the host, so a value beyond the end of its table gives
+    /// 0 and no error, as for [`gather`](Tensor::gather); so does a negative one. Bit patterns of the table are
+    /// preserved. Does not respect equivalence: the value 0 has an entry. Cost: values read once, one table entry for
+    /// each of them, mostly from caches, and the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -31,8 +31,7 @@ impl<T: Pixel> Tensor<T> {
     ///
     /// # Errors
     /// [`Rank`](crate::Error::Rank) unless tables are vectors; [`ElementCount`](crate::Error::ElementCount) unless
-    /// there is one table or one for each element; [`Argument`](crate::Error::Argument) with the first element that has
-    /// values but an empty table; [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// there is one table or one for each element; [`DeviceMismatch`](crate::Error::DeviceMismatch),
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn lookup<U: Scalar>(&self, table: &Tensor<U>) -> Result<Tensor<U>> {
@@ -115,7 +114,10 @@ impl<T: Pixel> Tensor<T> {
                 .into_iter()
                 .find(|end| !(0..limit as i64).contains(end))
             {
-                let expected = format!("values from 0 to {}", limit.saturating_sub(1));
+                let expected = match limit {
+                    0 => "no value, because the table is empty".to_owned(),
+                    _ => format!("values from 0 to {}", limit - 1),
+                };
                 return Err(Error::argument(op, expected, value).at(element));
             }
         }

@@ -30,6 +30,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("erode", neighbours::erode),
         ("neighbours_of_goldens", neighbours::goldens),
         ("lookup", values::lookup),
+        ("lookup_in_empty_tables", values::lookup_in_empty_tables),
         ("lookup_refused", values::lookup_refused),
         ("bincount", values::bincount),
         ("strict_values", values::strict),
