@@ -315,7 +315,8 @@ impl<T: Ordered> Tensor<T> {
         self.reduce(Reduction::ArgMin)
     }
 
-    /// The position of the smallest value of each line along an axis: its index on that axis.
+    /// The position of the smallest value of each line along an axis: its index on that axis, and `u32::MAX` for an
+    /// empty line.
     ///
     /// Otherwise it behaves like [`argmax_axis`](Self::argmax_axis).
     ///

@@ -109,14 +109,17 @@ impl<T: Ordered> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Length`](crate::Error::Length) with the first element that has fewer than k values along the axis;
+    /// [`Argument`](crate::Error::Argument) with the first element that has fewer than k values along the axis;
     /// [`SizeOverflow`](crate::Error::SizeOverflow); and those of [`sort`](Self::sort).
     pub fn top_k(&self, k: usize, axis: usize) -> Result<(Tensor<T>, Tensor<u32>)> {
         const OP: &str = "top_k";
         self.layout.check_axis(OP, axis)?;
         let extent = |element| strided::extent_of(&self.layout, element, axis) as usize;
         match (0..self.len()).find(|&element| extent(element) < k) {
-            Some(element) => Err(Error::length(OP, element, k, extent(element))),
+            Some(element) => {
+                let expected = format!("{k} values or more along the axis");
+                Err(Error::argument(OP, expected, extent(element)).at(element))
+            }
             None => self.largest(OP, k, axis),
         }
     }
