@@ -60,7 +60,9 @@ impl<'a> Scores<'a> {
             true => args.input::<f32>(of.per_head()).0,
             false => &[],
         };
-        let (slopes, sinks) = per_head.split_at(if of.alibi { heads.heads } else { 0 });
+        // Their number has been checked, unless there are no elements.
+        let slopes = if of.alibi { heads.heads } else { 0 };
+        let (slopes, sinks) = per_head.split_at(slopes.min(per_head.len()));
         Ok(Scores {
             slopes,
             sinks,
