@@ -105,7 +105,7 @@ macro_rules! integers {
         }
     )*};
 }
-integers!(i32, u32);
+integers!(i32, u32, u8);
 
 impl Number for f16 {
     fn read(value: &Value) -> core::result::Result<f16, String> {
@@ -150,7 +150,10 @@ impl Written for Complex32 {
 pub fn shown(value: &Value) -> String {
     const LONGEST: usize = 40;
     match value {
-        Value::Array(items) => format!("an array of {}", items.len()),
+        Value::Array(items) => match items.len() {
+            0..LONGEST if value.to_string().len() <= LONGEST => value.to_string(),
+            many => format!("an array of {many}"),
+        },
         Value::Object(_) => "an object".to_owned(),
         Value::String(text) if text.chars().nth(LONGEST).is_some() => {
             let start: String = text.chars().take(LONGEST).collect();
@@ -298,6 +301,7 @@ pub enum Batch {
     C32(Ragged<Complex32>),
     F16(Ragged<f16>),
     F64(Ragged<f64>),
+    U8(Ragged<u8>),
 }
 
 impl Batch {
@@ -310,6 +314,7 @@ impl Batch {
             Batch::C32(batch) => batch.layout(),
             Batch::F16(batch) => batch.layout(),
             Batch::F64(batch) => batch.layout(),
+            Batch::U8(batch) => batch.layout(),
         };
         let sizes = layout.shapes().map(|shape| written_size(&shape));
         // A complex number is an array of two.
@@ -328,42 +333,18 @@ impl Batch {
             Batch::C32(batch) => write(batch, out),
             Batch::F16(batch) => write(batch, out),
             Batch::F64(batch) => write(batch, out),
+            Batch::U8(batch) => write(batch, out),
         }
     }
 }
 
-impl From<Ragged<f32>> for Batch {
-    fn from(batch: Ragged<f32>) -> Batch {
-        Batch::F32(batch)
-    }
+macro_rules! batches {
+    ($($kind:ident $t:ty),*) => {$(
+        impl From<Ragged<$t>> for Batch {
+            fn from(batch: Ragged<$t>) -> Batch {
+                Batch::$kind(batch)
+            }
+        }
+    )*};
 }
-
-impl From<Ragged<i32>> for Batch {
-    fn from(batch: Ragged<i32>) -> Batch {
-        Batch::I32(batch)
-    }
-}
-
-impl From<Ragged<u32>> for Batch {
-    fn from(batch: Ragged<u32>) -> Batch {
-        Batch::U32(batch)
-    }
-}
-
-impl From<Ragged<Complex32>> for Batch {
-    fn from(batch: Ragged<Complex32>) -> Batch {
-        Batch::C32(batch)
-    }
-}
-
-impl From<Ragged<f16>> for Batch {
-    fn from(batch: Ragged<f16>) -> Batch {
-        Batch::F16(batch)
-    }
-}
-
-impl From<Ragged<f64>> for Batch {
-    fn from(batch: Ragged<f64>) -> Batch {
-        Batch::F64(batch)
-    }
-}
+batches!(F32 f32, I32 i32, U32 u32, C32 Complex32, F16 f16, F64 f64, U8 u8);

@@ -42,6 +42,7 @@ pub enum Args {
     U32(Vec<Arg<u32>>),
     C32(Vec<Arg<Complex32>>),
     F16(Vec<Arg<f16>>),
+    U8(Vec<Arg<u8>>),
 }
 
 /// The body for the arguments, whatever their type is.
@@ -53,9 +54,12 @@ macro_rules! of_args {
             $crate::held::Args::U32($args) => $body,
             $crate::held::Args::C32($args) => $body,
             $crate::held::Args::F16($args) => $body,
+            $crate::held::Args::U8($args) => $body,
         }
     };
 }
+
+pub(crate) use of_args;
 
 impl Args {
     pub fn read(args: &[Value], dtype: DType, rank: Option<usize>) -> Result<Args> {
@@ -65,12 +69,20 @@ impl Args {
             DType::U32 => Args::U32(read_all(args, rank)?),
             DType::C32 => Args::C32(read_all(args, rank)?),
             DType::F16 => Args::F16(read_all(args, rank)?),
+            DType::U8 => Args::U8(read_all(args, rank)?),
             other => {
                 return Err(Failure::request(format!(
                     "values of type {other} are not supported"
                 )));
             }
         })
+    }
+
+    pub fn dtype(&self) -> DType {
+        fn of<T: Scalar>(_: &[Arg<T>]) -> DType {
+            T::DTYPE
+        }
+        of_args!(self, args => of(args))
     }
 
     pub fn len(&self) -> usize {
@@ -103,6 +115,7 @@ impl Args {
             Args::U32(args) => Args::U32(all(args, r)?),
             Args::C32(args) => Args::C32(all(args, r)?),
             Args::F16(args) => Args::F16(all(args, r)?),
+            Args::U8(args) => Args::U8(all(args, r)?),
         })
     }
 
@@ -114,6 +127,7 @@ impl Args {
             Args::U32(_) => outputs.get::<u32>(i)?.into(),
             Args::C32(_) => outputs.get::<Complex32>(i)?.into(),
             Args::F16(_) => outputs.get::<f16>(i)?.into(),
+            Args::U8(_) => outputs.get::<u8>(i)?.into(),
         })
     }
 }
@@ -144,6 +158,7 @@ pub enum Held {
     U32(Tensor<u32>),
     C32(Tensor<Complex32>),
     F16(Tensor<f16>),
+    U8(Tensor<u8>),
     /// On the host already.
     Read(Batch),
 }
@@ -156,6 +171,7 @@ impl Held {
             Held::U32(tensor) => tensor.download_blocking()?.into(),
             Held::C32(tensor) => tensor.download_blocking()?.into(),
             Held::F16(tensor) => tensor.download_blocking()?.into(),
+            Held::U8(tensor) => tensor.download_blocking()?.into(),
             Held::Read(batch) => batch,
         })
     }
@@ -170,4 +186,4 @@ macro_rules! held {
         }
     )*};
 }
-held!(F32 f32, I32 i32, U32 u32, C32 Complex32, F16 f16);
+held!(F32 f32, I32 i32, U32 u32, C32 Complex32, F16 f16, U8 u8);

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value};
 use vsla::{
     Pairing, Ragged, Shape,
-    batch::{MAX_RANK, PairList, Remainder},
+    batch::{MAX_RANK, PairList, Remainder, Side},
     conv::{ConvMethod, ConvMode},
     product::Activation,
     scalar::DType,
@@ -13,6 +13,7 @@ use vsla::{
 use crate::batch::{Number, shown};
 use crate::device::Choice;
 use crate::failure::{Failure, Result};
+use crate::operations::find;
 
 #[derive(Debug)]
 pub struct Request {
@@ -40,6 +41,15 @@ impl Request {
                 shown(&value)
             )));
         };
+        let named = fields.get("op").and_then(Value::as_str).and_then(find);
+        let request = Request::of(fields);
+        match named {
+            Some(operation) => request.map_err(|failure| failure.named(operation)),
+            None => request,
+        }
+    }
+
+    fn of(fields: Map<String, Value>) -> Result<Request> {
         let mut op = None;
         let mut args = Vec::new();
         let mut options = Map::new();
@@ -91,8 +101,8 @@ pub fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "dtype",
-        "\"f32\" (default, except for complex transforms, c32, and operations on integers, i32), \"i32\", \"u32\", \"f16\" \
-         or \"c32\", complex: the type of the values",
+        "\"f32\" (default, except for complex transforms, c32, and operations on integers, i32), \"i32\", \"u32\", \"f16\", \
+         \"u8\" or \"c32\", complex: the type of the values",
     ),
     (
         "rank",
@@ -156,6 +166,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "table",
         "[[number, ..], ..]: a table for all elements, or one for each",
+    ),
+    (
+        "table_dtype",
+        "the type of the numbers of a table, by default that of the values",
     ),
     (
         "boxes",
@@ -249,6 +263,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "mode",
         "\"full\" (default), \"same\", \"valid\" or \"causal\": which results of a convolution to keep",
+    ),
+    (
+        "side",
+        "\"left\" or \"right\": the argument whose extents a mode takes; needed if the left one is the shorter of a pair",
     ),
     (
         "strides",
@@ -396,11 +414,11 @@ impl Pairs {
 
 impl Options {
     /// Refuses an option that the operation does not take.
-    pub fn check(&self, op: &str, taken: &[&str]) -> Result<()> {
+    pub fn check(&self, taken: &[&str]) -> Result<()> {
         match self.0.keys().find(|name| !taken.contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => Err(Failure::request(format!(
-                "{op}: unknown option {}: expected {}",
+                "unknown option {}: expected {}",
                 shown(&Value::String(name.clone())),
                 match taken {
                     [] => "none".to_owned(),
@@ -416,20 +434,22 @@ impl Options {
             .ok_or_else(|| Failure::request(format!("the option {name} is missing")))
     }
 
-    pub fn dtype(&self, default: DType) -> Result<DType> {
-        match self.0.get("dtype") {
-            None => Ok(default),
-            Some(value) => [DType::F32, DType::I32, DType::U32, DType::F16, DType::C32]
-                .into_iter()
-                .find(|dtype| value == dtype.name())
-                .ok_or_else(|| {
-                    unexpected(
-                        "dtype",
-                        "\"f32\", \"i32\", \"u32\", \"f16\" or \"c32\"",
-                        value,
-                    )
-                }),
-        }
+    /// A type of numbers.
+    pub fn dtype(&self, name: &str, default: DType) -> Result<DType> {
+        const TYPES: [DType; 6] = [
+            DType::F32,
+            DType::I32,
+            DType::U32,
+            DType::F16,
+            DType::U8,
+            DType::C32,
+        ];
+        let Some(value) = self.0.get(name) else {
+            return Ok(default);
+        };
+        let named = TYPES.into_iter().find(|dtype| value == dtype.name());
+        let expected = "\"f32\", \"i32\", \"u32\", \"f16\", \"u8\" or \"c32\"";
+        named.ok_or_else(|| unexpected(name, expected, value))
     }
 
     pub fn rank(&self) -> Result<Option<usize>> {
@@ -672,22 +692,7 @@ impl Options {
     /// The values of a window.
     pub fn weights(&self) -> Result<Vec<f32>> {
         self.required("window")?;
-        Ok(self.floats("window")?.unwrap_or_default())
-    }
-
-    /// An array of numbers, if the option is given.
-    pub fn floats(&self, name: &str) -> Result<Option<Vec<f32>>> {
-        let Some(value) = self.0.get(name) else {
-            return Ok(None);
-        };
-        let numbers = value
-            .as_array()
-            .map(|all| all.iter().map(|x| x.as_f64().map(|x| x as f32)));
-        let numbers: Option<Vec<f32>> = numbers.and_then(Iterator::collect);
-        match numbers {
-            Some(numbers) => Ok(Some(numbers)),
-            None => Err(unexpected(name, "an array of numbers", value)),
-        }
+        Ok(self.list("window")?.unwrap_or_default())
     }
 
     pub fn flush(&self) -> Result<Remainder> {
@@ -710,6 +715,15 @@ impl Options {
         }
     }
 
+    pub fn side(&self) -> Result<Option<Side>> {
+        match self.0.get("side") {
+            None => Ok(None),
+            Some(value) if value == "left" => Ok(Some(Side::Left)),
+            Some(value) if value == "right" => Ok(Some(Side::Right)),
+            Some(value) => Err(unexpected("side", "left or right", value)),
+        }
+    }
+
     pub fn strides(&self) -> Result<Option<Vec<usize>>> {
         match self.0.get("strides") {
             None => Ok(None),
@@ -723,6 +737,11 @@ impl Options {
     /// A list of indices for each element.
     pub fn indices(&self) -> Result<Ragged<u32>> {
         batch("indices", self.required("indices")?, 1)
+    }
+
+    /// A batch of this rank.
+    pub fn required_batch<T: Number>(&self, name: &str, rank: usize) -> Result<Ragged<T>> {
+        batch(name, self.required(name)?, rank)
     }
 
     /// A batch of this rank, if the option is given.

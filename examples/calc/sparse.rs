@@ -8,8 +8,8 @@ use vsla::{
 use crate::batch::Number;
 use crate::epilogue::{Epilogue, finished};
 use crate::failure::{Failure, Result};
-use crate::held::{Arg, Args};
-use crate::operations::{Answer, Call, batch, floats, formed};
+use crate::held::Arg;
+use crate::operations::{Answer, Call, batch, float, formed, of_types};
 use crate::request::{Options, pair, unexpected, whole_numbers};
 
 impl Options {
@@ -50,15 +50,11 @@ impl Options {
 
 /// A product of floating-point numbers, one factor of which is stored in blocks.
 pub fn matmul(call: &mut Call<'_>) -> Result<Answer> {
-    let options = call.options.clone();
-    let device = call.device()?;
-    match &call.args {
-        Args::F32(args) => batch(layer(&device, args, &options)?),
-        Args::F16(args) => batch(layer(&device, args, &options)?),
-        _ => Err(Failure::request(
-            "dtype: this operation takes only f32 or f16",
-        )),
-    }
+    float!(call, |device, args| batch(layer(
+        &device,
+        args,
+        &call.options
+    )?))
 }
 
 fn layer<T: Float + Number + Into<f64>>(
@@ -95,11 +91,17 @@ fn layer<T: Float + Number + Into<f64>>(
 
 /// Selected blocks of `a b`, with zeros elsewhere.
 pub fn sampled(call: &mut Call<'_>) -> Result<Answer> {
-    let options = call.options.clone();
+    float!(call, |device, args| batch(blocks_of(
+        &device,
+        args,
+        &call.options
+    )?))
+}
+
+fn blocks_of<T: Float>(device: &Device, args: &[Arg<T>], options: &Options) -> Result<Tensor<T>> {
     let (block, blocks) = (options.block()?, options.blocks()?);
     let [left, right] = options.transposed()?;
-    let (device, args) = floats(call)?;
-    batch(each(&device, args, |i, [a, b]| {
+    each(device, args, |i, [a, b]| {
         let shape = [
             sides(&args[0], i)[usize::from(left)],
             sides(&args[1], i)[usize::from(!right)],
@@ -110,7 +112,7 @@ pub fn sampled(call: &mut Call<'_>) -> Result<Answer> {
         };
         let product = formed(a.product(b), [left, right]).sampled(&topology)?;
         Ok(Blocks::new(&topology)?.dense(&product)?)
-    })?)
+    })
 }
 
 /// The blocks of a dense matrix, viewed as rows of another one, so that the values of a block-sparse matrix are

@@ -8,6 +8,65 @@ use crate::failure::{KINDS, Result};
 use crate::files;
 use crate::request::OPTIONS;
 
+/// What the library offers and the calculator does not, and why.
+pub const EXCEPTIONS: &[(&[&str], &str)] = &[
+    (
+        &["map1", "map2", "apply", "wgsl", "image::Program"],
+        "functions and image programs of one's own are closures; the operations of image programs are offered one by one",
+    ),
+    (
+        &[
+            "new", "append", "counts", "keys", "values", "lengths", "layouts",
+        ],
+        "a line leaves nothing behind, so no cache grows: attention takes the contents of a cache by the option cached",
+    ),
+    (
+        &[
+            "conv_choice",
+            "choice",
+            "tier",
+            "costs",
+            "with_costs",
+            "calibrate_conv",
+            "profile",
+            "accesses_outside",
+            "counters",
+            "instrumented_kernels",
+        ],
+        "plans, choices of methods, costs and measurements have no values; gradient plans and runs a program",
+    ),
+    (
+        &[
+            "auto",
+            "cpu",
+            "gpu",
+            "from_wgpu",
+            "wgpu",
+            "list",
+            "is_gpu",
+            "memory",
+            "flush",
+            "with_work_limit",
+            "work_limit",
+            "device",
+            "upload",
+            "upload_bsr",
+            "upload_layout",
+            "download",
+            "download_into",
+            "export",
+            "import",
+            "to_device",
+        ],
+        "devices are chosen by the field device, described by info and devices, and limited by --max-work; arguments are \
+         uploaded, and answers read",
+    ),
+    (
+        &["len", "is_empty", "is_transposed", "identity", "to_nested"],
+        "arguments and answers show it",
+    ),
+];
+
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "read",
@@ -115,5 +174,6 @@ fn help() -> Value {
         "args": "batches: arrays of elements; an element of rank r is an array nested r deep; \"nan\", \"inf\" and \
          \"-inf\" are numbers",
         "errors": table(KINDS),
+        "not_offered": EXCEPTIONS.iter().map(|(names, why)| json!([names, why])).collect::<Vec<_>>(),
     })
 }

@@ -1,8 +1,7 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
 use super::{Answer, Call, Grows, Operation, UNARY, batch};
-use crate::failure::{Failure, Result};
-use crate::held::Args;
+use crate::failure::Result;
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
 const SORT: &[&str] = &["dtype", "rank", "axis", "descending"];
@@ -11,20 +10,12 @@ const NORM: &[&str] = &["dtype", "rank", "axis", "eps"];
 
 /// The result of a method of the argument, in f32 or f16.
 macro_rules! of {
-    ($call:ident, |$x:ident| $run:expr) => {{
-        let device = $call.device()?;
-        match &$call.args {
-            Args::F32(args) => {
-                let $x = args[0].on(&device)?;
-                batch($run?)
-            }
-            Args::F16(args) => {
-                let $x = args[0].on(&device)?;
-                batch($run?)
-            }
-            _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
-        }
-    }};
+    ($call:ident, |$x:ident| $run:expr) => {
+        float!($call, |device, args| {
+            let $x = args[0].on(&device)?;
+            batch($run?)
+        })
+    };
 }
 
 macro_rules! row {
@@ -58,7 +49,7 @@ macro_rules! sorted {
     ($name:literal, $method:ident, $descending:ident, $about:literal) => {
         row!($name, SORT, $about, |call| {
             let (axis, descending) = (call.options.axis()?, call.options.flag("descending")?);
-            ordered!(call, |device, args| {
+            compared!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(match descending {
                     true => x.$descending(axis)?,
@@ -161,7 +152,7 @@ pub const ROWS: &[Operation] = &[
                 call.options.number::<u32>("k")? as usize,
             );
             let at_most = call.options.flag("at_most")?;
-            ordered!(call, |device, args| {
+            compared!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 let (values, indices) = match at_most {
                     true => x.top_k_at_most(k, axis)?,

@@ -2,39 +2,27 @@
 
 use vsla::{Complex32, Device, Layout, Tensor, f16};
 
-use super::{
-    Answer, BINARY, Call, Grows, Operation, UNARY, batch, complex, floats, halves, within,
-};
+use super::{Answer, Call, Grows, Operation, UNARY, batch, complex, within};
 use crate::batch::{Number, written_size};
 use crate::failure::Result;
 use crate::held::Args;
 use crate::request::Options;
 
+/// The values in another type.
+macro_rules! converted {
+    ($name:literal, $t:ty, $about:literal) => {
+        Operation {
+            name: $name,
+            args: 1,
+            options: UNARY,
+            grows: Grows::No,
+            about: $about,
+            run: |call| compared!(call, |device, args| batch(args[0].on(&device)?.to::<$t>()?)),
+        }
+    };
+}
+
 pub const ROWS: &[Operation] = &[
-    Operation {
-        name: "add",
-        args: 2,
-        options: BINARY,
-        grows: Grows::Ambient,
-        about: "a + b; missing entries are zero",
-        run: of_numbers!(add),
-    },
-    Operation {
-        name: "sub",
-        args: 2,
-        options: BINARY,
-        grows: Grows::Ambient,
-        about: "a - b; missing entries are zero",
-        run: of_numbers!(sub),
-    },
-    Operation {
-        name: "hadamard",
-        args: 2,
-        options: BINARY,
-        grows: Grows::Ambient,
-        about: "a * b, value by value; zero where either value is missing",
-        run: of_numbers!(hadamard),
-    },
     Operation {
         name: "scale",
         args: 1,
@@ -45,7 +33,7 @@ pub const ROWS: &[Operation] = &[
             if let Args::C32(_) = &call.args {
                 return scaled(call);
             }
-            real!(call, |device, args| {
+            ordered!(call, |device, args| {
                 let factor = call.options.number("factor")?;
                 let x = args[0].on(&device)?;
                 batch(x.scale(factor)?)
@@ -58,30 +46,29 @@ pub const ROWS: &[Operation] = &[
         options: UNARY,
         grows: Grows::No,
         about: "x, copied on the device",
-        run: |call| typed!(call, |device, args| { batch(args[0].on(&device)?.copy()?) }),
+        run: |call| every!(call, |device, args| batch(args[0].on(&device)?.copy()?)),
     },
-    Operation {
-        name: "to_f16",
-        args: 1,
-        options: UNARY,
-        grows: Grows::No,
-        about: "the nearest f16 of each value, ties to even (f32)",
-        run: |call| {
-            let (device, args) = floats(call)?;
-            batch(args[0].on(&device)?.to::<f16>()?)
-        },
-    },
-    Operation {
-        name: "to_f32",
-        args: 1,
-        options: UNARY,
-        grows: Grows::No,
-        about: "each value as f32 (f16)",
-        run: |call| {
-            let (device, args) = halves(call)?;
-            batch(args[0].on(&device)?.to::<f32>()?)
-        },
-    },
+    converted!(
+        "to_f16",
+        f16,
+        "the nearest f16 of each value, ties to even (no complex values)"
+    ),
+    converted!("to_f32", f32, "each value as f32 (no complex values)"),
+    converted!(
+        "to_i32",
+        i32,
+        "each value as i32, truncated and saturated (no complex values)"
+    ),
+    converted!(
+        "to_u32",
+        u32,
+        "each value as u32, truncated and saturated (no complex values)"
+    ),
+    converted!(
+        "to_u8",
+        u8,
+        "each value as u8, truncated and saturated (no complex values)"
+    ),
     Operation {
         name: "full",
         args: 0,
@@ -97,7 +84,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "a range of elements, as a view",
         run: |call| {
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let range = call.options.range()?;
                 let x = args[0].on(&device)?;
                 batch(x.elements(range)?)
@@ -115,7 +102,7 @@ pub const ROWS: &[Operation] = &[
                 let (device, args) = complex(call)?;
                 return batch(args[0].on(&device)?.neg()?);
             }
-            real!(call, |device, args| { batch(args[0].on(&device)?.neg()?) })
+            ordered!(call, |device, args| batch(args[0].on(&device)?.neg()?))
         },
     },
 ];
@@ -140,6 +127,7 @@ fn full(call: &mut Call<'_>) -> Result<Answer> {
         Args::U32(_) => batch(filled::<u32>(&device, &layout, options)?),
         Args::C32(_) => batch(filled::<Complex32>(&device, &layout, options)?),
         Args::F16(_) => batch(filled::<f16>(&device, &layout, options)?),
+        Args::U8(_) => batch(filled::<u8>(&device, &layout, options)?),
     }
 }
 

@@ -6,11 +6,12 @@ use vsla::{Device, Tensor, Topology, attention::Cache, scalar::Float};
 use super::{Answer, Call, Grows, Operation, batch, within};
 use crate::batch::{Number, read};
 use crate::failure::{Failure, Result};
-use crate::held::{Arg, Args, Held};
+use crate::held::{Arg, Held};
 use crate::request::{Options, unexpected, whole_numbers};
 
 pub const ROWS: &[Operation] = &[
     ROTARY,
+    MERGE,
     Operation {
         name: "attention",
         args: 3,
@@ -37,12 +38,7 @@ pub const ROWS: &[Operation] = &[
         of all heads, or rank 3 with an axis of heads (f32 or f16)",
         run: |call| {
             limit(call)?;
-            let (device, options) = (call.device()?, call.options.clone());
-            match &call.args {
-                Args::F32(args) => attention(&device, args, &options),
-                Args::F16(args) => attention(&device, args, &options),
-                _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
-            }
+            float!(call, |device, args| attention(&device, args, &call.options))
         },
     },
 ];
@@ -62,12 +58,33 @@ const ROTARY: Operation = Operation {
     grows: Grows::No,
     about: "rotary position embeddings: pairs of values rotated by the position of their row (f32 or f16)",
     run: |call| {
-        let (device, options) = (call.device()?, call.options.clone());
-        match &call.args {
-            Args::F32(args) => rotary(&device, &args[0], &options),
-            Args::F16(args) => rotary(&device, &args[0], &options),
-            _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
-        }
+        float!(call, |device, args| rotary(
+            &device,
+            &args[0],
+            &call.options
+        ))
+    },
+};
+
+const MERGE: Operation = Operation {
+    name: "merge",
+    args: 4,
+    options: &["dtype", "rank"],
+    grows: Grows::No,
+    about: "{o, lse} of attention over the keys of two parts, from o and lse of the first and of the second (f32 or \
+        f16): as attention answers them with lse",
+    run: |call| {
+        float!(call, |device, args| {
+            let part = |i: usize| -> Result<_> {
+                // Log-sum-exps are f32, whatever the type of the results.
+                let lse = args[i + 1].on(&device)?.to::<f32>()?;
+                Ok((args[i].on(&device)?, lse))
+            };
+            let (first, second) = (part(0)?, part(2)?);
+            let parts = [(&first.0, &first.1), (&second.0, &second.1)];
+            let (o, lse) = vsla::attention::merge(&parts)?;
+            Ok(Answer::Fields([("o", o.into()), ("lse", lse.into())]))
+        })
     },
 };
 
@@ -158,7 +175,7 @@ where
     let [q, k, v] = [0, 1, 2].map(|i| args[i].on(device));
     let (q, k, v) = (q?, k?, v?);
     let of_heads = |name: &str| -> Result<Option<Tensor<f32>>> {
-        let Some(numbers) = options.floats(name)? else {
+        let Some(numbers) = options.list::<f32>(name)? else {
             return Ok(None);
         };
         Ok(Some(device.upload(&vsla::Ragged::from_rows([numbers])?)?))

@@ -1,25 +1,12 @@
 //! Images: whole numbers in rows and columns.
 
 use vsla::image::{Components, Neighbours};
-use vsla::scalar::Integer;
+use vsla::scalar::Pixel;
 
 use super::{Answer, Grows, Operation, batch};
 use crate::batch::Number;
-use crate::failure::{Failure, Result};
-use crate::held::Args;
+use crate::failure::Result;
 use crate::request::Options;
-
-/// The body for either type of integers.
-macro_rules! integers {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
-        let $device = $call.device()?;
-        match &$call.args {
-            Args::I32($args) => $body,
-            Args::U32($args) => $body,
-            _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
-        }
-    }};
-}
 
 const OPTIONS: &[&str] = &["dtype", "rank", "background", "foreground", "diagonal"];
 
@@ -32,7 +19,7 @@ const LABEL: Operation = Operation {
     grows: Grows::No,
     about: "{labels, numbers}: the connected components of each matrix, of equal values, and how many there are",
     run: |call| {
-        integers!(call, |device, args| {
+        pixels!(call, |device, args| {
             let components = components(&call.options)?;
             let (labels, numbers) = args[0].on(&device)?.label(components)?;
             let (labels, numbers) = (labels.into(), numbers.into());
@@ -48,7 +35,7 @@ const REGIONS: Operation = Operation {
     grows: Grows::No,
     about: "[areas, boxes, centroids, values] of the components that label finds, in the order of labels",
     run: |call| {
-        integers!(call, |device, args| {
+        pixels!(call, |device, args| {
             let x = args[0].on(&device)?;
             let (labels, numbers) = x.label(components(&call.options)?)?;
             let regions = x.regions_blocking(&labels, &numbers)?;
@@ -66,7 +53,7 @@ const FILL_HOLES: Operation = Operation {
     grows: Grows::No,
     about: "each matrix with a value in background that no path of background connects to the border",
     run: |call| {
-        integers!(call, |device, args| {
+        pixels!(call, |device, args| {
             let background = call.options.optional("background")?.unwrap_or_default();
             let value = call.options.number("value")?;
             let x = args[0].on(&device)?;
@@ -75,7 +62,7 @@ const FILL_HOLES: Operation = Operation {
     },
 };
 
-fn components<T: Integer + Number>(options: &Options) -> Result<Components<T>> {
+fn components<T: Pixel + Number>(options: &Options) -> Result<Components<T>> {
     let components = match options.flag("foreground")? {
         true => Components::of_foreground(),
         false => Components::of_equal_values(),

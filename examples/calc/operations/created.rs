@@ -1,6 +1,6 @@
 //! Batches made on a device, under NumPy's names, and dropout.
 
-use vsla::{Device, Layout, f16};
+use vsla::{Device, Layout, f16, scalar::DType};
 
 use super::{Call, Grows, Operation, batch, within};
 use crate::batch::written_size;
@@ -16,7 +16,7 @@ macro_rules! made {
                 type $type = $of;
                 batch($body)
             })*
-            _ => Err(Failure::request(concat!("dtype: this operation takes" $(, " ", stringify!($of))*))),
+            other => Err(Failure::dtype(&[$(DType::$kind),*], other.dtype())),
         }
     }};
 }
@@ -101,13 +101,10 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "zero with probability p, otherwise x / (1 - p) (f32 or f16)",
         run: |call| {
-            let device = call.device()?;
             let (p, seed) = (call.options.number::<f32>("p")?, call.options.seed()?);
-            match &call.args {
-                Args::F32(args) => batch(args[0].on(&device)?.dropout(p, seed)?),
-                Args::F16(args) => batch(args[0].on(&device)?.dropout(p, seed)?),
-                _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
-            }
+            float!(call, |device, args| batch(
+                args[0].on(&device)?.dropout(p, seed)?
+            ))
         },
     },
 ];

@@ -1,15 +1,9 @@
 //! Functions of two and three operands, under their names in NumPy or PyTorch; the last may be spread.
 
-use vsla::{
-    Result as Outcome, Tensor,
-    batch::Spread,
-    scalar::{Factor, Scalar},
-};
+use vsla::{Tensor, batch::Spread, scalar::Scalar};
 
-use super::{Answer, Call, Grows, Operation, batch};
-use crate::batch::Number;
+use super::{Call, Grows, Operation, batch};
 use crate::failure::{Failure, Result};
-use crate::held::{Args, Held};
 
 const SPREAD: &[&str] = &["dtype", "rank", "pairing", "each", "axis"];
 const FLAT: &[&str] = &["dtype", "rank", "each", "axis"];
@@ -36,47 +30,55 @@ macro_rules! function {
             grows: Grows::Ambient,
             about: $about,
             run: |call| {
-                let device = call.device()?;
-                match &call.args {
-                    $(Args::$kind(args) => {
-                        let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-                        let result = match call.options.pairs()? {
-                            None => a.$method(spread(call, &b)?)?,
-                            Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
-                        };
-                        batch(result)
-                    })*
-                    #[allow(unreachable_patterns, reason = "some functions take all types")]
-                    _ => Err(Failure::request(concat!(
-                        "dtype: this operation takes", $(" ", stringify!($kind)),*
-                    ))),
-                }
+                of_types!(call, [$($kind)*], |device, args| {
+                    let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+                    let result = match call.options.pairs()? {
+                        None => a.$method(spread(call, &b)?)?,
+                        Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
+                    };
+                    batch(result)
+                })
             },
         }
     };
 }
 
+/// The first operand, and the last one spread.
+macro_rules! three {
+    ($call:ident, [$($kind:ident)*], |$a:ident, $b:ident, $c:ident| $body:expr) => {
+        of_types!($call, [$($kind)*], |device, args| {
+            let tensor = |i: usize| args[i].on(&device);
+            let ($a, $b, $c) = (tensor(0)?, tensor(1)?, tensor(2)?);
+            let $c = spread($call, &$c)?;
+            batch($body?)
+        })
+    };
+}
+
 pub const ROWS: &[Operation] = &[
+    function!("add", add, "a + b; missing entries are zero", F32 F16 I32 U32 C32),
+    function!("sub", sub, "a - b; missing entries are zero", F32 F16 I32 U32 C32),
+    function!("hadamard", hadamard, "a * b, value by value; zero where either value is missing", F32 F16 I32 U32 C32),
     function!("divide", div, "a / b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32),
     function!("multiply", hadamard, "a * b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32),
     function!("fmod_by", remainder, "the remainder of a / b, with a's sign", F32 F16 I32 U32),
-    function!("maximum", maximum, "the larger value, or the only value", F32 F16 I32 U32),
-    function!("minimum", minimum, "the smaller value, or the only value", F32 F16 I32 U32),
+    function!("maximum", maximum, "the larger value, or the only value", F32 F16 I32 U32 U8),
+    function!("minimum", minimum, "the smaller value, or the only value", F32 F16 I32 U32 U8),
     function!("power", pow, "a to the power of b (f32 or f16)", F32 F16),
     function!("arctan2", atan2, "the angle of the point (b, a) (f32 or f16)", F32 F16),
-    function!("equal", equal, "1 where a = b; missing entries are zero", F32 F16 I32 U32),
-    function!("not_equal", not_equal, "1 where a and b differ", F32 F16 I32 U32),
-    function!("less", less, "1 where a < b", F32 F16 I32 U32),
-    function!("less_equal", less_equal, "1 where a <= b", F32 F16 I32 U32),
-    function!("greater", greater, "1 where a > b", F32 F16 I32 U32),
-    function!("greater_equal", greater_equal, "1 where a >= b", F32 F16 I32 U32),
+    function!("equal", equal, "1 where a = b; missing entries are zero", F32 F16 I32 U32 U8),
+    function!("not_equal", not_equal, "1 where a and b differ", F32 F16 I32 U32 U8),
+    function!("less", less, "1 where a < b", F32 F16 I32 U32 U8),
+    function!("less_equal", less_equal, "1 where a <= b", F32 F16 I32 U32 U8),
+    function!("greater", greater, "1 where a > b", F32 F16 I32 U32 U8),
+    function!("greater_equal", greater_equal, "1 where a >= b", F32 F16 I32 U32 U8),
     Operation {
         name: "addcmul",
         args: 3,
         options: FLAT,
         grows: Grows::Ambient,
         about: "a + b * c, value by value; c may be broadcast",
-        run: |call| three(call, Three::MulAdd),
+        run: |call| three!(call, [F32 F16 I32 U32], |a, b, c| b.mul_add(c, &a)),
     },
     Operation {
         name: "where",
@@ -84,49 +86,11 @@ pub const ROWS: &[Operation] = &[
         options: FLAT,
         grows: Grows::Ambient,
         about: "b where a is not 0, c elsewhere; c may be broadcast",
-        run: |call| three(call, Three::Where),
+        run: |call| {
+            three!(call, [F32 F16 I32 U32 U8], |a, b, c| {
+                let zero = a.device().full(a.layout(), Default::default())?;
+                a.not_equal(&zero)?.if_else(&b, c)
+            })
+        },
     },
 ];
-
-#[derive(Clone, Copy)]
-enum Three {
-    MulAdd,
-    Where,
-}
-
-fn three(call: &mut Call<'_>, which: Three) -> Result<Answer> {
-    fn of<T: Factor + Number>(
-        call: &Call<'_>,
-        [a, b, c]: [&Tensor<T>; 3],
-        which: Three,
-    ) -> Result<Answer>
-    where
-        Held: From<Tensor<T>>,
-    {
-        let c = spread(call, c)?;
-        let result: Outcome<Tensor<T>> = match which {
-            Three::MulAdd => b.mul_add(c, a),
-            Three::Where => {
-                let zero = a.device().full(a.layout(), T::default())?;
-                a.not_equal(&zero)?.if_else(b, c)
-            }
-        };
-        batch(result?)
-    }
-    let device = call.device()?;
-    macro_rules! of {
-        ($args:ident) => {{
-            let tensor = |i: usize| $args[i].on(&device);
-            of(call, [&tensor(0)?, &tensor(1)?, &tensor(2)?], which)
-        }};
-    }
-    match &call.args {
-        Args::F32(args) => of!(args),
-        Args::F16(args) => of!(args),
-        Args::I32(args) => of!(args),
-        Args::U32(args) => of!(args),
-        Args::C32(_) => Err(Failure::request(
-            "dtype: this operation does not support complex numbers",
-        )),
-    }
-}

@@ -9,7 +9,7 @@ use vsla::{Complex32, Error, Layout, Ragged, Tensor, f16, scalar::Scalar};
 use super::{Answer, Call, Grows, Operation, Place, Task, about};
 use crate::batch::{Number, read, shown};
 use crate::failure::{Failure, Result};
-use crate::held::{Arg, Args, Held};
+use crate::held::{Arg, Args, Held, of_args};
 use crate::request::{Options, Request, unexpected, whole_numbers};
 
 pub const ROWS: &[Operation] = &[Operation {
@@ -80,7 +80,7 @@ impl Gradient {
                 return Err(Failure::request(message));
             }
             "gradient" => {
-                request.options.check("gradient", ROWS[0].options)?;
+                request.options.check(ROWS[0].options)?;
                 Of::Gradient(Box::new(Gradient::read(&request.options, depth - 1)?))
             }
             op if about::ROWS.iter().any(|row| row.name == op) => {
@@ -138,12 +138,7 @@ impl Gradient {
                         return Err(none(name, "it reads values"));
                     }
                     // Under its own name.
-                    Err(failure) => {
-                        return Err(Failure {
-                            op: None,
-                            ..failure
-                        });
-                    }
+                    Err(failure) => return Err(failure),
                 }
             }
         };
@@ -167,13 +162,7 @@ impl Gradient {
             .map(|(y, rows)| seed(r, y, rows))
             .collect::<Result<_>>()?;
         let seeds: Vec<_> = seeds.iter().map(|[y, seed]| (y, seed)).collect();
-        match args {
-            Args::F32(args) => self.slopes(r, &seeds, args),
-            Args::I32(args) => self.slopes(r, &seeds, args),
-            Args::U32(args) => self.slopes(r, &seeds, args),
-            Args::C32(args) => self.slopes(r, &seeds, args),
-            Args::F16(args) => self.slopes(r, &seeds, args),
-        }
+        of_args!(args, args => self.slopes(r, &seeds, args))
     }
 
     fn slopes<T: Scalar>(
@@ -256,6 +245,6 @@ fn output(r: &mut Recording, value: &Held) -> vsla::Result<()> {
         Held::F32(tensor) => r.output(tensor),
         Held::F16(tensor) => r.output(tensor),
         Held::C32(tensor) => r.output(tensor),
-        Held::I32(_) | Held::U32(_) | Held::Read(_) => Ok(()),
+        Held::I32(_) | Held::U32(_) | Held::U8(_) | Held::Read(_) => Ok(()),
     }
 }

@@ -1,44 +1,17 @@
 //! Images of different sizes: other positions, neighbours, values as labels, boxes and occurrences.
 
 use serde_json::Value;
-use vsla::{Layout, Ragged, Shape, image::Neighbours};
+use vsla::{
+    Complex32, Layout, Ragged, Shape, Tensor, f16,
+    image::Neighbours,
+    scalar::{DType, Pixel},
+};
 
-use super::{Call, Grows, Operation, UNARY, batch, within};
+use super::{Answer, Call, Grows, Operation, UNARY, batch, within};
 use crate::batch::{Number, written_size};
-use crate::failure::{Failure, Result};
-use crate::held::Args;
-
-/// The body for whichever type of integers the arguments have.
-macro_rules! integers {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
-        let $device = $call.device()?;
-        match &$call.args {
-            Args::I32($args) => $body,
-            Args::U32($args) => $body,
-            _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
-        }
-    }};
-}
-
-/// An image of either type, and a batch of values of its type.
-macro_rules! drawn {
-    ($call:ident, |$device:ident, $x:ident, $values:ident| $drawn:expr) => {{
-        let $device = $call.device()?;
-        match &$call.args {
-            Args::I32(args) => {
-                let ($x, $values) = (args[0].on(&$device)?, required::<i32>($call, "values", 1)?);
-                let $values = $device.upload(&$values)?;
-                batch($drawn?)
-            }
-            Args::U32(args) => {
-                let ($x, $values) = (args[0].on(&$device)?, required::<u32>($call, "values", 1)?);
-                let $values = $device.upload(&$values)?;
-                batch($drawn?)
-            }
-            _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
-        }
-    }};
-}
+use crate::failure::Result;
+use crate::held::{Arg, Held};
+use crate::request::unexpected;
 
 /// An operation with a pair of numbers, whose results have the extents that `$size` gives.
 macro_rules! of_pairs {
@@ -52,7 +25,7 @@ macro_rules! of_pairs {
             run: |call| {
                 let factors = factors(call)?;
                 limit(call, &factors, $size)?;
-                typed!(call, |device, args| {
+                every!(call, |device, args| {
                     batch(args[0].on(&device)?.$method(&factors)?)
                 })
             },
@@ -69,7 +42,7 @@ macro_rules! of_integers {
             options: UNARY,
             grows: Grows::No,
             about: $about,
-            run: |call| integers!(call, |device, args| batch(args[0].on(&device)?.$method()?)),
+            run: |call| pixels!(call, |device, args| batch(args[0].on(&device)?.$method()?)),
         }
     };
 }
@@ -88,7 +61,7 @@ macro_rules! of_neighbours {
                     true => Neighbours::Eight,
                     false => Neighbours::Four,
                 };
-                integers!(call, |device, args| {
+                pixels!(call, |device, args| {
                     batch(args[0].on(&device)?.$method(neighbours)?)
                 })
             },
@@ -139,9 +112,11 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "each image rotated anticlockwise by quarter turns",
         run: |call| {
-            let turns = call.options.required("turns")?.as_i64();
-            let turns = turns.ok_or_else(|| Failure::request("turns: expected an integer"))?;
-            typed!(call, |device, args| batch(
+            let turns = call.options.required("turns")?;
+            let turns = turns
+                .as_i64()
+                .ok_or_else(|| unexpected("turns", "an integer", turns))?;
+            every!(call, |device, args| batch(
                 args[0].on(&device)?.rot90(turns)?
             ))
         },
@@ -153,7 +128,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "each image reflected across its antidiagonal",
         run: |call| {
-            typed!(call, |device, args| batch(
+            every!(call, |device, args| batch(
                 args[0].on(&device)?.anti_transpose()?
             ))
         },
@@ -181,7 +156,7 @@ pub const ROWS: &[Operation] = &[
         about: "each image shifted within its borders; vacant cells are value",
         run: |call| {
             let shifts = shifts(call)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let fill = call.options.number("value")?;
                 batch(args[0].on(&device)?.translate(&shifts, fill)?)
             })
@@ -189,55 +164,33 @@ pub const ROWS: &[Operation] = &[
     },
     of_neighbours!(
         dilate,
-        "the largest value of each cell and its neighbours (i32 or u32)"
+        "the largest value of each cell and its neighbours (i32, u32 or u8)"
     ),
     of_neighbours!(
         erode,
-        "the smallest value of each cell and its neighbours (i32 or u32)"
+        "the smallest value of each cell and its neighbours (i32, u32 or u8)"
     ),
     Operation {
         name: "lookup",
         args: 1,
-        options: &["dtype", "rank", "table", "strict"],
+        options: &["dtype", "rank", "table", "table_dtype", "strict"],
         grows: Grows::No,
-        about: "each value replaced by that value of a table of one type; 0 beyond its end (i32 or u32)",
-        run: |call| {
-            let device = call.device()?;
-            let strict = call.options.flag("strict")?;
-            match &call.args {
-                Args::I32(args) => {
-                    let table = required::<i32>(call, "table", 1)?;
-                    let (x, table) = (args[0].on(&device)?, device.upload(&table)?);
-                    match strict {
-                        true => batch(x.lookup_strict_blocking(&table)?),
-                        false => batch(x.lookup(&table)?),
-                    }
-                }
-                Args::U32(args) => {
-                    let table = required::<u32>(call, "table", 1)?;
-                    let (x, table) = (args[0].on(&device)?, device.upload(&table)?);
-                    match strict {
-                        true => batch(x.lookup_strict_blocking(&table)?),
-                        false => batch(x.lookup(&table)?),
-                    }
-                }
-                _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
-            }
-        },
+        about: "each value replaced by that value of a table; 0 beyond its end (i32, u32 or u8)",
+        run: |call| pixels!(call, |device, args| looked_up(call, &args[0].on(&device)?)),
     },
     Operation {
         name: "bincount",
         args: 1,
         options: &["dtype", "rank", "bins", "strict"],
         grows: Grows::No,
-        about: "how often each integer from 0 to before bins occurs in each element (i32 or u32)",
+        about: "how often each integer from 0 to before bins occurs in each element (i32, u32 or u8)",
         run: |call| {
             let bins = call.options.size("bins")?;
             let elements = call.layout(0).len();
             let mut sizes = std::iter::repeat_n(1 + bins as u64, elements);
             within(call.max_values, &mut sizes)?;
             let strict = call.options.flag("strict")?;
-            integers!(call, |device, args| match strict {
+            pixels!(call, |device, args| match strict {
                 true => batch(args[0].on(&device)?.bincount_strict_blocking(bins)?),
                 false => batch(args[0].on(&device)?.bincount(bins)?),
             })
@@ -246,30 +199,30 @@ pub const ROWS: &[Operation] = &[
     of_integers!(
         "most_common",
         most_common,
-        "the most frequent value of each element, the lowest of several (i32 or u32)"
+        "the most frequent value of each element, the lowest of several (i32, u32 or u8)"
     ),
     of_integers!(
         "least_common",
         least_common,
-        "the least frequent value of each element, the lowest of several (i32 or u32)"
+        "the least frequent value of each element, the lowest of several (i32, u32 or u8)"
     ),
     of_integers!(
         "palette",
         palette_blocking,
-        "the different values of each element in ascending order (i32 or u32)"
+        "the different values of each element in ascending order (i32, u32 or u8)"
     ),
     Operation {
         name: "bounding_box",
         args: 1,
         options: &["dtype", "rank", "value"],
         grows: Grows::No,
-        about: "top, left, bottom and right of all cells other than value, half open (i32 or u32)",
+        about: "top, left, bottom and right of all cells other than value, half open (i32, u32 or u8)",
         run: |call| {
             within(
                 call.max_values,
                 &mut std::iter::repeat_n(5, call.layout(0).len()),
             )?;
-            integers!(call, |device, args| {
+            pixels!(call, |device, args| {
                 let background = call.options.number("value")?;
                 batch(args[0].on(&device)?.bounding_box(background)?)
             })
@@ -280,9 +233,9 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "value"],
         grows: Grows::No,
-        about: "each image without borders of value (i32 or u32)",
+        about: "each image without borders of value (i32, u32 or u8)",
         run: |call| {
-            integers!(call, |device, args| {
+            pixels!(call, |device, args| {
                 let background = call.options.number("value")?;
                 batch(args[0].on(&device)?.trim_blocking(background)?)
             })
@@ -295,9 +248,9 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the part of each image inside of its box",
         run: |call| {
-            let boxes = required::<u32>(call, "boxes", 1)?;
+            let boxes = call.options.required_batch::<u32>("boxes", 1)?;
             let strict = call.options.flag("strict")?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let (x, boxes) = (args[0].on(&device)?, device.upload(&boxes)?);
                 match strict {
                     true => batch(x.crop_strict_blocking(&boxes)?),
@@ -311,9 +264,9 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: UNARY,
         grows: Grows::No,
-        about: "1 at each place where the second image occurs in the first (i32 or u32)",
+        about: "1 at each place where the second image occurs in the first (i32, u32 or u8)",
         run: |call| {
-            integers!(call, |device, args| {
+            pixels!(call, |device, args| {
                 let (x, small) = (args[0].on(&device)?, args[1].on(&device)?);
                 batch(x.match_template(&small)?)
             })
@@ -324,11 +277,14 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "boxes", "values"],
         grows: Grows::No,
-        about: "each image with the borders of boxes drawn on it (i32 or u32)",
+        about: "each image with the borders of boxes drawn on it (i32, u32 or u8)",
         run: |call| {
-            let boxes = required::<u32>(call, "boxes", 2)?;
-            drawn!(call, |device, x, values| x
-                .draw_boxes(&device.upload(&boxes)?, &values))
+            let boxes = call.options.required_batch::<u32>("boxes", 2)?;
+            pixels!(call, |device, args| {
+                let values = device.upload(&alike(&args[0], call, "values")?)?;
+                let boxes = device.upload(&boxes)?;
+                batch(args[0].on(&device)?.draw_boxes(&boxes, &values)?)
+            })
         },
     },
     Operation {
@@ -336,10 +292,13 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "lines", "values"],
         grows: Grows::No,
-        about: "each image with lines from cell to cell drawn on it (i32 or u32)",
+        about: "each image with lines from cell to cell drawn on it (i32, u32 or u8)",
         run: |call| {
-            let lines = required::<i32>(call, "lines", 2)?;
-            drawn!(call, |device, x, values| x.draw_lines(&lines, &values))
+            let lines = call.options.required_batch::<i32>("lines", 2)?;
+            pixels!(call, |device, args| {
+                let values = device.upload(&alike(&args[0], call, "values")?)?;
+                batch(args[0].on(&device)?.draw_lines(&lines, &values)?)
+            })
         },
     },
     Operation {
@@ -349,7 +308,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Pair,
         about: "1 for each two elements with the same shape and values, otherwise 0",
         run: |call| {
-            real!(call, |device, args| {
+            compared!(call, |device, args| {
                 let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                 batch(a.equal_elements(&b)?)
             })
@@ -360,10 +319,10 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "axis"],
         grows: Grows::No,
-        about: "the distance after which each element repeats along an axis (i32 or u32)",
+        about: "the distance after which each element repeats along an axis (i32, u32 or u8)",
         run: |call| {
             let axis = call.options.axis()?;
-            integers!(call, |device, args| batch(
+            pixels!(call, |device, args| batch(
                 args[0].on(&device)?.period(axis)?
             ))
         },
@@ -375,9 +334,9 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the slices of each element along an axis whose flag is not 0",
         run: |call| {
-            let flags = required::<u32>(call, "flags", 1)?;
+            let flags = call.options.required_batch::<u32>("flags", 1)?;
             let axis = call.options.axis()?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let (x, flags) = (args[0].on(&device)?, device.upload(&flags)?);
                 batch(x.compact_blocking(&flags, axis)?)
             })
@@ -385,24 +344,48 @@ pub const ROWS: &[Operation] = &[
     },
 ];
 
-/// An option that is a batch.
-fn required<T: Number>(call: &Call<'_>, name: &str, rank: usize) -> Result<Ragged<T>> {
-    let found = call.options.batch(name, rank)?;
-    found.ok_or_else(|| Failure::request(format!("{name} is missing")))
+/// An option that is a batch of vectors of the type of an argument.
+fn alike<T: Number>(_: &Arg<T>, call: &Call<'_>, name: &str) -> Result<Ragged<T>> {
+    call.options.required_batch(name, 1)
+}
+
+/// The values of tables of any type.
+fn looked_up<T: Pixel>(call: &Call<'_>, x: &Tensor<T>) -> Result<Answer> {
+    fn of<T: Pixel, U: Number>(call: &Call<'_>, x: &Tensor<T>) -> Result<Answer>
+    where
+        Held: From<Tensor<U>>,
+    {
+        let table = x
+            .device()
+            .upload(&call.options.required_batch::<U>("table", 1)?)?;
+        match call.options.flag("strict")? {
+            true => batch(x.lookup_strict_blocking(&table)?),
+            false => batch(x.lookup(&table)?),
+        }
+    }
+    match call.options.dtype("table_dtype", T::DTYPE)? {
+        DType::I32 => of::<T, i32>(call, x),
+        DType::U32 => of::<T, u32>(call, x),
+        DType::U8 => of::<T, u8>(call, x),
+        DType::F16 => of::<T, f16>(call, x),
+        DType::C32 => of::<T, Complex32>(call, x),
+        _ => of::<T, f32>(call, x),
+    }
 }
 
 /// Pairs of integers.
 fn shifts(call: &Call<'_>) -> Result<Vec<[i64; 2]>> {
-    pairs(call.options.required("shifts")?)
-        .ok_or_else(|| Failure::request("shifts: expected an array of [down, right]"))
+    let shifts = call.options.required("shifts")?;
+    pairs(shifts).ok_or_else(|| unexpected("shifts", "an array of [down, right]", shifts))
 }
 
 /// Pairs of integers that are not negative.
 fn factors(call: &Call<'_>) -> Result<Vec<[usize; 2]>> {
-    let all = pairs(call.options.required("factors")?);
+    let factors = call.options.required("factors")?;
+    let all = pairs(factors);
     let whole = |[a, b]: [i64; 2]| Some([usize::try_from(a).ok()?, usize::try_from(b).ok()?]);
     all.and_then(|all| all.into_iter().map(whole).collect())
-        .ok_or_else(|| Failure::request("factors: expected an array of [rows, columns]"))
+        .ok_or_else(|| unexpected("factors", "an array of [rows, columns]", factors))
 }
 
 fn pairs(value: &Value) -> Option<Vec<[i64; 2]>> {

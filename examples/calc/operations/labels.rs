@@ -1,6 +1,6 @@
 //! Labels, under PyTorch's names.
 
-use vsla::{Ragged, Shape, f16};
+use vsla::{Ragged, Shape, f16, scalar::DType};
 
 use super::{Grows, Operation, batch, within};
 use crate::batch::written_size;
@@ -25,7 +25,8 @@ pub const ROWS: &[Operation] = &[
                 Args::F32(_) => batch(x.one_hot::<f32>(depth)?),
                 Args::F16(_) => batch(x.one_hot::<f16>(depth)?),
                 Args::I32(_) => batch(x.one_hot::<i32>(depth)?),
-                _ => batch(x.one_hot::<u32>(depth)?),
+                Args::U32(_) => batch(x.one_hot::<u32>(depth)?),
+                other => Err(no_indices(other)),
             }
         },
     },
@@ -36,8 +37,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "rows of a table, the only element, by ids; NaN for an id that it does not have (f32 or f16)",
         run: |call| {
-            let missing = || Failure::request("ids is missing");
-            let ids = call.options.batch::<u32>("ids", 1)?.ok_or_else(missing)?;
+            let ids = call.options.required_batch::<u32>("ids", 1)?;
             let row = call.layout(0).shapes().next().map_or(0, |table| {
                 let width = table.extents().last().map_or(0, |&n| n as usize);
                 Shape::new(&[width]).map_or(0, |row| written_size(&row))
@@ -47,13 +47,10 @@ pub const ROWS: &[Operation] = &[
                 .lengths()
                 .map(|n| 1 + row.saturating_mul(n as u64));
             within(call.max_values, &mut sizes)?;
-            let device = call.device()?;
-            let ids = device.upload(&ids)?;
-            match &call.args {
-                Args::F32(args) => batch(args[0].on(&device)?.embedding(&ids)?),
-                Args::F16(args) => batch(args[0].on(&device)?.embedding(&ids)?),
-                _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
-            }
+            float!(call, |device, args| {
+                let ids = device.upload(&ids)?;
+                batch(args[0].on(&device)?.embedding(&ids)?)
+            })
         },
     },
     Operation {
@@ -64,24 +61,11 @@ pub const ROWS: &[Operation] = &[
         about: "-log softmax of each row of scores at its target (f32 or f16)",
         run: |call| {
             let rank = (call.layout(0).rank() - 1).max(1);
-            let missing = || Failure::request("targets is missing");
-            let targets = call
-                .options
-                .batch::<u32>("targets", rank)?
-                .ok_or_else(missing)?;
-            let device = call.device()?;
-            let targets = device.upload(&targets)?;
-            match &call.args {
-                Args::F32(args) => {
-                    let x = args[0].on(&device)?;
-                    batch(x.cross_entropy(&targets)?)
-                }
-                Args::F16(args) => {
-                    let x = args[0].on(&device)?;
-                    batch(x.cross_entropy(&targets)?)
-                }
-                _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
-            }
+            let targets = call.options.required_batch::<u32>("targets", rank)?;
+            float!(call, |device, args| {
+                let targets = device.upload(&targets)?;
+                batch(args[0].on(&device)?.cross_entropy(&targets)?)
+            })
         },
     },
 ];
@@ -98,6 +82,13 @@ fn labels(args: &Args) -> Result<Ragged<u32>> {
         Args::F16(args) => args[0].cast(|x| whole(f64::from(x)))?,
         Args::I32(args) => args[0].cast(|x| whole(f64::from(x)))?,
         Args::U32(args) => args[0].cast(|x| x)?,
-        Args::C32(_) => return Err(Failure::request("dtype: complex numbers cannot be indices")),
+        other => return Err(no_indices(other)),
     })
+}
+
+fn no_indices(args: &Args) -> Failure {
+    Failure::dtype(
+        &[DType::F32, DType::F16, DType::I32, DType::U32],
+        args.dtype(),
+    )
 }

@@ -1,46 +1,23 @@
 //! Elementwise functions, under their names in NumPy or PyTorch.
 
-use vsla::{Result as Outcome, Tensor, scalar::Factor};
-
-use super::{Answer, Call, Grows, Operation, UNARY, batch, complex};
-use crate::batch::Number;
-use crate::failure::{Failure, Result};
+use super::{Grows, Operation, UNARY, batch, complex};
 use crate::held::Args;
-
-/// The body for whichever floating-point type the arguments have.
-macro_rules! float {
-    ($call:ident, |$x:ident| $body:expr) => {{
-        let device = $call.device()?;
-        match &$call.args {
-            Args::F32(args) => {
-                let $x = args[0].on(&device)?;
-                batch($body)
-            }
-            Args::F16(args) => {
-                let $x = args[0].on(&device)?;
-                batch($body)
-            }
-            _ => Err(Failure::request("dtype: this operation takes f32 or f16")),
-        }
-    }};
-}
 
 /// The body for whichever integer type the arguments have.
 macro_rules! integer {
-    ($call:ident, |$x:ident| $body:expr) => {{
-        let device = $call.device()?;
-        match &$call.args {
-            Args::I32(args) => {
-                let $x = args[0].on(&device)?;
-                batch($body)
-            }
-            Args::U32(args) => {
-                let $x = args[0].on(&device)?;
-                batch($body)
-            }
-            _ => Err(Failure::request("dtype: this operation takes i32 or u32")),
-        }
-    }};
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
+        of_types!($call, [I32 U32], |$device, $args| $body)
+    };
+}
+
+/// A function of the argument, of these types.
+macro_rules! of {
+    ($types:ident, $call:ident, |$x:ident| $body:expr) => {
+        $types!($call, |device, args| {
+            let $x = args[0].on(&device)?;
+            batch($body)
+        })
+    };
 }
 
 macro_rules! row {
@@ -59,7 +36,7 @@ macro_rules! row {
 /// A method without options.
 macro_rules! function {
     ($name:literal, $method:ident, $about:literal) => {
-        row!($name, UNARY, $about, |call| float!(call, |x| x
+        row!($name, UNARY, $about, |call| of!(float, call, |x| x
             .$method()?))
     };
 }
@@ -104,7 +81,7 @@ pub const ROWS: &[Operation] = &[
         "x if above 0, else negative_slope * x",
         |call| {
             let slope = call.options.optional("negative_slope")?.unwrap_or(0.01);
-            float!(call, |x| x.leaky_relu(slope)?)
+            of!(float, call, |x| x.leaky_relu(slope)?)
         }
     ),
     row!(
@@ -114,7 +91,11 @@ pub const ROWS: &[Operation] = &[
         |call| {
             let y: f32 = call.options.number("exponent")?;
             let whole = y.fract() == 0.0 && y.abs() <= 16_777_216.0;
-            float!(call, |x| if whole { x.powi(y as i32)? } else { x.powf(y)? })
+            of!(float, call, |x| if whole {
+                x.powi(y as i32)?
+            } else {
+                x.powf(y)?
+            })
         }
     ),
     row!("abs", UNARY, "the absolute value", |call| {
@@ -122,37 +103,42 @@ pub const ROWS: &[Operation] = &[
             let (device, args) = complex(call)?;
             return batch(args[0].on(&device)?.abs()?);
         }
-        number(call, Scalars::Abs)
+        of!(ordered, call, |x| x.abs()?)
     }),
-    row!("sign", UNARY, "1, 0 or -1", |call| number(
+    row!("sign", UNARY, "1, 0 or -1", |call| of!(
+        ordered,
         call,
-        Scalars::Sign
+        |x| x.sign()?
     )),
-    row!("square", UNARY, "x * x", |call| number(
-        call,
-        Scalars::Square
-    )),
+    row!("square", UNARY, "x * x", |call| of!(ordered, call, |x| x
+        .square(
+    )?)),
     row!(
         "clip",
         &["dtype", "rank", "min", "max"],
         "x, but at least min and at most max",
-        |call| number(call, Scalars::Clip)
+        |call| of!(ordered, call, |x| x
+            .clamp(call.options.number("min")?, call.options.number("max")?)?)
     ),
-    row!("add_scalar", SCALAR, "x + value", |call| number(
+    row!("add_scalar", SCALAR, "x + value", |call| of!(
+        ordered,
         call,
-        Scalars::Add
+        |x| x.add_scalar(call.options.number("value")?)?
     )),
-    row!("rsub", SCALAR, "value - x", |call| number(
+    row!("rsub", SCALAR, "value - x", |call| of!(
+        ordered,
         call,
-        Scalars::SubtractFrom
+        |x| x.sub_from(call.options.number("value")?)?
     )),
     row!(
         "div_scalar",
         SCALAR,
         "x / value; integer division truncates",
-        |call| { number(call, Scalars::Divide) }
+        |call| of!(ordered, call, |x| x
+            .div_scalar(call.options.number("value")?)?)
     ),
-    row!("rdiv", SCALAR, "value / x (f32 or f16)", |call| float!(
+    row!("rdiv", SCALAR, "value / x (f32 or f16)", |call| of!(
+        float,
         call,
         |x| x.div_from(call.options.number("value")?)?
     )),
@@ -160,31 +146,38 @@ pub const ROWS: &[Operation] = &[
         "fmod",
         SCALAR,
         "the remainder of x / value, with x's sign",
-        |call| number(call, Scalars::Remainder)
+        |call| of!(ordered, call, |x| x.rem(call.options.number("value")?)?)
     ),
     row!(
         "bitwise_and",
         SCALAR,
         "bitwise AND of x and value (i32 or u32)",
-        |call| { integer!(call, |x| x.bit_and(call.options.number("value")?)?) }
+        |call| {
+            of!(integer, call, |x| x
+                .bit_and(call.options.number("value")?)?)
+        }
     ),
     row!(
         "bitwise_or",
         SCALAR,
         "bitwise OR of x and value (i32 or u32)",
-        |call| { integer!(call, |x| x.bit_or(call.options.number("value")?)?) }
+        |call| {
+            of!(integer, call, |x| x
+                .bit_or(call.options.number("value")?)?)
+        }
     ),
     row!(
         "bitwise_xor",
         SCALAR,
         "bitwise XOR of x and value (i32 or u32)",
-        |call| integer!(call, |x| x.bit_xor(call.options.number("value")?)?)
+        |call| of!(integer, call, |x| x
+            .bit_xor(call.options.number("value")?)?)
     ),
     row!(
         "bitwise_not",
         UNARY,
         "bitwise NOT of x (i32 or u32)",
-        |call| { integer!(call, |x| x.bit_not()?) }
+        |call| { of!(integer, call, |x| x.bit_not()?) }
     ),
     row!(
         "left_shift",
@@ -192,7 +185,7 @@ pub const ROWS: &[Operation] = &[
         "x shifted left by places (i32 or u32)",
         |call| {
             let places: u32 = call.options.number("places")?;
-            integer!(call, |x| x.shift_left(places)?)
+            of!(integer, call, |x| x.shift_left(places)?)
         }
     ),
     row!(
@@ -201,47 +194,7 @@ pub const ROWS: &[Operation] = &[
         "x shifted right by places, preserving the sign of i32 (i32 or u32)",
         |call| {
             let places: u32 = call.options.number("places")?;
-            integer!(call, |x| x.shift_right(places)?)
+            of!(integer, call, |x| x.shift_right(places)?)
         }
     ),
 ];
-
-/// Maps of all numbers except complex ones.
-#[derive(Clone, Copy)]
-enum Scalars {
-    Abs,
-    Sign,
-    Square,
-    Clip,
-    Add,
-    SubtractFrom,
-    Divide,
-    Remainder,
-}
-
-fn number(call: &mut Call<'_>, which: Scalars) -> Result<Answer> {
-    fn of<T: Factor + Number>(call: &Call<'_>, x: &Tensor<T>, which: Scalars) -> Result<Tensor<T>> {
-        let value = |name| call.options.number::<T>(name);
-        let y: Outcome<Tensor<T>> = match which {
-            Scalars::Abs => x.abs(),
-            Scalars::Sign => x.sign(),
-            Scalars::Square => x.square(),
-            Scalars::Clip => x.clamp(value("min")?, value("max")?),
-            Scalars::Add => x.add_scalar(value("value")?),
-            Scalars::SubtractFrom => x.sub_from(value("value")?),
-            Scalars::Divide => x.div_scalar(value("value")?),
-            Scalars::Remainder => x.rem(value("value")?),
-        };
-        Ok(y?)
-    }
-    let device = call.device()?;
-    match &call.args {
-        Args::F32(args) => batch(of(call, &args[0].on(&device)?, which)?),
-        Args::F16(args) => batch(of(call, &args[0].on(&device)?, which)?),
-        Args::I32(args) => batch(of(call, &args[0].on(&device)?, which)?),
-        Args::U32(args) => batch(of(call, &args[0].on(&device)?, which)?),
-        Args::C32(_) => Err(Failure::request(
-            "dtype: this operation does not support complex numbers",
-        )),
-    }
-}

@@ -3,7 +3,7 @@
 use vsla::{
     Device, Pairing, Tensor,
     product::Product,
-    scalar::{Factor, Float},
+    scalar::{DType, Factor, Float},
 };
 
 use super::{Answer, Call, Grows, Operation, batch};
@@ -67,7 +67,7 @@ pub const ROWS: &[Operation] = &[
         args: 2,
         options: &["dtype", "rank", "transpose", "block", "blocks"],
         grows: Grows::Product,
-        about: "selected blocks of a b for each pair of matrices, zeros elsewhere (rank 2, f32)",
+        about: "selected blocks of a b for each pair of matrices, zeros elsewhere (rank 2, f32 or f16)",
         run: sparse::sampled,
     },
 ];
@@ -80,6 +80,10 @@ fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
     match &call.args {
         Args::F32(args) => return batch(layer(&device, args, pairing, &options, ambient)?),
         Args::F16(args) => return batch(layer(&device, args, pairing, &options, ambient)?),
+        Args::U8(_) => {
+            let taken = [DType::F32, DType::F16, DType::I32, DType::U32, DType::C32];
+            return Err(Failure::dtype(&taken, DType::U8));
+        }
         _ => {}
     }
     if let Some(name) = OPTIONS

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use vsla::{Complex32, Device, Layout, Shape, f16, scalar::DType};
+use vsla::{Complex32, Device, Layout, Shape, scalar::DType};
 
 use crate::batch::{Batch, separated, shown, written_size};
 use crate::device::Choice;
@@ -41,56 +41,72 @@ pub enum Grows {
     Product,
 }
 
-/// The body for whichever type the arguments have.
-macro_rules! typed {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
+/// The body for whichever of these types the arguments have.
+macro_rules! of_types {
+    ($call:ident, [$($kind:ident)*], |$device:ident, $args:ident| $body:expr) => {{
         let $device = $call.device()?;
         match &$call.args {
-            crate::held::Args::F32($args) => $body,
-            crate::held::Args::I32($args) => $body,
-            crate::held::Args::U32($args) => $body,
-            crate::held::Args::C32($args) => $body,
-            crate::held::Args::F16($args) => $body,
-        }
-    }};
-}
-
-/// The body for whichever real type the arguments have.
-macro_rules! real {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
-        let $device = $call.device()?;
-        match &$call.args {
-            crate::held::Args::F32($args) => $body,
-            crate::held::Args::I32($args) => $body,
-            crate::held::Args::U32($args) => $body,
-            crate::held::Args::C32(_) | crate::held::Args::F16(_) => Err(
-                crate::failure::Failure::request("dtype: this operation takes f32, i32 or u32"),
-            ),
-        }
-    }};
-}
-
-/// The body for whichever type the arguments have, if its values have an order.
-macro_rules! ordered {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {{
-        let $device = $call.device()?;
-        match &$call.args {
-            crate::held::Args::F32($args) => $body,
-            crate::held::Args::F16($args) => $body,
-            crate::held::Args::I32($args) => $body,
-            crate::held::Args::U32($args) => $body,
-            crate::held::Args::C32(_) => Err(crate::failure::Failure::request(
-                "dtype: this operation takes no complex values",
+            $(crate::held::Args::$kind($args) => $body,)*
+            #[allow(unreachable_patterns, reason = "some operations take all types")]
+            other => Err(crate::failure::Failure::dtype(
+                &[$(vsla::scalar::DType::$kind),*],
+                other.dtype(),
             )),
         }
     }};
 }
 
-/// A method of two tensors, or of a pairing of them, that every type of real numbers has, or every type of `$types`.
-macro_rules! binary {
-    ($method:ident) => {
-        binary!(real, $method)
+/// The body for whichever type the arguments have.
+macro_rules! every {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
+        of_types!($call, [F32 I32 U32 F16 U8 C32], |$device, $args| $body)
     };
+}
+
+/// The body for whichever type the arguments have, if it has arithmetic.
+macro_rules! typed {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
+        of_types!($call, [F32 I32 U32 F16 C32], |$device, $args| $body)
+    };
+}
+
+/// The body for whichever real type the arguments have.
+macro_rules! real {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
+        of_types!($call, [F32 I32 U32], |$device, $args| $body)
+    };
+}
+
+/// The body for whichever type the arguments have, if its values have arithmetic and an order.
+macro_rules! ordered {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
+        of_types!($call, [F32 I32 U32 F16], |$device, $args| $body)
+    };
+}
+
+/// The body for whichever type the arguments have, if its values have an order.
+macro_rules! compared {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
+        of_types!($call, [F32 I32 U32 F16 U8], |$device, $args| $body)
+    };
+}
+
+/// The body for whichever floating-point type the arguments have.
+macro_rules! float {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
+        of_types!($call, [F32 F16], |$device, $args| $body)
+    };
+}
+
+/// The body for whichever type of whole numbers the arguments have.
+macro_rules! pixels {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
+        of_types!($call, [I32 U32 U8], |$device, $args| $body)
+    };
+}
+
+/// A method of two tensors, or of a pairing of them, that every type of `$types` has.
+macro_rules! binary {
     ($types:ident, $method:ident) => {
         |call| {
             $types!(call, |device, args| {
@@ -102,13 +118,6 @@ macro_rules! binary {
                 batch(result)
             })
         }
-    };
-}
-
-/// A method of two tensors, or of a pairing of them, that every type has.
-macro_rules! of_numbers {
-    ($method:ident) => {
-        binary!(typed, $method)
     };
 }
 
@@ -136,7 +145,10 @@ mod reductions;
 mod shape_matrices;
 mod transforms;
 
+#[cfg(test)]
+pub use about::EXCEPTIONS;
 pub use matrices::formed;
+pub(crate) use {float, of_types};
 
 const TOPICS: &[&[Operation]] = &[
     arithmetic::ROWS,
@@ -163,6 +175,11 @@ const TOPICS: &[&[Operation]] = &[
 /// Every operation.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     TOPICS.iter().copied().flatten()
+}
+
+/// The operation of this name.
+pub fn find(name: &str) -> Option<&'static Operation> {
+    operations().find(|operation| operation.name == name)
 }
 
 /// The inputs of an operation.
@@ -275,12 +292,13 @@ pub fn answer(
     max_values: u64,
 ) -> Result<Answer<Batch>> {
     let task = Task::new(request)?;
-    let name = task.operation.name;
+    let operation = task.operation;
     let answer = task.run(max_values, Place::Chosen(devices, choice))?;
     let answer = answer.download();
-    let answer = answer.map_err(|error| Failure::from(error).named(name))?;
+    let answer = answer.map_err(|error| Failure::from(error).named(operation))?;
     // Catches anything that the estimate missed, and answers that are as large as the line.
-    within(max_values, &mut [answer.size()].into_iter())?;
+    within(max_values, &mut [answer.size()].into_iter())
+        .map_err(|failure| failure.named(operation))?;
     Ok(answer)
 }
 
@@ -294,21 +312,25 @@ struct Task {
 
 impl Task {
     fn new(request: Request) -> Result<Task> {
-        let Some(operation) = operations().find(|o| o.name == request.op) else {
+        let Some(operation) = find(&request.op) else {
             return Err(Failure::request(format!(
                 "unknown operation {}: try {{\"op\": \"help\"}}",
                 shown(&Value::String(request.op))
             )));
         };
+        Task::of(operation, request).map_err(|failure| failure.named(operation))
+    }
+
+    fn of(operation: &'static Operation, request: Request) -> Result<Task> {
         let Operation { name, args, .. } = *operation;
         if request.args.len() != args {
             return Err(Failure::request(format!(
-                "{name}: expected {args} argument{}, got {}",
+                "expected {args} argument{}, got {}",
                 if args == 1 { "" } else { "s" },
                 request.args.len()
             )));
         }
-        request.options.check(name, operation.options)?;
+        request.options.check(operation.options)?;
         let default = match name {
             "fft" | "ifft" | "irfft" | "istft" | "fft2" | "ifft2" | "irfft2" => DType::C32,
             "conj" | "angle" | "real" | "imag" | "abs_squared" | "view_as_real" => DType::C32,
@@ -335,7 +357,7 @@ impl Task {
             ]
             .contains(&name))
         .then_some(2);
-        let dtype = request.options.dtype(default)?;
+        let dtype = request.options.dtype("dtype", default)?;
         let rank = request.options.rank()?.or(planes);
         Ok(Task {
             operation,
@@ -351,8 +373,9 @@ impl Task {
             max_values,
             place,
         };
-        check_size(self.operation.grows, &call)?;
-        (self.operation.run)(&mut call).map_err(|failure| failure.named(self.operation.name))
+        let size = check_size(self.operation.grows, &call);
+        let answer = size.and_then(|()| (self.operation.run)(&mut call));
+        answer.map_err(|failure| failure.named(self.operation))
     }
 }
 
@@ -446,16 +469,7 @@ pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Arg<f32>])> {
     let device = call.device()?;
     match &call.args {
         Args::F32(args) => Ok((device, args)),
-        _ => Err(Failure::request("dtype: this operation takes only f32")),
-    }
-}
-
-/// The device and the arguments, for operations on f16 only.
-fn halves<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Arg<f16>])> {
-    let device = call.device()?;
-    match &call.args {
-        Args::F16(args) => Ok((device, args)),
-        _ => Err(Failure::request("dtype: this operation takes only f16")),
+        other => Err(Failure::dtype(&[DType::F32], other.dtype())),
     }
 }
 
@@ -464,6 +478,6 @@ fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Arg<Complex32>])>
     let device = call.device()?;
     match &call.args {
         Args::C32(args) => Ok((device, args)),
-        _ => Err(Failure::request("dtype: this operation takes only c32")),
+        other => Err(Failure::dtype(&[DType::C32], other.dtype())),
     }
 }

@@ -24,7 +24,7 @@ pub const ROWS: &[Operation] = &[
                 .map(|(end, start)| usize::try_from(end.saturating_sub(*start)).unwrap_or(0));
             let extents: Vec<_> = extents.collect();
             limit(call, call.layout(0).shapes().map(|_| Shape::new(&extents)))?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.slice(&start, &end)?)
             })
@@ -38,7 +38,7 @@ pub const ROWS: &[Operation] = &[
         about: "x[start:end:step] along each axis of each element",
         run: |call| {
             let ranges = call.options.ranges()?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.strided_slice(&ranges)?)
             })
@@ -60,7 +60,7 @@ pub const ROWS: &[Operation] = &[
                 Shape::new(&extents.map(wide).collect::<Vec<_>>())
             });
             limit(call, padded)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.pad(&widths)?)
             })
@@ -74,7 +74,7 @@ pub const ROWS: &[Operation] = &[
         about: "each element cropped or zero-padded to these extents",
         run: |call| {
             let layout = shaped(call)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.resize(&layout)?)
             })
@@ -91,7 +91,7 @@ pub const ROWS: &[Operation] = &[
                 Some(axes) => axes,
                 None => (0..call.layout(0).rank()).collect(),
             };
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.flip(&axes)?)
             })
@@ -112,7 +112,7 @@ pub const ROWS: &[Operation] = &[
             };
             let sides = [layout.len(), indices.len()];
             within_pairs(call.max_values, pairs.as_ref(), sides, size)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 let rows = match &pairs {
                     None => x.gather(&indices)?,
@@ -134,7 +134,7 @@ pub const ROWS: &[Operation] = &[
             let pairs = call.options.pairs()?;
             let sides = [layout.len(), indices.len()];
             within_pairs(call.max_values, pairs.as_ref(), sides, |_, _| 1)?;
-            real!(call, |device, args| {
+            ordered!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 let sums = match &pairs {
                     None => x.scatter_add(&indices, &layout)?,
@@ -152,7 +152,7 @@ pub const ROWS: &[Operation] = &[
         about: "rows written at the indices of a list into zeros of these shapes",
         run: |call| {
             let (indices, layout) = (indices(call)?, shaped(call)?);
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.scatter_set(&indices, &layout)?)
             })
@@ -168,7 +168,7 @@ pub const ROWS: &[Operation] = &[
             let axis = call.options.axis()?;
             let pairs = call.options.pairs()?;
             let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                 batch(a.pair(&b, pairing)?.concat(axis)?)
             })
@@ -195,7 +195,7 @@ pub const ROWS: &[Operation] = &[
                 Shape::new(&extents)
             });
             limit(call, shapes)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 let (b, c) = (args[1].on(&device)?, args[2].on(&device)?);
                 batch(x.concat_all(&[&b, &c], axis)?)
@@ -211,7 +211,7 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let pairs = call.options.pairs()?;
             let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                 batch(a.pair(&b, pairing)?.block_diag()?)
             })
@@ -228,7 +228,7 @@ pub const ROWS: &[Operation] = &[
             let layout = call.layout(0);
             let known = elements.iter().filter(|&&i| (i as usize) < layout.len());
             limit(call, known.map(|&i| Ok(layout.shape(i as usize))))?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.select(&elements)?)
             })
@@ -242,7 +242,7 @@ pub const ROWS: &[Operation] = &[
         about: "all elements, reordered by a permutation of their indices",
         run: |call| {
             let order = Permutation::new(call.options.elements()?)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.reorder(&order)?)
             })
@@ -255,7 +255,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the elements sorted by number of values, smallest first",
         run: |call| {
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.sort_by_length()?.0)
             })
@@ -268,7 +268,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the elements of both batches as one batch",
         run: |call| {
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                 batch(a.join(&[&b])?)
             })
@@ -282,7 +282,7 @@ pub const ROWS: &[Operation] = &[
         about: "consecutive batches with these element counts, as views",
         run: |call| {
             let counts = call.options.counts()?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let parts = args[0].on(&device)?.split(&counts)?;
                 Ok(Answer::Batches(parts.into_iter().map(Into::into).collect()))
             })
@@ -299,7 +299,7 @@ pub const ROWS: &[Operation] = &[
                 Some(axes) => axes,
                 None => (0..call.layout(0).rank()).rev().collect(),
             };
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.transpose(&axes)?)
             })
@@ -313,7 +313,7 @@ pub const ROWS: &[Operation] = &[
         about: "the same values in elements of these shapes",
         run: |call| {
             let layout = shaped(call)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.reshape(&layout)?)
             })
@@ -325,7 +325,7 @@ pub const ROWS: &[Operation] = &[
         options: UNARY,
         grows: Grows::No,
         about: "the rows of all elements as one element; they agree along all axes but the first",
-        run: |call| typed!(call, |device, args| batch(args[0].on(&device)?.packed()?)),
+        run: |call| every!(call, |device, args| batch(args[0].on(&device)?.packed()?)),
     },
     Operation {
         name: "unpacked",
@@ -335,7 +335,7 @@ pub const ROWS: &[Operation] = &[
         about: "the rows of the only element in elements of these shapes",
         run: |call| {
             let layout = shaped(call)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.unpacked(&layout)?)
             })
@@ -349,7 +349,7 @@ pub const ROWS: &[Operation] = &[
         about: "each element with its extents of 1 repeated to match these shapes",
         run: |call| {
             let layout = shaped(call)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.broadcast(&layout)?)
             })
@@ -363,7 +363,7 @@ pub const ROWS: &[Operation] = &[
         about: "all elements stacked into one, zero-padded to the largest extents",
         run: |call| {
             let most = dense(call, call.layout(0).len())?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.stack(most)?)
             })
@@ -379,7 +379,7 @@ pub const ROWS: &[Operation] = &[
             let counts = call.options.counts()?;
             limit_groups(call, &counts)?;
             let most = call.max_values.saturating_mul(8);
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.stack_groups(&counts, most)?)
             })
@@ -397,7 +397,7 @@ pub const ROWS: &[Operation] = &[
                 // Slices have one axis fewer.
                 layout = Layout::from_shapes(call.layout(0).rank().max(2) - 1, [])?;
             }
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.unstack(&layout)?)
             })
@@ -412,7 +412,7 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let (size, stride) = (call.options.size("size")?, call.options.size("stride")?);
             let most = windowed(call, size, stride)?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let x = args[0].on(&device)?;
                 batch(x.window(size, stride, most)?)
             })
@@ -427,7 +427,7 @@ pub const ROWS: &[Operation] = &[
         run: |call| {
             let (sizes, flush) = (call.options.sizes()?, call.options.flush()?);
             let most = levels(call, &sizes, matches!(flush, Remainder::Pad))?;
-            typed!(call, |device, args| {
+            every!(call, |device, args| {
                 let levels = args[0].on(&device)?.pyramid(&sizes, flush, most)?;
                 Ok(Answer::Batches(
                     levels.into_iter().map(Into::into).collect(),

@@ -36,12 +36,17 @@ macro_rules! windowed {
         if let Some(strides) = $options.strides()? {
             pair = pair.stride(&strides);
         }
+        if let Some(side) = $options.side()? {
+            pair = pair.side(side);
+        }
         batch(pair.$method()?)
     }};
 }
 
 const CONVOLVED: &[&str] = &["dtype", "rank", "pairing", "method"];
-const MODES: &[&str] = &["dtype", "rank", "pairing", "method", "mode", "strides"];
+const MODES: &[&str] = &[
+    "dtype", "rank", "pairing", "method", "mode", "side", "strides",
+];
 
 pub const ROWS: &[Operation] = &[
     Operation {

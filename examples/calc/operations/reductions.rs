@@ -2,13 +2,12 @@
 
 use super::{Answer, BINARY, Call, Grows, Operation, batch, within};
 use crate::failure::{Failure, Result};
-use crate::held::Args;
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
 
 /// A reduction of these types over whole elements, or along an axis if there is one.
 macro_rules! reduction {
-    ($name:literal, $whole:ident, $along:ident, $about:literal, $expected:literal, $($kind:ident)*) => {
+    ($name:literal, $whole:ident, $along:ident, $about:literal, $($kind:ident)*) => {
         Operation {
             name: $name,
             args: 1,
@@ -16,26 +15,20 @@ macro_rules! reduction {
             grows: Grows::No,
             about: $about,
             run: |call| {
-                let (device, axis) = (call.device()?, call.options.optional_axis()?);
-                match &call.args {
-                    $(Args::$kind(args) => {
-                        let x = args[0].on(&device)?;
-                        let result = match axis {
-                            Some(axis) => x.$along(axis)?,
-                            None => x.$whole()?,
-                        };
-                        batch(result)
-                    })*
-                    #[allow(unreachable_patterns, reason = "a sum is of all types")]
-                    _ => Err(Failure::request($expected)),
-                }
+                let axis = call.options.optional_axis()?;
+                of_types!(call, [$($kind)*], |device, args| {
+                    let x = args[0].on(&device)?;
+                    batch(match axis {
+                        Some(axis) => x.$along(axis)?,
+                        None => x.$whole()?,
+                    })
+                })
             },
         }
     };
     ($name:literal, $whole:ident, $along:ident, $about:literal) => {
         reduction!(
-            $name, $whole, $along, $about,
-            "dtype: this operation takes no complex values", F32 F16 I32 U32
+            $name, $whole, $along, $about, F32 F16 I32 U32
         )
     };
 }
@@ -62,7 +55,7 @@ pub const ROWS: &[Operation] = &[
         sum,
         sum_axis,
         "the sum of each element, or along an axis; 0 for an empty one",
-        "", F32 F16 I32 U32 C32
+        F32 F16 I32 U32 C32
     ),
     Operation {
         name: "sum_batch",
@@ -114,7 +107,7 @@ pub const ROWS: &[Operation] = &[
         norm2,
         norm2_axis,
         "the Euclidean norm of each element, or along an axis (f32 or f16)",
-        "dtype: this operation takes f32 or f16", F32 F16
+        F32 F16
     ),
     reduction!(
         "norm_inf",
@@ -126,32 +119,35 @@ pub const ROWS: &[Operation] = &[
         "max",
         max,
         max_axis,
-        "the largest value of each element, or along an axis; -inf (or the least integer) for an empty one"
+        "the largest value of each element, or along an axis; -inf (or the least integer) for an empty one",
+        F32 F16 I32 U32 U8
     ),
     reduction!(
         "argmax",
         argmax,
         argmax_axis,
-        "the index of the largest value of each element, or along an axis; 4294967295 for an empty one"
+        "the index of the largest value of each element, or along an axis; 4294967295 for an empty one",
+        F32 F16 I32 U32 U8
     ),
     reduction!(
         "min",
         min,
         min_axis,
-        "the smallest value of each element, or along an axis; inf (or the largest integer) for an empty one"
+        "the smallest value of each element, or along an axis; inf (or the largest integer) for an empty one",
+        F32 F16 I32 U32 U8
     ),
     reduction!(
         "argmin",
         argmin,
         argmin_axis,
-        "the index of the smallest value of each element, or along an axis; 4294967295 for an empty one"
+        "the index of the smallest value of each element, or along an axis; 4294967295 for an empty one",
+        F32 F16 I32 U32 U8
     ),
     reduction!(
         "any",
         any,
         any_axis,
         "whether any value of each element, or along an axis, is nonzero: 1 or 0 (u32)",
-        "dtype: this operation takes only u32",
         U32
     ),
     reduction!(
@@ -159,7 +155,6 @@ pub const ROWS: &[Operation] = &[
         all,
         all_axis,
         "whether all values of each element, or along an axis, are nonzero: 1 or 0 (u32)",
-        "dtype: this operation takes only u32",
         U32
     ),
     Operation {
@@ -169,41 +164,31 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "how many values of each element are in each bin: bins equal ones of a range, or those between edges",
         run: |call| {
-            let device = call.device()?;
             let elements = call.layout(0).len();
+            let limit = call.max_values;
             let within = |bins: usize| {
                 let mut sizes = std::iter::repeat_n(1 + bins as u64, elements);
-                within(call.max_values, &mut sizes)
+                within(limit, &mut sizes)
             };
-            let options = &call.options;
-            macro_rules! counts {
-                ($($kind:ident)*) => {
-                    match &call.args {
-                        $(Args::$kind(args) => {
-                            let counts = match options.list("edges")? {
-                                Some(edges) => {
-                                    if options.has("bins") || options.has("range") {
-                                        let message = "edges: not together with bins or range";
-                                        return Err(Failure::request(message));
-                                    }
-                                    within(edges.len())?;
-                                    args[0].on(&device)?.histogram_edges(&edges)?
-                                }
-                                None => {
-                                    let (bins, [lo, hi]) = (options.size("bins")?, options.ends()?);
-                                    within(bins)?;
-                                    args[0].on(&device)?.histogram(bins, lo..=hi)?
-                                }
-                            };
-                            batch(counts)
-                        })*
-                        Args::C32(_) => Err(Failure::request(
-                            "dtype: this operation takes no complex values",
-                        )),
+            ordered!(call, |device, args| {
+                let options = &call.options;
+                let counts = match options.list("edges")? {
+                    Some(edges) => {
+                        if options.has("bins") || options.has("range") {
+                            let message = "edges: not together with bins or range";
+                            return Err(Failure::request(message));
+                        }
+                        within(edges.len())?;
+                        args[0].on(&device)?.histogram_edges(&edges)?
+                    }
+                    None => {
+                        let (bins, [lo, hi]) = (options.size("bins")?, options.ends()?);
+                        within(bins)?;
+                        args[0].on(&device)?.histogram(bins, lo..=hi)?
                     }
                 };
-            }
-            counts!(F32 F16 I32 U32)
+                batch(counts)
+            })
         },
     },
     Operation {
@@ -212,7 +197,7 @@ pub const ROWS: &[Operation] = &[
         options: BINARY,
         grows: Grows::Pair,
         about: "the inner product of each pair; missing entries are zero",
-        run: binary!(dot),
+        run: binary!(real, dot),
     },
     Operation {
         name: "equivalent",

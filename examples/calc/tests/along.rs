@@ -135,7 +135,7 @@ pub const REFUSED: &[Refused] = &[
     ),
     (
         r#"{"op": "topk", "args": [[[1,2],[3]]], "options": {"k": 2}}"#,
-        "length",
+        "argument",
         Some(1),
     ),
     (

@@ -2,6 +2,10 @@ use super::{Golden, Refused};
 
 pub const GOLDEN: &[Golden] = &[
     (
+        r#"{"op": "merge", "args": [[[[1,2]]], [[[0.5]]], [[[3,4]]], [[["-inf"]]]]}"#,
+        r#"{"o": [[[1,2]]], "lse": [[[0.5]]]}"#,
+    ),
+    (
         r#"{"op": "rotary", "args": [[[[3,4,5,6]],[]]], "options": {"heads": 2, "neighbours": true}}"#,
         "[[[3,4,5,6]],[]]",
     ),

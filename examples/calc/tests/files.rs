@@ -23,6 +23,7 @@ fn files_are_written_and_read() {
         ("u32", json!([[4294967295u32]]), 32 + 4 + 4 + 4),
         ("f16", json!([[0.5, 65504.0]]), 32 + 4 + 4 + 4),
         ("c32", json!([[[1.0, -2.0]]]), 32 + 4 + 8 + 4),
+        ("u8", json!([[255, 0, 7, 1]]), 32 + 4 + 4 + 4),
     ] {
         let answer = ask("write", json!([batch]), json!({"dtype": dtype}));
         assert_eq!(answer, json!({"ok": {"bytes": bytes}}), "{dtype}");
@@ -59,13 +60,26 @@ fn files_are_written_and_read() {
     std::fs::write(&path, "VSLAv02").unwrap();
     let answer = ask("read", json!([]), json!({}));
     assert_eq!(answer["error"]["kind"], "file", "{answer}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with(&format!("read: {file}: at byte ")),
+        "{message}"
+    );
     std::fs::remove_file(&path).unwrap();
     let answer = ask("read", json!([]), json!({}));
     assert_eq!(answer["error"]["kind"], "io", "{answer}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with(&format!("read: {file}: ")), "{message}");
     let answer = ask("read", json!([[]]), json!({}));
     assert_eq!(answer["error"]["kind"], "bad_request", "{answer}");
     let answer = &run(Choice::Cpu, br#"{"op": "read"}"#)[0];
-    assert_eq!(answer["error"]["message"], "the option file is missing");
+    assert_eq!(
+        answer["error"]["message"],
+        "read: the option file is missing"
+    );
     let answer = &run(Choice::Cpu, br#"{"op": "read", "options": {"file": 3}}"#)[0];
-    assert_eq!(answer["error"]["message"], "file: expected a string, got 3");
+    assert_eq!(
+        answer["error"]["message"],
+        "read: file: expected a string, got 3"
+    );
 }

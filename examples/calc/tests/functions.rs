@@ -2,6 +2,18 @@ use super::{Golden, Refused};
 
 pub const GOLDEN: &[Golden] = &[
     (
+        r#"{"op": "maximum", "args": [[[1,200]], [[7]]], "options": {"dtype": "u8"}}"#,
+        "[[7,200]]",
+    ),
+    (
+        r#"{"op": "where", "args": [[[1,0]], [[3,4]], [[7]]], "options": {"dtype": "u8", "each": true}}"#,
+        "[[3,7]]",
+    ),
+    (
+        r#"{"op": "add", "args": [[[1,2],[3]], [[10]]], "options": {"each": true}}"#,
+        "[[11,12],[13]]",
+    ),
+    (
         r#"{"op": "divide", "args": [[[6,1,5],[]], [[4,0],[]]]}"#,
         r#"[[1.5,"inf",0],[]]"#,
     ),

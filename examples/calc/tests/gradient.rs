@@ -262,20 +262,20 @@ fn what_has_no_gradient_is_named() {
     for (of, message) in [
         (
             json!({"op": "argmax", "args": [[[1]]]}),
-            "argmax has no gradient: its results are not floating-point numbers",
+            "gradient: argmax has no gradient: its results are not floating-point numbers",
         ),
         (
             json!({"op": "degree", "args": [[[1]]]}),
-            "degree has no gradient: it reads values",
+            "gradient: degree has no gradient: it reads values",
         ),
         (
             json!({"op": "conv", "args": [[[1]], [[1], [2]]]}),
-            "conv: expected batches of equal size, got 1 element and 2; pair unequal batches by OneToAll, AllToAll \
-             or a List",
+            "conv: expected batches of equal size, got 1 element and 2; pair unequal batches by the option pairing: \
+             \"one_to_all\", \"all_to_all\" or a list",
         ),
         (
             json!({"op": "add", "args": [[[1]], [[2]]], "options": {"dtype": "u32"}}),
-            "add has no gradient: its results are not floating-point numbers",
+            "gradient: add has no gradient: its results are not floating-point numbers",
         ),
     ] {
         let line = json!({"op": "gradient", "of": of}).to_string();
@@ -350,6 +350,9 @@ fn every_operation_has_gradients_or_none() {
         "round",
         "shrink",
         "sign",
+        "to_i32",
+        "to_u32",
+        "to_u8",
         "trim",
         "uniform",
     ];
@@ -359,7 +362,7 @@ fn every_operation_has_gradients_or_none() {
         of.as_object_mut().unwrap().remove("device");
         // Integers have no gradients, but most of these operations also take floats.
         if let Some(dtype) = of.pointer_mut("/options/dtype")
-            && (*dtype == "i32" || *dtype == "u32")
+            && ["i32", "u32", "u8"].iter().any(|whole| *dtype == *whole)
         {
             *dtype = json!("f32");
         }

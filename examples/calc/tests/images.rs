@@ -38,6 +38,22 @@ pub const GOLDEN: &[Golden] = &[
         "[[12,10],[0]]",
     ),
     (
+        r#"{"op": "lookup", "args": [[[0,1],[0]]], "options": {"dtype": "u32", "table": [[5,6],[]]}}"#,
+        "[[5,6],[0]]",
+    ),
+    (
+        r#"{"op": "lookup", "args": [[[1,0,255]]], "options": {"dtype": "u8", "table": [[0.5,-1.5]], "table_dtype": "f16"}}"#,
+        "[[-1.5,0.5,0]]",
+    ),
+    (
+        r#"{"op": "label", "args": [[[[7,7,0],[0,0,7]]]], "options": {"dtype": "u8"}}"#,
+        r#"{"labels": [[[1,1,0],[0,0,2]]], "numbers": [[2]]}"#,
+    ),
+    (
+        r#"{"op": "equal_elements", "args": [[[1,2],[3]], [[1,2],[4]]], "options": {"dtype": "u8"}}"#,
+        "[[1],[0]]",
+    ),
+    (
         r#"{"op": "bincount", "args": [[[2,0,2,7],[]]], "options": {"dtype": "i32", "bins": 3}}"#,
         "[[1,0,2],[0,0,0]]",
     ),
@@ -136,11 +152,6 @@ pub const REFUSED: &[Refused] = &[
         r#"{"op": "dilate", "args": [[[[1]]]], "options": {"dtype": "f32"}}"#,
         "bad_request",
         None,
-    ),
-    (
-        r#"{"op": "lookup", "args": [[[1],[2]]], "options": {"dtype": "u32", "table": [[1],[]]}}"#,
-        "argument",
-        Some(1),
     ),
     (
         r#"{"op": "bincount", "args": [[[1]]], "options": {"dtype": "u32", "bins": 0}}"#,

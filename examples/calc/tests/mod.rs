@@ -28,10 +28,12 @@ mod limits;
 mod lines;
 mod maps;
 mod matrices;
+mod offered;
 mod places;
 mod pooling;
 mod products;
 mod reductions;
+mod refusals;
 mod shape_matrices;
 mod transforms;
 
@@ -207,8 +209,8 @@ fn an_unknown_option_is_named_with_those_there_are() {
         ),
         (
             r#"{"op": "conv", "args": [[[1]], [[1], [2]]]}"#,
-            "conv: expected batches of equal size, got 1 element and 2; pair unequal batches by OneToAll, AllToAll \
-             or a List",
+            "conv: expected batches of equal size, got 1 element and 2; pair unequal batches by the option pairing: \
+             \"one_to_all\", \"all_to_all\" or a list",
         ),
         (
             r#"{"op": "causal", "args": [[[[1]]], [[[1]]]]}"#,
@@ -380,6 +382,86 @@ fn untold(operation: &Operation) -> bool {
     ["info", "devices", "help", "read", "write"].contains(&operation.name)
 }
 
+/// A request of an operation on empty batches, with every option that it needs.
+fn request(operation: &Operation) -> Value {
+    let name = operation.name;
+    let mut line = json!({"op": name, "args": vec![json!([]); operation.args]});
+    for (option, value) in [
+        ("factor", json!(1)),
+        ("exponent", json!(2)),
+        ("min", json!(0)),
+        ("max", json!(1)),
+        ("places", json!(1)),
+        ("value", json!(1)),
+        ("shapes", json!([])),
+        ("lengths", json!([])),
+        ("indices", json!([])),
+        ("size", json!(1)),
+        ("stride", json!(1)),
+        ("sizes", json!([2])),
+        ("inner", json!(1)),
+        ("columns", json!(1)),
+        ("counts", json!([])),
+        ("elements", json!([])),
+        ("start", json!([0])),
+        ("end", json!([0])),
+        ("widths", json!([[0, 0]])),
+        ("range", json!([0, 0])),
+        ("window", json!([2])),
+        ("from", json!(0)),
+        ("to", json!(1)),
+        ("step", json!(1)),
+        ("low", json!(0)),
+        ("high", json!(1)),
+        ("mean", json!(0)),
+        ("deviation", json!(1)),
+        ("p", json!(0.5)),
+        ("depth", json!(3)),
+        ("targets", json!([])),
+        ("ids", json!([])),
+        ("ranges", json!([[null, null, -1]])),
+        ("hop", json!(1)),
+        ("k", json!(0)),
+        ("labels", json!([])),
+        ("q", json!(0.5)),
+        ("bins", json!(3)),
+        ("turns", json!(1)),
+        ("factors", json!([[1, 1]])),
+        ("shifts", json!([[0, 0]])),
+        ("table", json!([[0]])),
+        ("boxes", json!([])),
+        ("lines", json!([])),
+        ("values", json!([])),
+        ("flags", json!([])),
+        ("of", json!({"op": "neg", "args": [[]]})),
+    ] {
+        if operation.options.contains(&option) {
+            line["options"][option] = value;
+        }
+    }
+    // Vectors have no slices, no diagonal, and no heads.
+    if ["unstack", "eye", "merge"].contains(&name) {
+        line["options"]["rank"] = json!(2);
+    }
+    // A batch is seen in one element, and a table is one.
+    if ["unpacked", "embedding"].contains(&name) {
+        line["args"] = json!([[[]]]);
+    }
+    // The ends of bins are different numbers.
+    if name == "histogram" {
+        line["options"]["range"] = json!([0, 1]);
+    }
+    // Both ends of a window of keys.
+    if name == "attention" {
+        line["options"]["window"] = json!([1, null]);
+    }
+    // Masks are u32.
+    if ["any", "all"].contains(&name) {
+        line["options"]["dtype"] = json!("u32");
+    }
+    line
+}
+
 #[test]
 fn the_table_is_whole() {
     let golden = GOLDEN.concat();
@@ -405,80 +487,7 @@ fn the_table_is_whole() {
             continue;
         }
         // Empty batches are no error for any operation.
-        let mut line = json!({"op": name, "args": vec![json!([]); operation.args]});
-        for (option, value) in [
-            ("factor", json!(1)),
-            ("exponent", json!(2)),
-            ("min", json!(0)),
-            ("max", json!(1)),
-            ("places", json!(1)),
-            ("value", json!(1)),
-            ("shapes", json!([])),
-            ("lengths", json!([])),
-            ("indices", json!([])),
-            ("size", json!(1)),
-            ("stride", json!(1)),
-            ("sizes", json!([2])),
-            ("inner", json!(1)),
-            ("columns", json!(1)),
-            ("counts", json!([])),
-            ("elements", json!([])),
-            ("start", json!([0])),
-            ("end", json!([0])),
-            ("widths", json!([[0, 0]])),
-            ("range", json!([0, 0])),
-            ("window", json!([2])),
-            ("from", json!(0)),
-            ("to", json!(1)),
-            ("step", json!(1)),
-            ("low", json!(0)),
-            ("high", json!(1)),
-            ("mean", json!(0)),
-            ("deviation", json!(1)),
-            ("p", json!(0.5)),
-            ("depth", json!(3)),
-            ("targets", json!([])),
-            ("ids", json!([])),
-            ("ranges", json!([[null, null, -1]])),
-            ("hop", json!(1)),
-            ("k", json!(0)),
-            ("labels", json!([])),
-            ("q", json!(0.5)),
-            ("bins", json!(3)),
-            ("turns", json!(1)),
-            ("factors", json!([[1, 1]])),
-            ("shifts", json!([[0, 0]])),
-            ("table", json!([[0]])),
-            ("boxes", json!([])),
-            ("lines", json!([])),
-            ("values", json!([])),
-            ("flags", json!([])),
-            ("of", json!({"op": "neg", "args": [[]]})),
-        ] {
-            if operation.options.contains(&option) {
-                line["options"][option] = value;
-            }
-        }
-        // Vectors have no slices, and no diagonal.
-        if ["unstack", "eye"].contains(&name) {
-            line["options"]["rank"] = json!(2);
-        }
-        // A batch is seen in one element, and a table is one.
-        if ["unpacked", "embedding"].contains(&name) {
-            line["args"] = json!([[[]]]);
-        }
-        // The ends of bins are different numbers.
-        if name == "histogram" {
-            line["options"]["range"] = json!([0, 1]);
-        }
-        // Both ends of a window of keys.
-        if name == "attention" {
-            line["options"]["window"] = json!([1, null]);
-        }
-        // Masks are u32.
-        if ["any", "all"].contains(&name) {
-            line["options"]["dtype"] = json!("u32");
-        }
+        let mut line = request(operation);
         let answer = &run(Choice::Cpu, line.to_string().as_bytes())[0];
         assert!(answer.get("ok").is_some(), "{line}\n{answer}");
         line["args"] = json!(vec![json!([]); operation.args + 1]);

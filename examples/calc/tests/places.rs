@@ -2,6 +2,14 @@ use super::{Golden, Refused};
 
 pub const GOLDEN: &[Golden] = &[
     (
+        r#"{"op": "scatter_add", "args": [[[1,2,0.5]]], "options": {"dtype": "f16", "indices": [[1,0,1]], "shapes": [[2]]}}"#,
+        "[[2,1.5]]",
+    ),
+    (
+        r#"{"op": "concat", "args": [[[1],[]], [[2],[3]]], "options": {"dtype": "u8"}}"#,
+        "[[1,2],[3]]",
+    ),
+    (
         r#"{"op": "strided_slice", "args": [[[1,2,3,4,5],[6,7],[]]], "options": {"ranges": [[null,null,-2]]}}"#,
         "[[5,3,1],[7],[]]",
     ),

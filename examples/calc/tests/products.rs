@@ -2,6 +2,14 @@ use super::{Golden, Refused};
 
 pub const GOLDEN: &[Golden] = &[
     (
+        r#"{"op": "conv", "args": [[[1,1,1]], [[1,2,3,4,5],[6,7]]], "options": {"pairing": "one_to_all", "mode": "same", "side": "right"}}"#,
+        "[[3,6,9,12,9],[13,13]]",
+    ),
+    (
+        r#"{"op": "conv", "args": [[[6,7]], [[1,1,1]]], "options": {"mode": "same", "side": "left"}}"#,
+        "[[13,13]]",
+    ),
+    (
         r#"{"op": "conv", "args": [[[1,2]], [[3,4]]]}"#,
         "[[3,10,8]]",
     ),
@@ -84,6 +92,11 @@ pub const GOLDEN: &[Golden] = &[
 ];
 
 pub const REFUSED: &[Refused] = &[
+    (
+        r#"{"op": "conv", "args": [[[1,1,1]], [[1],[1,2,3,4,5]]], "options": {"pairing": "one_to_all", "mode": "same"}}"#,
+        "shorter",
+        Some(1),
+    ),
     (
         r#"{"op": "conv", "args": [[[[[[1]]]]], [[[[[1]]]]]]}"#,
         "rank",

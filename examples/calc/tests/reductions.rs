@@ -2,6 +2,10 @@ use super::{Golden, Refused};
 
 pub const GOLDEN: &[Golden] = &[
     (
+        r#"{"op": "argmax", "args": [[[1,255,3],[]]], "options": {"dtype": "u8"}}"#,
+        "[[1],[4294967295]]",
+    ),
+    (
         r#"{"op": "sum", "args": [[[1,2,3],[],[0.5]]]}"#,
         "[[6],[0],[0.5]]",
     ),
