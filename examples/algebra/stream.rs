@@ -20,7 +20,7 @@ pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
     let levels = rain.pyramid(&SIZES, Remainder::Pad, MOST_BYTES)?;
     let hours = levels[0].sum()?.download_blocking()?;
     let days = levels[1].sum()?.download_blocking()?;
-    let heaviest = levels[1].max()?.download_blocking()?;
+    let each = rain.sum()?.download_blocking()?;
     let complete = rain.pyramid(&SIZES, Remainder::Discard, MOST_BYTES)?;
 
     let all: i32 = intervals.values().iter().sum();
@@ -39,14 +39,17 @@ pub fn show(device: &Device) -> Result<String, Box<dyn Error>> {
         intervals.layout().max_length(),
     )?;
     writeln!(text, "         0h    6h    12h   18h")?;
-    for (day, hours) in hours.values().chunks(SIZES[1]).enumerate() {
+    let heaviest = each.values().chunks(SIZES[0] * SIZES[1]);
+    let heaviest = heaviest.map(|day| day.iter().max().copied().unwrap_or(0));
+    let by_day = hours.values().chunks(SIZES[1]).zip(heaviest);
+    for (day, (hours, heaviest)) in by_day.enumerate() {
         writeln!(
             text,
             "  day {}  {:<24}  {:4.1} mm, at most {:.1} mm in one interval",
             day + 1,
             bars(hours),
             f64::from(days[day][0]) / 10.0,
-            f64::from(heaviest[day][0]) / 10.0,
+            f64::from(heaviest) / 10.0,
         )?;
     }
     writeln!(
@@ -96,6 +99,17 @@ mod tests {
         assert!(text.contains("463 intervals"), "{text}");
         assert!(text.contains("77 hours and 3 days are complete."), "{text}");
         assert_eq!(text.matches("  day ").count(), 4, "{text}");
+        // The sums of the tips of each interval, not single tips, are at least a 144th of their day.
+        for day in measured(463).iter().collect::<Vec<_>>().chunks(144) {
+            let sums = day.iter().map(|tips| tips.iter().sum::<i32>());
+            let (all, most) = (sums.clone().sum::<i32>(), sums.max().unwrap_or(0));
+            let line = format!(
+                "{:4.1} mm, at most {:.1} mm in one interval",
+                f64::from(all) / 10.0,
+                f64::from(most) / 10.0
+            );
+            assert!(text.contains(&line) && 144 * most >= all, "{line}\n{text}");
+        }
     }
 
     #[test]

@@ -88,6 +88,11 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     }
     let puzzles = puzzles::read(args.data.as_deref())?;
     let solvers = solvers::all();
+    let chosen = args
+        .puzzle
+        .as_deref()
+        .map(|id| drawn(&puzzles, &solvers, id));
+    let chosen = chosen.transpose()?;
     let samples = Samples::new(&puzzles)?;
     let device = args.device.open()?;
     let name = device.info().name;
@@ -100,14 +105,14 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         false => report::text(&name, &outcome),
     };
     if let Some(path) = &args.plot {
-        let id = match &args.puzzle {
-            Some(id) => id,
-            None => outcome.solved.first().ok_or("no puzzle is solved")?,
+        let (puzzle, solver) = match chosen {
+            Some(chosen) => chosen,
+            None => {
+                let id = outcome.solved.first().ok_or("no puzzle is solved")?;
+                drawn(&puzzles, &solvers, id)?
+            }
         };
-        output::write(
-            path,
-            plot::svg(found(&puzzles, id)?, solver(&solvers, id)?)?,
-        )?;
+        output::write(path, plot::svg(puzzle, solver)?)?;
         if !args.json {
             text += &format!("plot         {}\n", path.display());
         }
@@ -141,6 +146,15 @@ fn schedule(name: &str) -> Result<String, String> {
         _ if run.is_some_and(|run| run > 0) => Ok(name.to_owned()),
         _ => Err("expected levels, levels-N, kinds or whole".to_owned()),
     }
+}
+
+/// A puzzle and its solver.
+fn drawn<'a>(
+    puzzles: &'a [Puzzle],
+    solvers: &[(&str, solvers::Solver)],
+    id: &str,
+) -> Result<(&'a Puzzle, solvers::Solver), String> {
+    Ok((found(puzzles, id)?, solver(solvers, id)?))
 }
 
 fn found<'a>(puzzles: &'a [Puzzle], id: &str) -> Result<&'a Puzzle, String> {
@@ -218,6 +232,18 @@ mod tests {
         assert!(report.dispatches <= report.levels + 2);
         assert!(report.levels <= program.depth());
         assert!(report.levels <= 36, "{} levels", report.levels);
+    }
+
+    /// Before the program runs, which takes much longer.
+    #[test]
+    fn an_unknown_puzzle_is_refused_at_once() {
+        let path = std::env::temp_dir().join(format!("arc-{}.svg", std::process::id()));
+        let plot = path.to_str().unwrap();
+        let begin = std::time::Instant::now();
+        let error = run(&args(&["--plot", plot, "--puzzle", "nonsense"])).unwrap_err();
+        assert_eq!(error.to_string(), "there is no puzzle \"nonsense\"");
+        assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+        assert!(!path.exists());
     }
 
     #[test]
