@@ -44,7 +44,9 @@
 //!   gradient and its tests. [`pages::devices`] covers the choice of a device, and limits. [`pages::attention`] says
 //!   what attention promises. [`pages::coming_from`] maps the ragged batches of PyTorch, TensorFlow, Awkward Array and
 //!   FlashAttention to this library, and CUDA graphs, `torch.compile`, autograd and JAX to programs.
-//! * [`Error`] is the only error type. Invalid input is rejected before any work starts.
+//! * [`Error`] is the only error type. Invalid arguments and shapes are rejected before any work starts. Values on a
+//!   device are not read: [`pages::getting_started`](pages::getting_started#errors) says what ids, labels and positions
+//!   out of range give.
 //!
 //! # What a call costs
 //! On a GPU, a call validates its input, plans and records work; nothing waits until you read a result. The device

@@ -1,6 +1,7 @@
 //! Tests of tables in the book, `docs/book/src`. In operations.md, every named item exists, statements on equivalence
 //! agree with the laws, and those on gradients with their tests. In guarantees.md, every promise names existing tests.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::support::bench::Bench;
 use crate::work;
 
 const PAGE: &str = include_str!("../../docs/book/src/operations.md");
+const SHAPES: &str = include_str!("../../docs/book/src/shapes.md");
 const GUARANTEES: &str = include_str!("../../docs/book/src/guarantees.md");
 
 /// `names` are the names of all other trials.
@@ -22,7 +24,10 @@ pub fn tests(bench: &Bench, names: Vec<String>) -> Vec<Trial> {
         .map(|name| name.replace("::cpu::", "::").replace("::gpu::", "::"))
         .collect();
     let all = names.clone();
-    let mut trials = vec![bench.host("names_what_is_there", move || check(&names))];
+    let mut trials = vec![
+        bench.host("names_what_is_there", move || check(&names)),
+        bench.host("shapes_of_all_operations", shapes_of_all_operations),
+    ];
     // Some promises are about kernels or files, whose tests need these features.
     if cfg!(all(feature = "gpu", feature = "safetensors")) {
         trials.push(bench.host("promises_have_tests", move || check_guarantees(&all)));
@@ -53,6 +58,35 @@ fn check_tests(names: &[String], cell: &str, line: &str) {
         let begins = |name: &String| *name == test || name.starts_with(&format!("{test}::"));
         assert!(names.iter().any(begins), "no test {test}: {line}");
     }
+}
+
+/// The page on operands and results has each operation of the tables.
+fn shapes_of_all_operations() {
+    // Batches as such, and what makes the operations of other rows.
+    let others = ["to_device", "upload_layout", "pair", "pooling"];
+    let rows = SHAPES.lines().filter(|line| line.starts_with("| "));
+    let code: Vec<&str> = rows.flat_map(quoted).collect();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words: BTreeSet<&str> = code
+        .iter()
+        .flat_map(|code| code.split(|c| !is_word(c)))
+        .collect();
+    let mut found = 0;
+    for line in PAGE.lines().filter(|line| line.starts_with("| ")) {
+        let Some(here) = line.split('|').nth(2) else {
+            continue;
+        };
+        for item in quoted(here) {
+            let (of, name) = item.rsplit_once("::").unwrap_or(("", item));
+            let is_named = !["Tensor", "Device", "attention"].contains(&of)
+                || !name.starts_with(char::is_lowercase)
+                || name.ends_with("_axis")
+                || others.contains(&name);
+            assert!(is_named || words.contains(name), "shapes.md has no {item}");
+            found += usize::from(!is_named);
+        }
+    }
+    assert!(found > 150, "{found}");
 }
 
 fn check(names: &[String]) {
