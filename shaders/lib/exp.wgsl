@@ -30,7 +30,7 @@ fn exp_times(c: f32, x: f32) -> f32 {
     return scaled(c * (1.0 + (e.r + e.p)), e.n);
 }
 
-// eˣ for x ≤ 0; 0 below −87.3.
+// eˣ for x ≤ 0; 0 below log 2⁻¹²⁶, or −87.33655.
 fn exp_below(x: f32) -> f32 {
     // Rounds to an integer, which the lowest bits of t hold.
     let t = opaque(fma(x, 1.44269504, 12582912.0));
@@ -45,7 +45,7 @@ fn exp_below(x: f32) -> f32 {
     p = fma(p, r, 1.0);
     let e = fma(p, r, 1.0) * bitcast<f32>((bitcast<u32>(t) << 23u) + 0x3f800000u);
     // Compares bits, and keeps NaN.
-    return select(e, 0.0, bitcast<u32>(x) - 0xc2ae9999u <= 0xff800000u - 0xc2ae9999u);
+    return select(e, 0.0, bitcast<u32>(x) - 0xc2aeac51u <= 0xff800000u - 0xc2aeac51u);
 }
 
 // 2ʳ for |r| ≤ ½.
