@@ -1,5 +1,6 @@
-// c = sums − x at the row's target: the negative logarithm of the target's probability, if `sums` are the logarithms of
-// the sums of exponentials of the rows of x. NaN if the target is not below the row's length.
+// c = log + (max − x) at the row's target: the negative logarithm of the target's probability. `sums` has the row's
+// largest value and the logarithm of the sum of exponentials of the differences from it. Their sum would be rounded to
+// the precision of the largest value. NaN if the target is not below the row's length.
 //
 // Tiles and tables as in ambient.wgsl. An invocation computes one result at a time, or a word of two halves.
 
@@ -7,7 +8,7 @@
 @group(0) @binding(1) var<storage, read> x: array<E>;
 @group(0) @binding(2) var<storage, read> x_meta: array<u32>;
 @group(0) @binding(3) var<storage, read> targets: array<u32>;
-@group(0) @binding(4) var<storage, read> sums: array<f32>;
+@group(0) @binding(4) var<storage, read> sums: array<vec2<f32>>;
 @group(0) @binding(5) var<storage, read_write> c: array<u32>;
 @group(0) @binding(6) var<storage, read> c_meta: array<u32>;
 
@@ -57,7 +58,8 @@ fn loss(v: u32, tile: Tile) -> u32 {
     if target_index < entry.width {
         let row = v - start_in_tile(e, tile);
         let logit = value_at(entry.begin + row * entry.width + target_index);
-        bits = bits_of(sums[p.sums_base + v] - logit);
+        let sum = sums[p.sums_base + v];
+        bits = bits_of(sum.y + (sum.x - logit));
     }
     return bits;
 }

@@ -1,13 +1,12 @@
-// c = weights (exp(x − sums) − 1) at the row's target, and weights exp(x − sums) elsewhere: the gradient of the
-// weighted losses of cross_entropy.wgsl with respect to x, if `sums` are the logarithms of the sums of exponentials of
-// its rows. A target that is not below the row's length matches no value.
+// c = weights (exp((x − max) − log) − 1) at the row's target, without −1 elsewhere: the gradient of the weighted losses of
+// cross_entropy.wgsl with respect to x, with the same sums. NaN if the target is not below the row's length.
 //
 // Tiles and tables as in ambient.wgsl. An invocation computes one value at a time, or a word of two halves.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<E>;
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
-@group(0) @binding(3) var<storage, read> sums: array<f32>;
+@group(0) @binding(3) var<storage, read> sums: array<vec2<f32>>;
 @group(0) @binding(4) var<storage, read> weights: array<f32>;
 @group(0) @binding(5) var<storage, read> targets_meta: array<u32>;
 @group(0) @binding(6) var<storage, read_write> c: array<E>;
@@ -47,12 +46,14 @@ fn slope(v: u32, tile: Tile) -> f32 {
     let within = v - start_in_tile(e, tile);
     let row = within / entry.width;
     let of_row = entry.row + row;
-    let size = value_at(p.x_base + v) - sums[p.sums_base + of_row];
+    let sum = sums[p.sums_base + of_row];
+    let target_index = targets[p.targets_base + of_row];
+    let size = (value_at(p.x_base + v) - sum.x) - sum.y;
     var share = exp_times(1.0, size);
-    if is_nan(size) {
+    if is_nan(size) || target_index >= entry.width {
         share = no_number(size);
     }
-    if within - row * entry.width == targets[p.targets_base + of_row] {
+    if within - row * entry.width == target_index {
         share -= 1.0;
     }
     return weights[p.weights_base + of_row] * share;

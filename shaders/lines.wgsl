@@ -71,24 +71,137 @@ fn shift_of(highest: f32) -> f32 {
     return select(highest, 0.0, is_nan(highest) || is_infinite(highest));
 }
 #endif
+#if EXP
+// The sum of the exponentials below 1, and the number of the others. Softmax needs only the sum of all.
+fn parted(e: vec4<f32>) -> vec2<f32> {
+#if MAPPED
+#if !LOG
+    return vec2(total(e), 0.0);
+#else
+    let one = e == vec4(1.0);
+    return vec2(total(select(e, vec4(0.0), one)), total(select(vec4(0.0), vec4(1.0), one)));
+#endif
+#else
+    let one = e == vec4(1.0);
+    return vec2(total(select(e, vec4(0.0), one)), total(select(vec4(0.0), vec4(1.0), one)));
+#endif
+}
+
+fn known_sums(highest: f32, sums: vec2<f32>, n: f32) -> Known {
+#if MAPPED
+#if !LOG
+    return vec4(highest, sums.x, 0.0, n);
+#else
+    return vec4(highest, sums, n);
+#endif
+#else
+    return vec4(highest, sums, n);
+#endif
+}
+#else
+fn is_finite(x: f32) -> bool {
+    return !(is_nan(x) || is_infinite(x));
+}
+
+// Where the values of a line or tile are: count of them, from the first, `step` apart.
+struct Span {
+    first: u32,
+    count: u32,
+    step: u32,
+}
+
+// The sum of the values, or for SQUARES of their squares, after scaling by a power of two, in chains of 32. For the rare
+// lines whose sum leaves the range: each invocation computes it alone, because not all of the workgroup need it.
+fn sum_again(span: Span, factor: f32) -> f32 {
+    var all = vec4(0.0);
+    for (var block = 0u; block < span.count; block += 128u) {
+        var s = vec4(0.0);
+        let end = min(block + 128u, span.count);
+        for (var k = block; k < end; k += 4u) {
+            let at = vec4(span.first) + min(vec4(k, k + 1u, k + 2u, k + 3u), vec4(end - 1u)) * span.step;
+            let v = vec4(value_at(at.x), value_at(at.y), value_at(at.z), value_at(at.w));
+            // Opaque, because compilers take the factor out of a sum.
+            let scaled = bitcast<vec4<f32>>(bitcast<vec4<u32>>(v * factor) & vec4(p.ones));
+            let there = vec4(k, k + 1u, k + 2u, k + 3u) < vec4(end);
+#if SQUARES
+            s += select(vec4(0.0), scaled * scaled, there);
+#else
+            s += select(vec4(0.0), scaled, there);
+#endif
+        }
+        all += s;
+    }
+    return total(all);
+}
+
+#if SUM
+fn known_sums(sum: f32, n: f32, span: Span) -> Known {
+    if is_finite(sum) {
+        return vec4(sum, sum * 0x1p-32f, 0.0, n);
+    }
+    return vec4(sum, sum_again(span, 0x1p-32f), 0.0, n);
+}
+#endif
+#if SQUARES
+fn known_sums(sum: f32, n: f32, span: Span) -> Known {
+    if !is_finite(sum) {
+        return vec4(sum_again(span, 0x1p-80f), sum, sum, n);
+    }
+    var high = opaque(sum * 0x1p80f) * 0x1p80f;
+#if !F16
+    // Squares below 2⁻¹²⁶ are lost, unless the sum or p.eps is larger.
+#if NORM
+    let least = p.eps * p.eps;
+#else
+    let least = p.eps;
+#endif
+    if max(sum, least) < 0x1p-86f {
+        high = sum_again(span, 0x1p80f);
+    }
+#endif
+    return vec4(opaque(sum * 0x1p-80f) * 0x1p-80f, sum, high, n);
+}
+#endif
 #if MOMENTS
-fn moments(near: f32, sums: vec2<f32>, n: f32) -> vec4<f32> {
+// Which power of two scales a line, and its mean, scaled and rounded.
+struct Near {
+    e: u32,
+    scale: f32,
+    mean: f32,
+}
+
+// The sums are of values and of magnitudes.
+fn near_of(sums: vec2<f32>, n: f32, span: Span) -> Near {
+    let count = max(n, 1.0);
+#if F16
+    return Near(128u, 1.0, sums.x / count);
+#else
+    let e = clamp(bitcast<u32>(sums.y) >> 23u, 1u, 254u);
+    let scale = scale_of(e);
+    if is_finite(sums.x) {
+        return Near(e, scale, (sums.x / count) * scale);
+    }
+    return Near(e, scale, (sum_again(span, 0x1p-32f) / count) * (scale * 0x1p32f));
+#endif
+}
+
+fn moments(near: Near, sums: vec2<f32>, n: f32) -> Known {
     let rest = sums.x / max(n, 1.0);
     let squares = fma(-sums.x, rest, sums.y);
     // Tests for negative values by their bits: a driver implements max(…, 0) as a comparison and loses a NaN.
     let bits = bitcast<u32>(squares);
     let below = bits >= 0x80000000u && bits <= 0xff800000u;
-    return vec4(near, rest, select(squares, 0.0, below), n);
+    return Known(near.mean, rest, select(squares, 0.0, below), n, near.e);
 }
+#endif
 #endif
 
 #if APART
 // The statistics of a line.
-fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32> {
+fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> Known {
     let base = p.x_base + line.begin;
     let end = line.count;
     let n = f32(end);
-    var s = vec4(0.0);
     var k = lane;
 #if EXP
     var top = top_of(beyond());
@@ -97,22 +210,27 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
     }
     let highest = of_top(line_max(top, lid, lane, lanes, apart));
     let shift = shift_of(highest);
+    var s = vec2(0.0);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
-        s += exp4(four(base, k, line.step, lanes) - vec4(shift));
+        s += parted(exp4(four(base, k, line.step, lanes) - vec4(shift)));
     }
     for (; k < end; k += lanes) {
-        s.x += exp_below(value_at(base + k * line.step) - shift);
+        s += parted(vec4(exp_below(value_at(base + k * line.step) - shift), 0.0, 0.0, 0.0));
     }
-    let sum = line_sum(vec2(total(s), 0.0), lid, lane, lanes, apart);
-    return vec4(highest, sum.x, 0.0, n);
+    return known_sums(highest, line_sum(s, lid, lane, lanes, apart), n);
 #else
+    var s = vec4(0.0);
+    var sizes = vec4(0.0);
     for (; k + 3u * lanes < end; k += 4u * lanes) {
         let v = four(base, k, line.step, lanes);
 #if SQUARES
         s = fma(v, v, s);
 #else
         s += v;
+#endif
+#if MOMENTS
+        sizes += abs(v);
 #endif
     }
     for (; k < end; k += lanes) {
@@ -122,26 +240,30 @@ fn known_of(line: Line, lid: u32, lane: u32, lanes: u32, apart: u32) -> vec4<f32
 #else
         s.x += v;
 #endif
-    }
-    let sum = line_sum(vec2(total(s), 0.0), lid, lane, lanes, apart).x;
 #if MOMENTS
-    let near = sum / max(n, 1.0);
+        sizes.x += abs(v);
+#endif
+    }
+    let span = Span(base, end, line.step);
+    let sums = line_sum(vec2(total(s), total(sizes)), lid, lane, lanes, apart);
+#if MOMENTS
+    let near = near_of(sums, n, span);
     var t = vec4(0.0);
     s = vec4(0.0);
     k = lane;
     for (; k + 3u * lanes < end; k += 4u * lanes) {
-        let d = four(base, k, line.step, lanes) - vec4(near);
+        let d = fma(four(base, k, line.step, lanes), vec4(near.scale), vec4(-near.mean));
         s += d;
         t = fma(d, d, t);
     }
     for (; k < end; k += lanes) {
-        let d = value_at(base + k * line.step) - near;
+        let d = fma(value_at(base + k * line.step), near.scale, -near.mean);
         s.x += d;
         t.x = fma(d, d, t.x);
     }
     return moments(near, line_sum(vec2(total(s), total(t)), lid, lane, lanes, apart), n);
 #else
-    return vec4(sum, 0.0, 0.0, n);
+    return known_sums(sums.x, n, span);
 #endif
 #endif
 }
@@ -184,14 +306,16 @@ fn held_of(line: Line, k: u32, end: u32, lanes: u32) -> Held {
 fn top4(v: vec4<f32>) -> Top {
     return max(max(top_of(v.x), top_of(v.y)), max(top_of(v.z), top_of(v.w)));
 }
-#else
-fn apart4(v: vec4<f32>, near: f32, k: u32, end: u32, lanes: u32) -> vec4<f32> {
-    return select(vec4(0.0), v - vec4(near), there4(k, end, lanes));
+#endif
+#if MOMENTS
+fn apart4(v: vec4<f32>, near: Near, k: u32, end: u32, lanes: u32) -> vec4<f32> {
+    return select(vec4(0.0), fma(v, vec4(near.scale), vec4(-near.mean)), there4(k, end, lanes));
 }
 #endif
 
 // The statistics of the held values. For softmax, the values become exponentials.
-fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane: u32, lanes: u32) -> vec4<f32> {
+fn known_of(held: ptr<function, Held>, k: u32, line: Line, begin: u32, end: u32, lid: u32, lane: u32, lanes: u32) -> Known {
+    let n = f32(end - begin);
     let a = (*held).a;
     let b = (*held).b;
     let c = (*held).c;
@@ -220,22 +344,37 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
     if k3 < end {
         e.d = exp4(d - shift);
     }
-    let sum = line_sum(vec2(total((e.a + e.b) + (e.c + e.d)), 0.0), lid, lane, lanes, 1u);
+#if MAPPED
+#if !LOG
+    let own = vec2(total((e.a + e.b) + (e.c + e.d)), 0.0);
+#else
+    let own = (parted(e.a) + parted(e.b)) + (parted(e.c) + parted(e.d));
+#endif
+#else
+    let own = (parted(e.a) + parted(e.b)) + (parted(e.c) + parted(e.d));
+#endif
+    let sums = line_sum(own, lid, lane, lanes, 1u);
 #if MAPPED
 #if !LOG
     *held = e;
 #endif
 #endif
-    return vec4(highest, sum.x, 0.0, n);
+    return known_sums(highest, sums, n);
 #else
+    let span = Span(p.x_base + line.begin + begin * line.step, end - begin, line.step);
 #if SQUARES
     let s = fma(a, a, b * b) + fma(c, c, d * d);
 #else
     let s = (a + b) + (c + d);
 #endif
-    let sum = line_sum(vec2(total(s), 0.0), lid, lane, lanes, 1u).x;
 #if MOMENTS
-    let near = sum / max(n, 1.0);
+    let sizes = total((abs(a) + abs(b)) + (abs(c) + abs(d)));
+#else
+    let sizes = 0.0;
+#endif
+    let sums = line_sum(vec2(total(s), sizes), lid, lane, lanes, 1u);
+#if MOMENTS
+    let near = near_of(sums, n, span);
     let e = Held(
         apart4(a, near, k, end, lanes),
         apart4(b, near, k1, end, lanes),
@@ -246,7 +385,7 @@ fn known_of(held: ptr<function, Held>, k: u32, end: u32, n: f32, lid: u32, lane:
     let second = total(fma(e.a, e.a, e.b * e.b) + fma(e.c, e.c, e.d * e.d));
     return moments(near, line_sum(vec2(first, second), lid, lane, lanes, 1u), n);
 #else
-    return vec4(sum, 0.0, 0.0, n);
+    return known_sums(sums.x, n, span);
 #endif
 #endif
 }
@@ -416,9 +555,9 @@ fn are_neighbours(i: u32) -> bool {
     let end = min(begin + TILE, line.count);
     let k = begin + FIRST * lid;
     var held = held_of(line, k, end, WG);
-    let part = known_of(&held, k, end, f32(end - begin), lid, lid, WG);
+    let part = known_of(&held, k, line, begin, end, lid, lid, WG);
     if lid == 0u {
-        out[group] = part;
+        out[group] = stored(part);
     }
 #else
 #if APPLY
@@ -475,7 +614,7 @@ fn are_neighbours(i: u32) -> bool {
 #else
     let k = FIRST * lane;
     var held = held_of(line, k, line.count, lanes);
-    let all = known_of(&held, k, line.count, f32(line.count), lid, lane, lanes);
+    let all = known_of(&held, k, line, 0u, line.count, lid, lane, lanes);
 #endif
 #if HALVES
     let needed = prepared(all);
@@ -520,7 +659,7 @@ fn are_neighbours(i: u32) -> bool {
     }
 #if REDUCED
     if lane == 0u {
-        out[of_lines[place.x] + place.y] = reduced(all);
+        put_reduced(of_lines[place.x] + place.y, all);
     }
 #else
     let needed = prepared(all);

@@ -16,7 +16,7 @@ const CHAIN = 32u;
 
 #include "lines"
 
-var<workgroup> sh_parts: array<vec4<f32>, WG>;
+var<workgroup> sh_parts: array<Known, WG>;
 
 #main {
     let first = items[3u * group + 1u];
@@ -26,7 +26,7 @@ var<workgroup> sh_parts: array<vec4<f32>, WG>;
         var chain = nothing();
         let end = min(block + CHAIN * WG, tiles);
         for (var tile = block; tile < end; tile += WG) {
-            chain = merge(chain, parts[first + tile]);
+            chain = merge(chain, loaded(parts[first + tile]));
         }
         all = merge(all, chain);
     }
@@ -39,7 +39,7 @@ var<workgroup> sh_parts: array<vec4<f32>, WG>;
     }
     if lid == 0u {
 #if REDUCED
-        out[items[3u * group]] = reduced(sh_parts[0]);
+        put_reduced(items[3u * group], sh_parts[0]);
 #else
         out[items[3u * group]] = prepared(sh_parts[0]);
 #endif

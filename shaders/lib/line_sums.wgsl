@@ -47,12 +47,13 @@ fn of_top(top: f32) -> f32 {
     return top;
 }
 #else
-// In order, except that a NaN with its sign set is the lowest: the sum of exponentials becomes NaN by itself.
+// In order. Every NaN is the highest, so that infinity does not hide it.
 alias Top = u32;
 
 fn top_of(x: f32) -> u32 {
     let bits = bitcast<i32>(x);
-    return bitcast<u32>(bits ^ ((bits >> 31u) & 0x7fffffff)) ^ 0x80000000u;
+    let top = bitcast<u32>(bits ^ ((bits >> 31u) & 0x7fffffff)) ^ 0x80000000u;
+    return select(top, 0xffffffffu, bitcast<u32>(bits) > 0xff800000u);
 }
 
 fn of_top(top: u32) -> f32 {

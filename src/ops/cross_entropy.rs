@@ -1,9 +1,10 @@
-//! The cross-entropy of rows and their targets, given the log-sum-exp of each row, and its slopes.
+//! The cross-entropy of rows and their targets, given the log-sum-exp of each row in two parts, and its slopes.
 //!
 //! Cost: the sums and targets and one value of x for each row read once, and the results written once, in one dispatch.
 //! For slopes, x read once, and the result written once; the weights, sums and targets of rows stay in caches.
 
 use half::f16;
+use num_complex::Complex32;
 
 use super::maps::exp;
 use super::{par_tiles, strided};
@@ -49,7 +50,8 @@ pub(crate) static SLOPES: Kernel = Kernel {
     variants: KERNEL.variants,
 };
 
-/// The operands are x, targets, and sums, which are the rows' log-sum-exps, always in f32.
+/// The operands are x, targets, and sums, which are the rows' maxima and the logarithms of the sums of exponentials of
+/// differences from them, as complex numbers.
 /// [`View::Targets`](super::strided::View) checks the first two.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct CrossEntropy {
@@ -148,7 +150,7 @@ fn launch_of_slopes(dtype: DType, inputs: &[&Layout]) -> Launch {
 fn twin<T: Scalar + Into<f32>>(args: &mut CpuArgs<'_>, rounded: fn(f32) -> T) {
     let (x, x_layout) = args.input::<T>(0);
     let (targets, _) = args.input::<u32>(1);
-    let (sums, _) = args.input::<f32>(2);
+    let (sums, _) = args.input::<Complex32>(2);
     let (c, layout) = args.output::<T>(0);
     let offsets = layout.offsets();
     par_tiles(offsets, c, |element, within, out| {
@@ -157,8 +159,9 @@ fn twin<T: Scalar + Into<f32>>(args: &mut CpuArgs<'_>, rounded: fn(f32) -> T) {
         let start = offsets.range(element).start;
         for (row, out) in within.zip(out) {
             let place = targets[start + row] as usize;
+            let Complex32 { re: top, im: log } = sums[start + row];
             *out = rounded(match place < width {
-                true => sums[start + row] - x[row * width + place].into(),
+                true => log + (top - x[row * width + place].into()),
                 false => f32::NAN,
             });
         }
@@ -168,7 +171,7 @@ fn twin<T: Scalar + Into<f32>>(args: &mut CpuArgs<'_>, rounded: fn(f32) -> T) {
 fn twin_of_slopes<T: Scalar + Into<f32>>(args: &mut CpuArgs<'_>, rounded: fn(f32) -> T) {
     let (x, _) = args.input::<T>(0);
     let (targets, of_targets) = args.input::<u32>(1);
-    let (sums, _) = args.input::<f32>(2);
+    let (sums, _) = args.input::<Complex32>(2);
     let (weights, _) = args.input::<f32>(3);
     let (c, layout) = args.output::<T>(0);
     let offsets = layout.offsets();
@@ -182,12 +185,17 @@ fn twin_of_slopes<T: Scalar + Into<f32>>(args: &mut CpuArgs<'_>, rounded: fn(f32
             let n = (width - place).min(out.len());
             let (own, rest) = out.split_at_mut(n);
             let (weight, sum, x) = (weights[row], sums[row], &x[at..][..n]);
-            for (y, &x) in own.iter_mut().zip(x) {
-                *y = rounded(weight * exp(x.into() - sum));
-            }
-            let target = (targets[row] as usize).checked_sub(place);
-            if let Some(target) = target.filter(|&target| target < n) {
-                own[target] = rounded(weight * (exp(x[target].into() - sum) - 1.0));
+            let share = |x: T| exp((x.into() - sum.re) - sum.im);
+            match targets[row] as usize {
+                target if target < width => {
+                    for (y, &x) in own.iter_mut().zip(x) {
+                        *y = rounded(weight * share(x));
+                    }
+                    if let Some(target) = target.checked_sub(place).filter(|&target| target < n) {
+                        own[target] = rounded(weight * (share(x[target]) - 1.0));
+                    }
+                }
+                _ => own.fill(rounded(f32::NAN)),
             }
             (out, at) = (rest, at + n);
         }

@@ -1,5 +1,7 @@
 //! Labels: one-hot rows, and the cross-entropy of scores.
 
+use num_complex::Complex32;
+
 use super::Tensor;
 use super::create::one;
 use super::run::Call;
@@ -44,15 +46,16 @@ impl<T: Float> Tensor<T> {
     ///
     /// Rows lie along the last axis. Elements of shape (s, k) have targets of shape s, and so is the result; a vector
     /// is one row, with one target. Reduce it with [`mean`](Tensor::mean) or [`sum`](Tensor::sum). The gradient of a
-    /// loss with respect to its row is `softmax(x) − one_hot(t)`. PyTorch calls it `cross_entropy`, with
-    /// `reduction="none"`.
+    /// loss with respect to its row is `softmax(x) − one_hot(t)`, and NaN for the whole row if its target is not below
+    /// the row's length. PyTorch calls it `cross_entropy`, with `reduction="none"`.
     ///
     /// Large scores do not overflow, because the largest one is subtracted first. A target that is not below the row's
     /// length gives NaN and no error, because targets are never read on the host; in particular, a row without scores
     /// gives NaN. A NaN in a row gives NaN. A score of ∞ gives ∞, or NaN if it is the target's own; a target's score of
-    /// −∞ gives ∞, or NaN if all scores of the row are −∞. Other rows are not affected. Error bound: that of
-    /// [`log_sum_exp`](Tensor::log_sum_exp) for f32, plus half a unit in the last place of the result; f16 is computed
-    /// in f32, logarithm included, and each loss is rounded once. Does not respect equivalence: a score of 0 counts.
+    /// −∞ gives ∞, or NaN if all scores of the row are −∞. Other rows are not affected. With the largest score M, it is
+    /// computed as `log Σ_k exp(x_k − M) + (M − x_t)`. Error bound: |error| ≤ γ_h y for a loss y, plus n 2⁻¹²⁶, with
+    /// h ≤ 170 + ⌈log₂ n⌉ for rows of n scores up to 2²⁴, whatever the size of the scores is. f16 is computed in f32,
+    /// logarithm included, and each loss is rounded once. Does not respect equivalence: a score of 0 counts.
     ///
     /// Cost: that of [`log_sum_exp_axis`](Tensor::log_sum_exp_axis), which reads the scores once from memory; then, for
     /// each row, its target, the target's score and the logarithm are read, and the result is written.
@@ -88,14 +91,14 @@ impl<T: Float> Tensor<T> {
     }
 
     /// The gradient of the losses times these weights, one for each row: `w (softmax(x) − one_hot(t))`, given the
-    /// logarithms of the rows' sums of exponentials. The targets are those of a [`cross_entropy`](Self::cross_entropy).
+    /// `log_sums` of the rows. The targets are those of a [`cross_entropy`](Self::cross_entropy).
     ///
-    /// A row with a NaN or ∞, or with only −∞, gives NaN wherever exp(x − sum) is NaN. For a target that is not below
-    /// the row's length, nothing is subtracted from the softmax.
+    /// A row with a NaN or ∞, or with only −∞, gives NaN wherever exp(x − sum) is NaN, and a row gives NaN if its target
+    /// is not below its length.
     pub(crate) fn cross_entropy_slopes(
         &self,
         targets: &Tensor<u32>,
-        sums: &Tensor<f32>,
+        sums: &Tensor<Complex32>,
         weights: &Tensor<f32>,
     ) -> Result<Tensor<T>> {
         let others = [targets.operand(), sums.operand(), weights.operand()];

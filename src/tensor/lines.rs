@@ -1,5 +1,7 @@
 //! Reductions and normalizations along an axis or of whole elements: means, deviations, softmax, norms.
 
+use num_complex::Complex32;
+
 use super::Tensor;
 use crate::Result;
 use crate::ops::Op;
@@ -11,9 +13,8 @@ impl<T: Float> Tensor<T> {
     ///
     /// An empty element gives NaN. Any rank. NaN and infinity propagate within their own element. Does not respect
     /// equivalence: the number of stored values counts. Error bound: |error| ≤ γ_h Σ|x_i| / n + 2⁻¹²⁶ with h ≤ 66 +
-    /// ⌈log₂ n⌉ for n values up to 2²⁷. The CPU sums in f64; on a GPU the mean is infinite or NaN if a partial sum does
-    /// not fit in an `f32`. f16 is computed in f32 and rounded once, which adds half a unit in the last place to the
-    /// bound. Cost: values read once.
+    /// ⌈log₂ n⌉ for n values up to 2²⁷, also where their sum does not fit in an `f32`. f16 is computed in f32 and rounded
+    /// once, which adds half a unit in the last place to the bound. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -35,12 +36,11 @@ impl<T: Float> Tensor<T> {
     /// The divisor is n, not n − 1. An empty element gives NaN, and an element with one finite value gives 0.
     ///
     /// Values far from zero cost no accuracy: a second pass squares the differences from the mean, and the parts of
-    /// long elements are combined as by Chan, Golub and LeVeque (1979). On a GPU the variance is infinite if a partial
-    /// sum of `(x_i − m)²` does not fit in an `f32`, NaN if a partial sum of `x_i` does not, and squares below 2⁻¹²⁶
-    /// may be flushed to 0. Any rank. NaN and infinity give NaN within their own element. Does not respect equivalence.
-    /// Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4 ⌈log₂ n⌉ for n values up to 2²⁶. f16 is
-    /// computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: values read once
-    /// from memory.
+    /// long elements are combined as by Chan, Golub and LeVeque (1979). Values are scaled by a power of two, so that only
+    /// the variance itself can overflow or underflow. Any rank. NaN and infinity give NaN within their own element. Does
+    /// not respect equivalence. Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4 ⌈log₂ n⌉ for n
+    /// values up to 2²⁶. f16 is computed in f32 and rounded once, which adds half a unit in the last place to the bound.
+    /// Cost: values read once from memory.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -57,8 +57,8 @@ impl<T: Float> Tensor<T> {
 
     /// The standard deviation of each element: the square root of its [`var`](Self::var).
     ///
-    /// On a GPU, a standard deviation below about 2⁻⁶³ may therefore become 0. Otherwise it behaves like `var`, with a
-    /// further rounding.
+    /// It is in range wherever the values are, even if the variance is not: |error| ≤ γ_h s + 2⁻²³ max|x_i| + 2⁻¹²⁶ for a
+    /// standard deviation s, with the h of `var`. Otherwise it behaves like `var`.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -78,8 +78,9 @@ impl<T: Float> Tensor<T> {
     /// An empty element gives −∞, and so does an element whose values are all −∞. With the largest value M, it is
     /// computed as `M + log Σ exp(x_i − M)`, so nothing overflows. Any rank. An element with a NaN gives NaN;
     /// otherwise, one with ∞ gives ∞. Does not respect equivalence: a value of 0 adds 1 to the sum. Error bound:
-    /// |error| ≤ γ_h + 2⁻²³ |result|, with h ≤ 72 + ⌈log₂ n⌉ for n values up to 2²⁴. f16 is computed in f32 and rounded
-    /// once, which adds half a unit in the last place to the bound. Cost: values read once from memory.
+    /// |error| ≤ γ_h L + 2⁻²⁴ |result|, with L = log Σ exp(x_i − M) and h ≤ 170 + ⌈log₂ n⌉ for n values up to 2²⁴, plus
+    /// n 2⁻¹²⁶. f16 is computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost:
+    /// values read once from memory. The gradient is the [softmax](Self::softmax).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -199,10 +200,10 @@ impl<T: Float> Tensor<T> {
     ///
     /// It stays finite where a weight is too small for `f32`. The shapes do not change.
     ///
-    /// A line with a NaN or ∞, or whose values are all −∞, gives NaN. Error bound: |error| ≤ γ_h + 2⁻²³ |y_i| for a
-    /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁴. Does not respect equivalence. f16 is
-    /// computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: that of
-    /// `softmax`.
+    /// A line with a NaN or ∞, or whose values are all −∞, gives NaN. Error bound: |error| ≤ γ_h |y_i| for a result y_i,
+    /// plus n 2⁻¹²⁶, with h ≤ 170 + ⌈log₂ n⌉ for lines of n values up to 2²⁴: relative, also for a weight close to 1.
+    /// Does not respect equivalence. f16 is computed in f32 and rounded once, which adds half a unit in the last place
+    /// to the bound. Cost: that of `softmax`.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -222,11 +223,16 @@ impl<T: Float> Tensor<T> {
     ///
     /// As in Ba, Kiros and Hinton (2016), without scale and shift. The shapes do not change.
     ///
-    /// With an `epsilon` of 0, the result is meaningless if v is no larger than the error of [`var`](Self::var), as in
+    /// With an `epsilon` of 0, the result is meaningless if √v is no larger than the error of [`std`](Self::std), as in
     /// a line of equal values, and NaN if v is computed as 0. A line with a NaN or an infinity gives NaN. Error bound
     /// elsewhere: |error| ≤ γ_h (1 + |y_i|) + 2⁻²³ |m| / √(v + epsilon) for a result y_i, with h ≤ 72 + 4 ⌈log₂ n⌉ for
     /// lines of n values up to 2²⁶. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds
     /// half a unit in the last place to the bound. Cost: that of [`softmax`](Self::softmax).
+    ///
+    /// The gradient for a cotangent g with the mean ḡ is `(g_i − ḡ − y_i a) / √(v + epsilon)` with a = Σ g_j y_j / n. It
+    /// is computed in f32, of the results y as they are stored. Those of f16 are rounded, which gives an error of at
+    /// most 2⁻¹⁰ |y_i| Σ |g_j y_j| / (n √(v + epsilon)), beside half a unit in the last place of the gradient. The same
+    /// holds for the other normalizations.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -247,12 +253,12 @@ impl<T: Float> Tensor<T> {
     ///
     /// As in Zhang and Sennrich (2019), without scale. The shapes do not change.
     ///
-    /// With an `epsilon` of 0, a line of zeros gives NaN. On a GPU, a line whose partial sums of squares do not all fit
-    /// in an `f32`, for example with values above 1.8·10¹⁹, gives 0, and NaN for its infinities; and squares below
-    /// 2⁻¹²⁶ may be flushed to 0, so that with an `epsilon` of 0 a line of values below 10⁻¹⁹ may give infinities.
-    /// Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n
-    /// values up to 2²⁶. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds half a unit
-    /// in the last place to the bound. Cost: that of [`softmax`](Self::softmax).
+    /// With an `epsilon` of 0, a line of zeros gives NaN. A line with a NaN gives NaN; otherwise, one with an infinity
+    /// gives NaN for its infinities, and 0 for the rest. Squares neither overflow nor underflow, because their sum is
+    /// kept at several scales. Error bound: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a result y_i, with h ≤ 72 + ⌈log₂ n⌉ for
+    /// lines of n values up to 2²⁶. A GPU may flush subnormal values to 0. Does not respect equivalence. f16 is computed
+    /// in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: that of
+    /// [`softmax`](Self::softmax).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -269,26 +275,28 @@ impl<T: Float> Tensor<T> {
         self.line(Function::RmsNorm, Some(axis), epsilon)
     }
 
-    /// Standardizes each element to mean 0 and variance 1: subtracts its [`mean`](Self::mean) and divides by its
-    /// [standard deviation](Self::std).
+    /// Standardizes each element to mean 0 and variance 1: `(x_i − m) / √(v + epsilon)`, with m its
+    /// [`mean`](Self::mean) and v its [variance](Self::var).
     ///
     /// The shapes do not change.
     ///
-    /// Any rank. An element of equal values gives NaN if its variance is computed as 0. Otherwise it behaves like
-    /// [`layer_norm`](Self::layer_norm) with an `epsilon` of 0.
+    /// Any rank. With an `epsilon` of 0, an element of equal values gives NaN if its variance is computed as 0; with a
+    /// larger one it gives 0. It is [`layer_norm`](Self::layer_norm) of whole elements, with its error bound.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1.0f32, 3.0], vec![2.0, 2.0, 8.0, 8.0]])?)?;
-    /// let z = x.standardize()?.download_blocking()?;
+    /// let z = x.standardize(0.0)?.download_blocking()?;
     /// assert_eq!(z.to_vecs()?, [vec![-1.0, 1.0], vec![-1.0, -1.0, 1.0, 1.0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
     /// # Errors
-    /// Those of [`mean`](Self::mean).
-    pub fn standardize(&self) -> Result<Tensor<T>> {
-        self.line(Function::LayerNorm, None, 0.0)
+    /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of
+    /// [`mean`](Self::mean).
+    pub fn standardize(&self, epsilon: f32) -> Result<Tensor<T>> {
+        check_epsilon("standardize", epsilon)?;
+        self.line(Function::LayerNorm, None, epsilon)
     }
 
     /// Group normalization: subtracts the mean of each group of adjacent channels and divides by √(v + epsilon), with v
@@ -328,13 +336,12 @@ impl<T: Float> Tensor<T> {
     ///
     /// PyTorch calls it `normalize`. The shapes do not change.
     ///
-    /// A line of zeros stays zero, if `epsilon` is not 0; with an `epsilon` of 0 it gives NaN. On a GPU, a line whose
-    /// partial sums of squares do not all fit in an `f32`, for example with values above 1.8·10¹⁹, gives 0, and NaN for
-    /// its infinities; squares below 2⁻¹²⁶ may be flushed to 0, so that an `epsilon` below 10⁻¹⁹ may give infinities
-    /// for a line of such values. A line with a NaN gives NaN. Error bound elsewhere: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a
-    /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁶. f16 is computed in f32 and rounded once,
-    /// which adds half a unit in the last place to the bound. Respects equivalence of finite values: zeros stay zeros.
-    /// Cost: that of [`softmax`](Self::softmax).
+    /// A line of zeros stays zero, if `epsilon` is not 0; with an `epsilon` of 0 it gives NaN. A line with a NaN gives
+    /// NaN; otherwise, one with an infinity gives NaN for its infinities, and 0 for the rest. Squares neither overflow
+    /// nor underflow, because their sum is kept at several scales. Error bound: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a
+    /// result y_i, with h ≤ 72 + ⌈log₂ n⌉ for lines of n values up to 2²⁶. A GPU may flush subnormal values to 0. f16
+    /// is computed in f32 and rounded once, which adds half a unit in the last place to the bound. Respects equivalence
+    /// of finite values: zeros stay zeros. Cost: that of [`softmax`](Self::softmax).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -351,6 +358,11 @@ impl<T: Float> Tensor<T> {
         self.line(Function::L2Normalize, Some(axis), epsilon)
     }
 
+    /// `√(v + epsilon)` with the variance v of each line: the divisor of [`layer_norm`](Self::layer_norm).
+    pub(crate) fn deviation(&self, axis: usize, epsilon: f32) -> Result<Tensor<T>> {
+        self.line(Function::Std, Some(axis), epsilon)
+    }
+
     fn line(&self, function: Function, axis: Option<usize>, scalar: f32) -> Result<Tensor<T>> {
         let op = Op::Along(Along {
             function,
@@ -361,13 +373,14 @@ impl<T: Float> Tensor<T> {
         self.unary(op, &[scalar.to_bits()])
     }
 
-    /// [`log_sum_exp_axis`](Self::log_sum_exp_axis) as computed, in f32.
-    pub(super) fn log_sums(&self, axis: usize) -> Result<Tensor<f32>> {
+    /// [`log_sum_exp_axis`](Self::log_sum_exp_axis) before its two parts are added: the largest value, and the
+    /// logarithm of the sum of exponentials of the differences from it, which is 0 if the largest value is not finite.
+    pub(super) fn log_sums(&self, axis: usize) -> Result<Tensor<Complex32>> {
         let op = Op::Along(Along {
             function: Function::LogSumExp,
             axis: Some(axis),
             dtype: T::DTYPE,
-            result: DType::F32,
+            result: DType::C32,
         });
         self.unary(op, &[0])
     }

@@ -6,8 +6,11 @@ use vsla::{
     scalar::{Factor, Float, Scalar},
 };
 
+use crate::lines::log_of_exponentials;
 use crate::support::bench::{Bench, DeviceTest};
-use crate::support::compare::{Comparable, assert_exact, assert_identical, assert_within};
+use crate::support::compare::{
+    Comparable, TINY, assert_exact, assert_identical, assert_within, gamma,
+};
 use crate::support::corpus::rng;
 use crate::support::operation::{download, one, rows, upload};
 
@@ -18,6 +21,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("one_hot_refused", one_hot_refused),
         ("losses", losses),
         ("large_scores", large_scores),
+        ("equal_scores", equal_scores),
         ("special_scores", special_scores),
         ("losses_of_views", losses_of_views),
         ("losses_alone", losses_alone),
@@ -142,12 +146,14 @@ fn exact(x: &Ragged<f32>, targets: &Ragged<u32>) -> (Ragged<f64>, Vec<f64>) {
             .map(|x| f64::from(*x))
             .collect();
         let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum = scores.iter().map(|x| (x - top).exp()).sum::<f64>().ln();
+        let sum = match scores.is_empty() {
+            true => f64::NAN,
+            false => log_of_exponentials(&scores, top),
+        };
         let score = scores.get(targets.row(e)[row] as usize);
         let loss = score.map_or(f64::NAN, |score| top - score + sum);
-        // Rounding of the logarithm, whose size is at most that of the largest score and the sum, and of the loss.
-        let depth = 40.0 + (width.max(1) as f64).log2();
-        bounds.push((depth * (1.0 + sum.abs()) + 2.0 * top.abs() + loss.abs()) * 2f64.powi(-23));
+        let n = width.max(1) as f64;
+        bounds.push(gamma(170.0 + n.log2().ceil()) * loss + n * TINY);
         loss
     });
     (losses.unwrap(), bounds)
@@ -231,6 +237,32 @@ fn large_scores(device: &Device) {
     }
     let (x, targets) = scores(&shapes(2, &[&[5, 7], &[3, 300]]), 5e4);
     check_half_losses(device, &x.cast(f16::from_f32).unwrap(), &targets);
+}
+
+/// The logarithm of a sum is not lost beside large scores, nor beside 1.
+fn equal_scores(device: &Device) {
+    for size in [1e5f32, 1e8, -1e8, 1e30] {
+        for n in [2, 300, 9000] {
+            let x = one(&[2, n], &vec![size; 2 * n]);
+            check_losses(device, &x, &rows([&[0u32, n as u32 - 1][..]]));
+        }
+    }
+    let x = one(
+        &[4, 2],
+        &[8.0f32, 0.0, 100_008.0, 100_000.0, 20.0, 0.0, 0.0, 80.0],
+    );
+    check_losses(device, &x, &rows([&[0u32, 0, 0, 1][..]]));
+    let half = x.cast(f16::from_f32).unwrap();
+    let few = one(
+        &[2, 2],
+        &[
+            half.values()[0],
+            half.values()[1],
+            half.values()[4],
+            half.values()[5],
+        ],
+    );
+    check_half_losses(device, &few, &rows([&[0u32, 0][..]]));
 }
 
 /// Targets out of range, rows without scores, NaN and infinity: only their rows are affected.

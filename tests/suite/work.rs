@@ -201,7 +201,7 @@ counted! {
     "rms_norm", X, |d| x::<f32>(d).rms_norm(0, 1e-5);
     "l2_normalize", X, |d| x::<f32>(d).l2_normalize(0, 1e-12);
     "group_norm", X, |d| x::<f32>(d).group_norm(1, 1e-5);
-    "standardize", X, |d| x::<f32>(d).standardize();
+    "standardize", X, |d| x::<f32>(d).standardize(0.0);
     "max", X, |d| x::<f32>(d).max();
     "argmax", X, |d| x::<f32>(d).argmax();
     "min", X, |d| x::<f32>(d).min();

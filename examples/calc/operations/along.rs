@@ -1,12 +1,13 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
-use super::{Answer, Call, Grows, Operation, UNARY, batch};
+use super::{Answer, Call, Grows, Operation, batch};
 use crate::failure::Result;
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
 const SORT: &[&str] = &["dtype", "rank", "axis", "descending"];
 const GROUPS: &[&str] = &["dtype", "rank", "groups", "eps"];
 const NORM: &[&str] = &["dtype", "rank", "axis", "eps"];
+const WHOLE: &[&str] = &["dtype", "rank", "eps"];
 
 /// The result of a method of the argument, in f32 or f16.
 macro_rules! of {
@@ -231,9 +232,12 @@ pub const ROWS: &[Operation] = &[
     ),
     row!(
         "standardize",
-        UNARY,
-        "each element minus its mean, divided by its standard deviation",
-        |call| { of!(call, |x| x.standardize()) }
+        WHOLE,
+        "(x - mean) / sqrt(var + eps) of each element; eps is 0 unless given",
+        |call| {
+            let eps = call.options.optional("eps")?.unwrap_or(0.0);
+            of!(call, |x| x.standardize(eps))
+        }
     ),
 ];
 

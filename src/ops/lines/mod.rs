@@ -44,11 +44,11 @@ slots! {
 }
 
 params! {
-    struct Params { x_base, elements, rank, axis, eps, ones, entries }
+    struct Params { x_base, elements, rank, axis, eps, ones, both, entries }
 }
 
 params! {
-    struct FinishParams { eps, ones }
+    struct FinishParams { eps, ones, both }
 }
 
 /// Lines of up to 4,096 values, and the final mapping of longer ones.
@@ -196,6 +196,7 @@ pub(crate) static FINISH: Kernel = Kernel {
 pub(crate) enum Function {
     Mean,
     Var,
+    /// The call's scalar, which only gradients use, is added to the variance.
     Std,
     LogSumExp,
     Softmax,
@@ -252,7 +253,8 @@ pub(crate) struct Along {
     pub function: Function,
     pub axis: Option<usize>,
     pub dtype: DType,
-    /// The type of the results. Reductions of f16 may also have f32 results.
+    /// The type of the results: that of the values, or c32 for the maximum of each line and the logarithm of the sum of
+    /// exponentials of the differences from it, whose sum is the result of `LogSumExp`.
     pub result: DType,
 }
 
@@ -287,9 +289,10 @@ impl Along {
             pairs: None,
             work,
             twin: CpuKernel::new(move |args| match (dtype, of_results) {
-                (DType::F16, DType::F16) => twin::run::<f16, f16>(function, axis, args),
-                (DType::F16, _) => twin::run::<f16, f32>(function, axis, args),
-                _ => twin::run::<f32, f32>(function, axis, args),
+                (DType::F16, DType::F16) => twin::run::<f16>(function, axis, args),
+                (DType::F16, _) => twin::parts::<f16>(axis, args),
+                (_, DType::F32) => twin::run::<f32>(function, axis, args),
+                _ => twin::parts::<f32>(axis, args),
             }),
         })
     }
@@ -301,6 +304,7 @@ impl Along {
         result: Option<&Layout>,
     ) -> (Vec<Dispatch>, Vec<u64>) {
         let (family, flags) = self.function.flags();
+        let both = Param::U32(u32::from(self.result == DType::C32));
         let [rank, axis] = place_of_axis(x, self.axis);
         // Bits that no compiler can know: see `ends.wgsl`.
         let ones = Param::U32(u32::MAX);
@@ -311,6 +315,7 @@ impl Along {
             axis,
             eps: Param::Scalar(0),
             ones,
+            both,
             entries: Param::U32(entries),
         };
         let half = self.dtype == DType::F16;
@@ -398,6 +403,7 @@ impl Along {
                 FinishParams {
                     eps: Param::Scalar(0),
                     ones,
+                    both,
                 },
                 long.number,
                 u64::from(long.tiles),

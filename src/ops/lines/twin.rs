@@ -3,6 +3,7 @@
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
+use num_complex::Complex32;
 
 use super::Function;
 use super::plan::Lines;
@@ -10,7 +11,7 @@ use crate::ops::maps::exp;
 use crate::ops::ordered::largest;
 use crate::ops::{join, par_chunks, par_elements, par_runs};
 use crate::plan::CpuArgs;
-use crate::ragged::{Layout, Scalar};
+use crate::ragged::Scalar;
 use crate::{Result, host};
 
 /// Values in a part of a line, the work of one thread.
@@ -26,7 +27,6 @@ pub(super) trait Value: Scalar {
     fn widen(values: &[Self], step: usize, wide: &mut [f32]);
     /// Stores in every `step`-th place.
     fn narrow(wide: &[f32], step: usize, values: &mut [Self]);
-    fn narrow_one(wide: f32) -> Self;
 }
 
 impl Value for f32 {
@@ -41,9 +41,6 @@ impl Value for f32 {
             1 => values[..wide.len()].copy_from_slice(wide),
             _ => copy(values.iter_mut().step_by(step).zip(wide), |x| x),
         }
-    }
-    fn narrow_one(wide: f32) -> f32 {
-        wide
     }
 }
 
@@ -62,9 +59,6 @@ impl Value for f16 {
             1 => values[..wide.len()].convert_from_f32_slice(wide),
             _ => copy(values.iter_mut().step_by(step).zip(wide), f16::from_f32),
         }
-    }
-    fn narrow_one(wide: f32) -> f16 {
-        f16::from_f32(wide)
     }
 }
 
@@ -89,7 +83,8 @@ fn sum(values: &[f32], of: impl Fn(f64) -> f64) -> f64 {
     lanes.iter().sum()
 }
 
-/// Statistics of a line, as in `lib/lines.wgsl`, but with the mean itself.
+/// Statistics of a line, as in `lib/lines.wgsl`, but with the mean itself. For functions of exponentials, the count is
+/// that of the largest value, whose exponentials, each 1, are not in the sum.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     first: f64,
@@ -100,7 +95,7 @@ struct Known {
 impl Known {
     /// The statistics of one block, whose values it may overwrite.
     fn of(function: Function, values: &mut [f32]) -> Known {
-        let count = values.len() as f64;
+        let mut count = values.len() as f64;
         let (first, second) = match function {
             Function::Mean => (sum(values, |x| x), 0.0),
             Function::RmsNorm | Function::L2Normalize => (sum(values, |x| x * x), 0.0),
@@ -112,7 +107,9 @@ impl Known {
                 let top = largest(values, |x| x);
                 let shift = if top.is_finite() { top } else { 0.0 };
                 values.iter_mut().for_each(|x| *x = exp(*x - shift));
-                (f64::from(top), sum(values, |x| x))
+                count = sum(values, |e| f64::from(u8::from(e == 1.0)));
+                let below = sum(values, |e| if e == 1.0 { 0.0 } else { e });
+                (f64::from(top), below)
             }
         };
         Known {
@@ -124,7 +121,7 @@ impl Known {
 
     /// The statistics of two parts together.
     fn merge(self, other: Known, function: Function) -> Known {
-        let count = self.count + other.count;
+        let mut count = self.count + other.count;
         let (first, second) = match function {
             Function::Mean | Function::RmsNorm | Function::L2Normalize => {
                 (self.first + other.first, 0.0)
@@ -139,12 +136,16 @@ impl Known {
             }
             Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
                 let top = larger(self.first as f32, other.first as f32);
-                let weight = |of: f64| match of as f32 == top {
-                    true => 1.0,
-                    false => (of - f64::from(top)).exp(),
+                let below_top = |part: Known| match part.first as f32 == top {
+                    true => (part.second, part.count),
+                    false => {
+                        let weight = (part.first - f64::from(top)).exp();
+                        ((part.second + part.count) * weight, 0.0)
+                    }
                 };
-                let sum = self.second * weight(self.first) + other.second * weight(other.first);
-                (f64::from(top), sum)
+                let (left, right) = (below_top(self), below_top(other));
+                count = left.1 + right.1;
+                (f64::from(top), left.0 + right.0)
             }
         };
         Known {
@@ -155,19 +156,28 @@ impl Known {
     }
 
     /// The result of a reduction over the line.
-    fn reduced(self, function: Function) -> f32 {
+    fn reduced(self, function: Function, added: f32) -> f32 {
         let value = match function {
             Function::Mean => self.first / self.count,
             Function::Var => self.second / self.count,
-            Function::Std => (self.second / self.count).sqrt(),
-            Function::LogSumExp if self.first.is_finite() => self.first + self.second.ln(),
-            _ => self.first,
+            Function::Std => (self.second / self.count + f64::from(added)).sqrt(),
+            _ => self.first + self.log(),
         };
         value as f32
     }
 
+    /// The logarithm of a sum of exponentials of differences; 0 beside a maximum that is not finite.
+    fn log(self) -> f64 {
+        if self.first.is_finite() {
+            (self.count - 1.0 + self.second).ln_1p()
+        } else {
+            0.0
+        }
+    }
+
     /// The function that maps values of the line.
     fn map(self, function: Function, added: f32) -> impl Fn(&mut [f32]) {
+        let log = self.log() as f32;
         let Known {
             first,
             second,
@@ -185,7 +195,7 @@ impl Known {
             _ => 0.0,
         };
         let scale = 1.0 / root;
-        let (top, sum, log) = (first as f32, second as f32, second.ln() as f32);
+        let (top, sum) = (first as f32, (second + count) as f32);
         move |values| {
             let values = values.iter_mut();
             match function {
@@ -226,30 +236,24 @@ fn known<T: Value>(function: Function, x: &[T], step: usize, count: usize) -> Kn
     more.fold(first, |all, begin| all.merge(of(begin), function))
 }
 
-pub(super) fn run<T: Value, R: Value>(
+pub(super) fn run<T: Value>(
     function: Function,
     axis: Option<usize>,
     args: &mut CpuArgs<'_>,
 ) -> Result<()> {
-    let (x, layout) = args.input::<T>(0);
     let added = args
         .scalars
         .first()
         .map_or(0.0, |&bits| f32::from_bits(bits));
-    let output = &mut args.outputs[0];
-    let out: &mut [R] = bytemuck::cast_slice_mut(output.words);
-    // The last word may hold one extra half.
-    let out = &mut out[..output.layout.total()];
     if function.reduces() {
-        let ends = output.layout.offsets().as_slice();
-        let cost = x.len() / out.len().max(1);
-        par_elements(out, cost, |place, out| {
-            let element = ends.partition_point(|&end| end as usize <= place) - 1;
-            let line = place - ends[element] as usize;
-            *out = R::narrow_one(reduce(function, axis, x, layout, element, line));
+        reduce::<T, T>(function, axis, args, |known, out| {
+            let out = std::slice::from_mut(out);
+            T::narrow(&[known.reduced(function, added)], 1, out);
         });
         return Ok(());
     }
+    let (x, layout) = args.input::<T>(0);
+    let (out, _) = args.output::<T>(0);
     par_runs(layout.offsets(), out, &|run, values| {
         let mut values = values;
         for element in run {
@@ -268,27 +272,43 @@ pub(super) fn run<T: Value, R: Value>(
     })
 }
 
-fn reduce<T: Value>(
+/// The maximum of each line, and the logarithm of the sum of exponentials of the differences from it.
+pub(super) fn parts<T: Value>(axis: Option<usize>, args: &mut CpuArgs<'_>) -> Result<()> {
+    let function = Function::LogSumExp;
+    reduce::<T, Complex32>(function, axis, args, |known, out| {
+        *out = Complex32::new(known.first as f32, known.log() as f32);
+    });
+    Ok(())
+}
+
+/// Makes a result of the statistics of each line.
+fn reduce<T: Value, R: Scalar>(
     function: Function,
     axis: Option<usize>,
-    x: &[T],
-    layout: &Layout,
-    element: usize,
-    line: usize,
-) -> f32 {
-    let x = &x[layout.offsets().range(element)];
-    let Lines { values, step, .. } = Lines::of(layout, element, axis);
-    let begin = (line / step) * values * step + line % step;
-    known(function, &x[begin.min(x.len())..], step, values).reduced(function)
+    args: &mut CpuArgs<'_>,
+    put: impl Fn(Known, &mut R) + Sync,
+) {
+    let (x, layout) = args.input::<T>(0);
+    let (out, of_out) = args.output::<R>(0);
+    let ends = of_out.offsets().as_slice();
+    let cost = x.len() / out.len().max(1);
+    par_elements(out, cost, |place, out| {
+        let element = ends.partition_point(|&end| end as usize <= place) - 1;
+        let line = place - ends[element] as usize;
+        let x = &x[layout.offsets().range(element)];
+        let Lines { values, step, .. } = Lines::of(layout, element, axis);
+        let begin = (line / step) * values * step + line % step;
+        put(known(function, &x[begin.min(x.len())..], step, values), out);
+    });
 }
 
 /// Maps every value of an element.
-fn map<T: Value, R: Value>(
+fn map<T: Value>(
     function: Function,
     added: f32,
     lines: Lines,
     x: &[T],
-    out: &mut [R],
+    out: &mut [T],
 ) -> Result<()> {
     let Lines { values, step, .. } = lines;
     if x.is_empty() {
@@ -317,17 +337,12 @@ fn map<T: Value, R: Value>(
 }
 
 /// Changes the values block by block, and stores them in every `step`-th place.
-fn each_block<T: Value, R: Value>(
-    x: &[T],
-    out: &mut [R],
-    step: usize,
-    change: impl Fn(&mut [f32]),
-) {
+fn each_block<T: Value>(x: &[T], out: &mut [T], step: usize, change: impl Fn(&mut [f32])) {
     let mut block = [0.0; BLOCK];
     for (x, out) in x.chunks(BLOCK).zip(out.chunks_mut(BLOCK * step)) {
         let block = &mut block[..x.len()];
         T::widen(x, 1, block);
         change(block);
-        R::narrow(block, step, out);
+        T::narrow(block, step, out);
     }
 }

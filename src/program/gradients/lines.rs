@@ -1,6 +1,7 @@
 //! Rules of reductions, normalizations, cumulations and sorts: of lines along an axis, or of whole elements.
 
 use half::f16;
+use num_complex::Complex32;
 
 use super::parts::{Lines, at_pairs, extent, layout, one, over_pairs};
 use super::{Applied, Cotangent, Cotangents, GRADIENTS, each};
@@ -78,10 +79,7 @@ fn reduced(
     Ok(match reduction {
         Reduction::Product => of_product(applied, lines, &x()?, g)?,
         Reduction::Norm1 => lines.with("hadamard", &x()?.sign()?, g)?,
-        Reduction::Norm2 => {
-            let norm = applied.divisor(&applied.float_result()?)?;
-            lines.with("hadamard", &lines.with("div", &x()?, &norm)?, g)?
-        }
+        Reduction::Norm2 => along(applied, lines, &x()?, &applied.float_result()?, g)?,
         Reduction::NormMax => {
             let x = x()?;
             chosen(lines, &x.abs()?.argmax_axis(lines.axis)?, g)?.hadamard(&x.sign()?)?
@@ -90,6 +88,20 @@ fn reduced(
         Reduction::Min => chosen(lines, &x()?.argmin_axis(lines.axis)?, g)?,
         _ => return Err(applied.refused()),
     })
+}
+
+/// g x / size for one g and one size of each line, and 0 where the size is 0. Divides first: g / size may be out of range
+/// where the size is large or small.
+fn along(
+    applied: &Applied<'_>,
+    lines: &Lines,
+    x: &Tensor<f32>,
+    size: &Tensor<f32>,
+    g: &Tensor<f32>,
+) -> Result<Tensor<f32>> {
+    let (zero, none) = (applied.filled(size.len(), 0.0f32)?, applied.vanishing(size)?);
+    let unit = lines.with("div", x, &applied.or_one(&none, size)?)?;
+    lines.with("hadamard", &unit, &none.if_else(zero.each(), g)?)
 }
 
 /// The cotangent of each line at one of its values.
@@ -137,17 +149,15 @@ fn normalized(
         Function::Mean => lines.shared(applied, g)?,
         Function::Var | Function::Std => {
             let x = x()?;
-            let g = match function {
-                Function::Var => g.scale(2.0)?,
-                _ => applied.divided(g, &y()?)?,
-            };
             let apart = lines.with("sub", &x, &x.mean_axis(axis)?)?;
-            lines.with("hadamard", &apart, &over_counts(&g)?)?
+            let g = over_counts(g)?;
+            match function {
+                Function::Var => lines.with("hadamard", &apart, &g.scale(2.0)?)?,
+                _ => along(applied, lines, &apart, &y()?, &g)?,
+            }
         }
-        Function::LogSumExp => {
-            let share = lines.with("sub", &x()?, &y()?)?.exp()?;
-            lines.with("hadamard", &share, g)?
-        }
+        // Not exp(x − y), because y is rounded to the precision of the largest value.
+        Function::LogSumExp => lines.with("hadamard", &x()?.softmax(axis)?, g)?,
         Function::Softmax => {
             let y = lines.of(&y()?)?;
             let g = lines.of(g)?;
@@ -156,23 +166,29 @@ fn normalized(
         }
         Function::LogSoftmax => {
             let g = lines.of(g)?;
-            let share = lines.of(&y()?)?.exp()?;
+            let share = match applied.dtype(0) {
+                // The exponential of a rounded logarithm would be imprecise.
+                Some(DType::F16) => x()?.softmax(axis)?,
+                _ => lines.of(&y()?)?.exp()?,
+            };
             g.sub(&lines.with("hadamard", &share, &g.sum_axis(axis)?)?)?
         }
         Function::LayerNorm => {
-            let scale = x()?.var_axis(axis)?.add_scalar(epsilon())?.rsqrt()?;
+            // Neither the variance nor its reciprocal need be in range.
+            let deviation = x()?.deviation(axis, epsilon())?;
             let (g, y) = (lines.of(g)?, lines.of(&y()?)?);
             let centred = lines.with("sub", &g, &g.mean_axis(axis)?)?;
-            lines.with("hadamard", &across(lines, &centred, &g, &y)?, &scale)?
+            lines.with("div", &across(lines, &centred, &g, &y)?, &deviation)?
         }
         Function::RmsNorm => {
-            let scale = x()?
-                .square()?
-                .mean_axis(axis)?
-                .add_scalar(epsilon())?
-                .rsqrt()?;
+            // √(v + epsilon + m²), without a square that may be out of range.
+            let x = x()?;
+            let root = x
+                .deviation(axis, epsilon())?
+                .complex(&x.mean_axis(axis)?)?
+                .abs()?;
             let (g, y) = (lines.of(g)?, lines.of(&y()?)?);
-            lines.with("hadamard", &across(lines, &g, &g, &y)?, &scale)?
+            lines.with("div", &across(lines, &g, &g, &y)?, &root)?
         }
         Function::L2Normalize => {
             let norm = x()?.norm2_axis(axis)?;
@@ -314,7 +330,7 @@ fn of_quantile(applied: &Applied<'_>, quantile: Quantile, g: &Tensor<f32>) -> Re
 
 /// The whole gradient is assigned to the scores, and none to the sums, which are functions of the same scores.
 fn cross_entropy(applied: &Applied<'_>, g: &Tensor<f32>) -> Result<Cotangents> {
-    let (targets, sums) = (applied.operand(1)?, applied.operand(2)?);
+    let (targets, sums) = (applied.operand(1)?, applied.operand::<Complex32>(2)?);
     let of_scores = match (applied.wants(0), applied.dtype(0)) {
         (false, _) => None,
         (_, Some(DType::F16)) => {
@@ -338,12 +354,17 @@ fn of_slopes(applied: &Applied<'_>, g: &Tensor<f32>) -> Result<Cotangents> {
         let g = lines.of(g)?;
         let sum = g.hadamard(&y)?.sum_axis(lines.axis)?;
         let slopes = y.hadamard(&lines.with("sub", &g, &sum)?)?;
-        lines
-            .with("hadamard", &slopes, &applied.operand(3)?)?
-            .view_as(x)
+        // As in the slopes, a target out of range gives NaN.
+        let targets = applied.operand::<u32>(1)?;
+        let widths = (0..x.len()).map(|element| extent(x, element, x.rank() - 1) as u32);
+        let widths = applied.uploaded(host::exact(GRADIENTS, widths)?)?;
+        let none = applied.filled(x.len(), f32::NAN)?;
+        let known: Tensor<u32> = targets.less(widths.each())?;
+        let weights = known.if_else(&applied.operand::<f32>(3)?, none.each())?;
+        lines.with("hadamard", &slopes, &weights)?.view_as(x)
     })?;
     let of_weights = applied.wanted(3, || {
-        let (targets, sums) = (applied.operand(1)?, applied.operand::<f32>(2)?);
+        let (targets, sums) = (applied.operand(1)?, applied.operand::<Complex32>(2)?);
         let ones = applied.device().full(applied.layout(3), 1.0f32)?;
         let apart = applied
             .float(0)?

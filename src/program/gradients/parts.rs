@@ -88,7 +88,7 @@ impl Applied<'_> {
     }
 
     /// y, and 1 where a mask is set.
-    fn or_one(&self, mask: &Tensor<u32>, y: &Tensor<f32>) -> Result<Tensor<f32>> {
+    pub(super) fn or_one(&self, mask: &Tensor<u32>, y: &Tensor<f32>) -> Result<Tensor<f32>> {
         mask.if_else(self.filled(y.len(), 1.0f32)?.each(), y)
     }
 

@@ -217,7 +217,7 @@ pub(super) fn all() -> Vec<Case> {
         "rms_norm" ANY, [boxes()] => |x: X| x[0].rms_norm(1, 0.5);
         "l2_normalize" ABOVE, [boxes()] => |x: X| x[0].l2_normalize(1, 1e-5);
         "l2_normalize of small values" Kind::Smooth(-0.1, 0.1), [boxes()] => |x: X| x[0].l2_normalize(1, 2.0);
-        "standardize" ANY, [m([[2, 3], [4, 4]])] => |x: X| x[0].standardize();
+        "standardize" ANY, [m([[2, 3], [4, 4]])] => |x: X| x[0].standardize(0.0);
         "group_norm" ANY, [m([[4, 3], [2, 5]])] => |x: X| x[0].group_norm(2, 0.5);
         "cumprod" ABOVE, [boxes()] => |x: X| x[0].cumprod(1);
         "embedding, squared" ANY, [m([[4, 3]])] => |x: X| x[0].embedding(&ids(x)?)?.square();

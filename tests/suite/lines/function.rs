@@ -40,6 +40,15 @@ pub const ALL: [Function; 12] = [
 
 impl Function {
     pub fn along<T: Float>(self, x: &Tensor<T>, axis: usize) -> Result<Tensor<T>> {
+        self.along_with(x, axis, EPSILON)
+    }
+
+    pub fn along_with<T: Float>(
+        self,
+        x: &Tensor<T>,
+        axis: usize,
+        epsilon: f32,
+    ) -> Result<Tensor<T>> {
         match self {
             Function::Sum => x.sum_axis(axis),
             Function::Mean => x.mean_axis(axis),
@@ -50,9 +59,9 @@ impl Function {
             Function::LogSumExp => x.log_sum_exp_axis(axis),
             Function::Softmax => x.softmax(axis),
             Function::LogSoftmax => x.log_softmax(axis),
-            Function::LayerNorm => x.layer_norm(axis, EPSILON),
-            Function::RmsNorm => x.rms_norm(axis, EPSILON),
-            Function::L2Normalize => x.l2_normalize(axis, EPSILON),
+            Function::LayerNorm => x.layer_norm(axis, epsilon),
+            Function::RmsNorm => x.rms_norm(axis, epsilon),
+            Function::L2Normalize => x.l2_normalize(axis, epsilon),
         }
     }
 
@@ -62,8 +71,9 @@ impl Function {
     }
 
     /// The expected values of a line, and their error bounds.
-    fn of(self, line: &[f64]) -> Vec<(f64, f64)> {
+    fn of(self, line: &[f64], epsilon: f64) -> Vec<(f64, f64)> {
         let n = line.len() as f64;
+        let few = n * TINY;
         let depth = 72.0 + n.max(1.0).log2().ceil();
         let sum: f64 = line.iter().sum();
         let size: f64 = line.iter().map(|x| x.abs()).sum();
@@ -76,12 +86,14 @@ impl Function {
             false => line.iter().fold(f64::NEG_INFINITY, |m, &x| m.max(x)),
         };
         let exponentials: f64 = line.iter().map(|x| (x - top).exp()).sum();
+        let log = log_of_exponentials(line, top);
         let var_bound =
-            gamma(72.0 + 4.0 * n.max(1.0).log2().ceil()) * var + (2.0 * U * largest).powi(2) + TINY;
+            gamma(72.0 + 4.0 * n.max(1.0).log2().ceil()) * var + (2.0 * U * largest).powi(2);
         match self {
             Function::Sum => vec![(sum, gamma(depth - 6.0) * size + n * TINY)],
             Function::Mean => vec![(mean, gamma(depth - 6.0) * size / n + TINY)],
-            Function::Var => vec![(var, var_bound)],
+            Function::Var if var > f64::from(f32::MAX) => vec![(f64::INFINITY, 0.0)],
+            Function::Var => vec![(var, var_bound + TINY)],
             Function::Std => {
                 let bound = (var_bound / var.sqrt()).min(var_bound.sqrt());
                 vec![(var.sqrt(), bound + 4.0 * U * var.sqrt() + TINY)]
@@ -91,8 +103,9 @@ impl Function {
             Function::Min => vec![(line.iter().fold(f64::INFINITY, |m, &x| m.min(x)), 0.0)],
             Function::LogSumExp if !top.is_finite() => vec![(top, 0.0)],
             Function::LogSumExp => {
-                let value = top + exponentials.ln();
-                vec![(value, gamma(depth) + 2.0 * U * value.abs())]
+                let value = top + log;
+                let bound = gamma(depth + 98.0) * log + U * value.abs();
+                vec![(value, bound + few)]
             }
             Function::Softmax | Function::LogSoftmax if !top.is_finite() => {
                 vec![(f64::NAN, 0.0); line.len()]
@@ -107,14 +120,14 @@ impl Function {
             }
             Function::LogSoftmax => {
                 let value = |x: &f64| {
-                    let y = (x - top) - exponentials.ln();
+                    let y = (x - top) - log;
                     let size = if y.is_finite() { y.abs() } else { 0.0 };
-                    (y, gamma(depth) + 2.0 * U * size)
+                    (y, gamma(depth + 98.0) * size + few)
                 };
                 line.iter().map(value).collect()
             }
             Function::LayerNorm => {
-                let root = (var + f64::from(EPSILON)).sqrt();
+                let root = (var + epsilon).sqrt();
                 let value = |x: &f64| {
                     let y = (x - mean) / root;
                     let relative = gamma(72.0 + 4.0 * n.max(1.0).log2().ceil());
@@ -125,21 +138,25 @@ impl Function {
             }
             Function::L2Normalize => {
                 let root = line.iter().map(|x| x * x).sum::<f64>().sqrt();
-                let root = match root < f64::from(EPSILON) {
-                    true => f64::from(EPSILON),
-                    false => root,
-                };
+                let root = if root < epsilon { epsilon } else { root };
                 let value = |x: &f64| (x / root, gamma(depth) * (x / root).abs() + TINY);
                 line.iter().map(value).collect()
             }
             Function::RmsNorm => {
                 let squares: f64 = line.iter().map(|x| x * x).sum();
-                let root = (squares / n + f64::from(EPSILON)).sqrt();
+                let root = (squares / n + epsilon).sqrt();
                 let value = |x: &f64| (x / root, gamma(depth) * (x / root).abs() + TINY);
                 line.iter().map(value).collect()
             }
         }
     }
+}
+
+/// log Σ exp(x − top), without cancellation: one of the largest values is left out of the sum.
+pub fn log_of_exponentials(line: &[f64], top: f64) -> f64 {
+    let below = line.iter().filter(|&&x| x != top);
+    let others = (line.len() - below.clone().count()) as f64 - 1.0;
+    (others + below.map(|x| (x - top).exp()).sum::<f64>()).ln_1p()
 }
 
 /// The positions of each line's values in an element of this shape, in the order of the results.
@@ -163,6 +180,15 @@ pub fn reference(
     x: &Ragged<f32>,
     axis: Option<usize>,
 ) -> (Ragged<f64>, Vec<f64>) {
+    reference_with(function, x, axis, EPSILON)
+}
+
+pub fn reference_with(
+    function: Function,
+    x: &Ragged<f32>,
+    axis: Option<usize>,
+    epsilon: f32,
+) -> (Ragged<f64>, Vec<f64>) {
     let rank = x.layout().rank();
     let (mut values, mut bounds, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
     for element in 0..x.len() {
@@ -175,7 +201,7 @@ pub fn reference(
         );
         for line in places(shape.extents(), axis) {
             let wide: Vec<f64> = line.iter().map(|&place| row[place].into()).collect();
-            let results = function.of(&wide);
+            let results = function.of(&wide, epsilon.into());
             match function.reduces() {
                 true => values.extend(results),
                 false => line

@@ -41,7 +41,7 @@ lines! {
     OF_FLOATS, floats: Float(x, axis, n);
     norm2() norm2_axis(axis) mean() var() std() log_sum_exp() mean_axis(axis) var_axis(axis) std_axis(axis)
     log_sum_exp_axis(axis) softmax(axis) log_softmax(axis) layer_norm(axis, EPSILON) rms_norm(axis, EPSILON)
-    standardize() group_norm(groups(n), EPSILON) l2_normalize(axis, EPSILON)
+    standardize(EPSILON) group_norm(groups(n), EPSILON) l2_normalize(axis, EPSILON)
 }
 
 const TOPS: &[&str] = &["top_k", "top_k_at_most", "top_k_indices"];

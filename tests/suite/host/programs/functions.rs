@@ -51,7 +51,7 @@ pub fn lines(device: &Device, n: usize) -> Result<u64> {
     let x = series(device, n, 0, &[300, 9000])?;
     sum.add(x.mean()?)?;
     sum.add(x.log_sum_exp()?)?;
-    sum.add(x.standardize()?)?;
+    sum.add(x.standardize(0.0)?)?;
     sum.add(x.softmax(0)?)?;
     sum.add(x.var()?)?;
     let x = matrices(device, n, |i| [1 + i % 3, 2 + i % 5])?;

@@ -3,6 +3,7 @@
 use super::super::batch::Batch;
 use super::super::lines::{EPSILON, groups};
 use super::{LARGE, SMALL, U};
+use crate::lines::log_of_exponentials;
 
 /// Judges results of floats. The name, the axis and the number are those of [`Values::Line`].
 ///
@@ -105,11 +106,10 @@ fn lines(name: &str, axis: usize, n: u8, extents: &[usize]) -> Vec<Vec<usize>> {
 struct Bound<'a> {
     name: &'a str,
     line: &'a [f64],
-    /// The largest finite magnitude, the largest value, and the sums of magnitudes and of squares.
+    /// The largest finite magnitude, the largest value, and the sum of magnitudes.
     largest: f64,
     most: f64,
     magnitude: f64,
-    squares: f64,
     mean: f64,
     variance: f64,
     /// How many running products no partial product makes too large or too small.
@@ -131,7 +131,6 @@ impl Bound<'_> {
             largest: finite().fold(0.0, |most, v| most.max(v.abs())),
             most: line.iter().fold(f64::NEG_INFINITY, |most, &v| most.max(v)),
             magnitude: line.iter().map(|v| v.abs()).sum(),
-            squares: finite().map(|v| v * v).sum(),
             mean,
             variance: line.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n,
             products: products(line),
@@ -141,7 +140,7 @@ impl Bound<'_> {
     /// The bound for a result of this size, whose own value is `value`, the `at`-th of the line; `None` if the
     /// documentation promises nothing.
     fn error(&self, size: f64, value: f64, at: usize) -> Option<f64> {
-        let squared = self.squares < LARGE;
+        let tiny = self.line.len() as f64 * f64::from(f32::MIN_POSITIVE);
         Some(match self.name.trim_end_matches("_axis") {
             "prod" => {
                 // Of any subset.
@@ -152,25 +151,19 @@ impl Bound<'_> {
                 let fits = of(|v| v > 1.0) < 127.9 && of(|v| v > 0.0 && v < 1.0) > -125.9;
                 fits.then(|| gamma(self.line.len() as f64) * size)?
             }
-            "cumprod" => (at < self.products).then(|| gamma(265.0) * size)?,
+            "cumprod" => (at < self.products).then(|| gamma(at as f64) * size)?,
             "norm2" => (gamma(80.0) / 2.0 + 4.0 * U) * size,
             "mean" => gamma(80.0) * self.magnitude / self.line.len() as f64,
-            "var" => squared.then(|| gamma(130.0) * size + (2.0 * U * self.largest).powi(2))?,
-            "std" => {
-                squared.then(|| gamma(130.0) * size + 2.0 * U * self.largest + 2f64.powi(-63))?
+            "var" => gamma(130.0) * size + (2.0 * U * self.largest).powi(2),
+            "std" => gamma(130.0) * size + 2.0 * U * self.largest,
+            "log_sum_exp" => {
+                gamma(190.0) * log_of_exponentials(self.line, self.most) + U * size + tiny
             }
-            "log_sum_exp" | "log_softmax" => gamma(90.0) + 2.0 * U * size,
+            "log_softmax" | "cross_entropy" => gamma(190.0) * size + tiny,
             "softmax" => (gamma(90.0) + 4.0 * U * (1.0 + self.most - value)) * size,
-            "layer_norm" | "group_norm" => {
-                squared.then(|| self.normalized(size, EPSILON.into()))?
-            }
-            "standardize" => {
-                let error = (2.0 * U * self.largest).powi(2) + f64::from(f32::MIN_POSITIVE);
-                (squared && self.variance > 4.0 * error).then(|| self.normalized(size, 0.0))?
-            }
-            "rms_norm" | "l2_normalize" => squared.then(|| gamma(90.0) * size)?,
+            "layer_norm" | "group_norm" | "standardize" => self.normalized(size, EPSILON.into()),
+            "rms_norm" | "l2_normalize" => gamma(90.0) * size,
             "quantile" | "median" => 4.0 * U * self.largest,
-            "cross_entropy" => gamma(90.0) + 2.0 * U * (self.largest + 10.0) + U * size,
             other => unreachable!("{other}"),
         })
     }
