@@ -243,7 +243,7 @@ fn large_scores_in<T: Value>(device: &Device, [q, k]: [f32; 2], d: usize) {
         ..Case::default()
     };
     let mut of = case.operands::<T>(33);
-    let first = |x: f32| move |_, i: usize| T::rounded(if i % d == 0 { x } else { 0.0 });
+    let first = |x: f32| move |_, i: usize| T::rounded(if i.is_multiple_of(d) { x } else { 0.0 });
     of.q = Ragged::from_fn(of.q.layout(), first(q)).unwrap();
     of.k = Ragged::from_fn(of.k.layout(), first(k)).unwrap();
     let (_, lse) = case.run(device, &of).unwrap();
@@ -286,7 +286,7 @@ pub fn large_sinks(device: &Device) {
             ..Case::default()
         };
         let mut of = case.operands::<f32>(34);
-        let first = |x: f32| move |_, i: usize| if i % 16 == 0 { x } else { 0.0 };
+        let first = |x: f32| move |_, i: usize| if i.is_multiple_of(16) { x } else { 0.0 };
         of.q = Ragged::from_fn(of.q.layout(), first(score)).unwrap();
         of.k = Ragged::from_fn(of.k.layout(), first(1.0)).unwrap();
         of.v = Ragged::from_fn(of.v.layout(), |_, _| 1.0).unwrap();
