@@ -199,17 +199,15 @@ fn many_of_each_length(device: &Device, op: Op) {
     let lengths = (1..=64).flat_map(|n| std::iter::repeat_n(n, if n < 16 { 1000 } else { 200 }));
     let layout = Layout::from_lengths(lengths).unwrap();
     let mut rng = rng("many of each length");
-    let mut values = |n: usize| -> Vec<Complex32> {
-        let mut value = || rng.f32() * 2.0 - 1.0;
-        (0..n).map(|_| Complex32::new(value(), value())).collect()
-    };
-    let rows = |count: fn(usize) -> usize, values: &mut dyn FnMut(usize) -> Vec<Complex32>| {
+    let mut value = || rng.f32() * 2.0 - 1.0;
+    let mut values = |n| -> Vec<_> { (0..n).map(|_| Complex32::new(value(), value())).collect() };
+    let mut rows = |count: fn(usize) -> usize| {
         Ragged::from_rows(layout.lengths().map(|n| values(count(n)))).unwrap()
     };
     let mut input = match op {
-        Op::Fft | Op::Ifft => Input::Complex(rows(|n| n, &mut values)),
-        Op::Rfft => Input::Real(rows(|n| n, &mut values).cast(|z| z.re).unwrap()),
-        Op::Irfft => Input::Complex(rows(spectrum, &mut values)),
+        Op::Rfft => Input::Real(rows(|n| n).cast(|z| z.re).unwrap()),
+        Op::Irfft => Input::Complex(rows(spectrum)),
+        _ => Input::Complex(rows(|n| n)),
     };
     if let (Op::Irfft, Input::Complex(x)) = (op, &mut input) {
         let bad = [[1.886_975_4, -0.724_267_4], [-0.822_166, -2.286_013_4]];
@@ -225,7 +223,6 @@ fn many_of_each_length(device: &Device, op: Op) {
         let one = |batch: &Ragged<Complex32>| Ragged::from_rows([batch.row(element)]).unwrap();
         let expected = Ragged::from_rows([expected.row(element)]).unwrap();
         let what = format!("{} of {n}", op.name());
-        // Of 32 real values, as documented.
         let times = f64::from(1 + u32::from(n == 32 && matches!(op, Op::Rfft | Op::Irfft)));
         assert_spectral(what, &one(&got), &expected, |_| times * bound(n) / REACHED);
     }
