@@ -110,8 +110,8 @@ struct Span {
     step: u32,
 }
 
-// The sum of the values, or for SQUARES of their squares, after scaling by a power of two, in chains of 32. For the rare
-// lines whose sum leaves the range: each invocation computes it alone, because not all of the workgroup need it.
+// The sum of the values, or for SQUARES of their squares, after scaling by a power of two, in chains of 32. For the
+// rare lines whose sum leaves the range: each invocation computes it alone, because not all of the workgroup need it.
 fn sum_again(span: Span, factor: f32) -> f32 {
     var all = vec4(0.0);
     for (var block = 0u; block < span.count; block += 128u) {

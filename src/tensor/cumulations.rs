@@ -47,9 +47,9 @@ impl<T: Factor> Tensor<T> {
     /// Real types, and f16, which is computed and rounded as for [`cumsum`](Self::cumsum). Integers wrap. A NaN, an
     /// infinity or a zero affects only the results at its own place and later ones of its line. Error bound: |error| ≤
     /// γ_i |y_i| + 2⁻¹²⁶ on a GPU, which rounds each of the i products in y_i, as long as the product of every run of
-    /// consecutive values up to i is between 2⁻¹²⁶ and 2¹²⁸ in magnitude. If one of them is not, y_i may be 0, infinite,
-    /// NaN or imprecise, whatever its own size is. The CPU multiplies in f64. Respects equivalence: results at trailing
-    /// zeros are 0. Cost: that of [`cumsum`](Self::cumsum).
+    /// consecutive values up to i is between 2⁻¹²⁶ and 2¹²⁸ in magnitude. If one of them is not, y_i may be 0,
+    /// infinite, NaN or imprecise, whatever its own size is. The CPU multiplies in f64. Respects equivalence: results
+    /// at trailing zeros are 0. Cost: that of [`cumsum`](Self::cumsum).
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

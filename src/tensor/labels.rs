@@ -93,8 +93,8 @@ impl<T: Float> Tensor<T> {
     /// The gradient of the losses times these weights, one for each row: `w (softmax(x) − one_hot(t))`, given the
     /// `log_sums` of the rows. The targets are those of a [`cross_entropy`](Self::cross_entropy).
     ///
-    /// A row with a NaN or ∞, or with only −∞, gives NaN wherever exp(x − sum) is NaN, and a row gives NaN if its target
-    /// is not below its length.
+    /// A row with a NaN or ∞, or with only −∞, gives NaN wherever exp(x − sum) is NaN, and a row gives NaN if its
+    /// target is not below its length.
     pub(crate) fn cross_entropy_slopes(
         &self,
         targets: &Tensor<u32>,

@@ -13,8 +13,8 @@ impl<T: Float> Tensor<T> {
     ///
     /// An empty element gives NaN. Any rank. NaN and infinity propagate within their own element. Does not respect
     /// equivalence: the number of stored values counts. Error bound: |error| ≤ γ_h Σ|x_i| / n + 2⁻¹²⁶ with h ≤ 66 +
-    /// ⌈log₂ n⌉ for n values up to 2²⁷, also where their sum does not fit in an `f32`. f16 is computed in f32 and rounded
-    /// once, which adds half a unit in the last place to the bound. Cost: values read once.
+    /// ⌈log₂ n⌉ for n values up to 2²⁷, also where their sum does not fit in an `f32`. f16 is computed in f32 and
+    /// rounded once, which adds half a unit in the last place to the bound. Cost: values read once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -36,11 +36,11 @@ impl<T: Float> Tensor<T> {
     /// The divisor is n, not n − 1. An empty element gives NaN, and an element with one finite value gives 0.
     ///
     /// Values far from zero cost no accuracy: a second pass squares the differences from the mean, and the parts of
-    /// long elements are combined as by Chan, Golub and LeVeque (1979). Values are scaled by a power of two, so that only
-    /// the variance itself can overflow or underflow. Any rank. NaN and infinity give NaN within their own element. Does
-    /// not respect equivalence. Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4 ⌈log₂ n⌉ for n
-    /// values up to 2²⁶. f16 is computed in f32 and rounded once, which adds half a unit in the last place to the bound.
-    /// Cost: values read once from memory.
+    /// long elements are combined as by Chan, Golub and LeVeque (1979). Values are scaled by a power of two, so that
+    /// only the variance itself can overflow or underflow. Any rank. NaN and infinity give NaN within their own
+    /// element. Does not respect equivalence. Error bound: |error| ≤ γ_h v + (2⁻²³ max|x_i|)² + 2⁻¹²⁶, with h ≤ 72 + 4
+    /// ⌈log₂ n⌉ for n values up to 2²⁶. f16 is computed in f32 and rounded once, which adds half a unit in the last
+    /// place to the bound. Cost: values read once from memory.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -57,8 +57,8 @@ impl<T: Float> Tensor<T> {
 
     /// The standard deviation of each element: the square root of its [`var`](Self::var).
     ///
-    /// It is in range wherever the values are, even if the variance is not: |error| ≤ γ_h s + 2⁻²³ max|x_i| + 2⁻¹²⁶ for a
-    /// standard deviation s, with the h of `var`. Otherwise it behaves like `var`.
+    /// It is in range wherever the values are, even if the variance is not: |error| ≤ γ_h s + 2⁻²³ max|x_i| + 2⁻¹²⁶ for
+    /// a standard deviation s, with the h of `var`. Otherwise it behaves like `var`.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -200,10 +200,10 @@ impl<T: Float> Tensor<T> {
     ///
     /// It stays finite where a weight is too small for `f32`. The shapes do not change.
     ///
-    /// A line with a NaN or ∞, or whose values are all −∞, gives NaN. Error bound: |error| ≤ γ_h |y_i| for a result y_i,
-    /// plus n 2⁻¹²⁶, with h ≤ 170 + ⌈log₂ n⌉ for lines of n values up to 2²⁴: relative, also for a weight close to 1.
-    /// Does not respect equivalence. f16 is computed in f32 and rounded once, which adds half a unit in the last place
-    /// to the bound. Cost: that of `softmax`.
+    /// A line with a NaN or ∞, or whose values are all −∞, gives NaN. Error bound: |error| ≤ γ_h |y_i| for a result
+    /// y_i, plus n 2⁻¹²⁶, with h ≤ 170 + ⌈log₂ n⌉ for lines of n values up to 2²⁴: relative, also where a weight is
+    /// nearly 1. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds half a unit in the last
+    /// place to the bound. Cost: that of `softmax`.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -229,8 +229,8 @@ impl<T: Float> Tensor<T> {
     /// lines of n values up to 2²⁶. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds
     /// half a unit in the last place to the bound. Cost: that of [`softmax`](Self::softmax).
     ///
-    /// The gradient for a cotangent g with the mean ḡ is `(g_i − ḡ − y_i a) / √(v + epsilon)` with a = Σ g_j y_j / n. It
-    /// is computed in f32, of the results y as they are stored. Those of f16 are rounded, which gives an error of at
+    /// The gradient for a cotangent g with the mean ḡ is `(g_i − ḡ − y_i a) / √(v + epsilon)` with a = Σ g_j y_j / n.
+    /// It is computed in f32, of the results y as they are stored. Those of f16 are rounded, which gives an error of at
     /// most 2⁻¹⁰ |y_i| Σ |g_j y_j| / (n √(v + epsilon)), beside half a unit in the last place of the gradient. The same
     /// holds for the other normalizations.
     ///
@@ -256,8 +256,8 @@ impl<T: Float> Tensor<T> {
     /// With an `epsilon` of 0, a line of zeros gives NaN. A line with a NaN gives NaN; otherwise, one with an infinity
     /// gives NaN for its infinities, and 0 for the rest. Squares neither overflow nor underflow, because their sum is
     /// kept at several scales. Error bound: |error| ≤ γ_h |y_i| + 2⁻¹²⁶ for a result y_i, with h ≤ 72 + ⌈log₂ n⌉ for
-    /// lines of n values up to 2²⁶. A GPU may flush subnormal values to 0. Does not respect equivalence. f16 is computed
-    /// in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: that of
+    /// lines of n values up to 2²⁶. A GPU may flush subnormal values to 0. Does not respect equivalence. f16 is
+    /// computed in f32 and rounded once, which adds half a unit in the last place to the bound. Cost: that of
     /// [`softmax`](Self::softmax).
     ///
     /// ```

@@ -90,8 +90,8 @@ fn reduced(
     })
 }
 
-/// g x / size for one g and one size of each line, and 0 where the size is 0. Divides first: g / size may be out of range
-/// where the size is large or small.
+/// g x / size for one g and one size of each line, and 0 where the size is 0. Divides first: g / size may be out of
+/// range where the size is large or small.
 fn along(
     applied: &Applied<'_>,
     lines: &Lines,
