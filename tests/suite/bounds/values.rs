@@ -643,6 +643,14 @@ fn floats(d: &mut Draw<'_>) {
     d.ran("neg halves", half.neg());
     d.ran("mean_pool", x.mean_pool(&[3]));
     d.ran("mean_pool of halves", half.mean_pool(&[2]));
+    d.ran(
+        "mean_pool of large windows",
+        x.pooling(&[130]).stride(&[1]).mean(),
+    );
+    d.ran(
+        "mean_pool of large windows of halves",
+        half.pooling(&[130]).stride(&[1]).mean(),
+    );
     d.ran("cumsum of halves", half.cumsum(rank - 1));
     d.ran("cummax of halves", half.cummax(0));
     d.ran("sort of halves", half.sort(0));
