@@ -11,8 +11,8 @@
 // one after another, as in attention.wgsl, whose tiles these are: a workgroup has TILES of them, of ROWS rows, and
 // stages KEYS columns at a time. The sums over columns stay in registers, so that no order depends on anything else.
 //
-// stats: for each query and head, lse in two parts, delta and the slope of ALiBi. items: as in attention.wgsl; tiles are
-// (element, first row, first column), where BIAS uses the last.
+// stats: for each query and head, lse in two parts, delta and the slope of ALiBi. items: as in attention.wgsl; tiles
+// are (element, first row, first column), where BIAS uses the last.
 
 #params scale: f32
 #for x at in q 1, k 2, v 3, g 4, bias 7

@@ -382,8 +382,8 @@ impl<'a, T: Float> Attention<'a, T> {
 /// With w_p = exp(lse_p − max lse), o = Σ w_p o_p / Σ w_p and lse = max lse + log Σ w_p, for each query and head. A
 /// part without keys has the log-sum-exp −∞ and no weight; if no part has keys, the results are 0 and −∞. Add sinks to
 /// one part only; each part takes the bias of its own keys. f16 is computed in f32 and rounded once. Error: the errors
-/// of the parts' results and log-sum-exps, with the same weights, plus (2 parts + 8) 2⁻²⁴ max|o_p|. A log-sum-exp is one
-/// number here, so that its rounding alone is worth 2⁻²³ max|lse_p| max|o_p|: beyond 10⁷, weights say nothing.
+/// of the parts' results and log-sum-exps, with the same weights, plus (2 parts + 8) 2⁻²⁴ max|o_p|. A log-sum-exp is
+/// one number here, so that its rounding alone is worth 2⁻²³ max|lse_p| max|o_p|: beyond 10⁷, weights say nothing.
 ///
 /// Cost: a few dispatches, which read every part once.
 ///

@@ -202,8 +202,8 @@ impl<T: Float> Tensor<T> {
     ///
     /// A line with a NaN or ∞, or whose values are all −∞, gives NaN. Error bound: |error| ≤ γ_h |y_i| for a result
     /// y_i, plus n 2⁻¹²⁶, with h ≤ 170 + ⌈log₂ n⌉ for lines of n values up to 2²⁴: relative, also where a weight is
-    /// nearly 1. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds half a unit in the last
-    /// place to the bound. Cost: that of `softmax`.
+    /// nearly 1. Does not respect equivalence. f16 is computed in f32 and rounded once, which adds half a unit in the
+    /// last place to the bound. Cost: that of `softmax`.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

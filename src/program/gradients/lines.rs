@@ -99,7 +99,10 @@ fn along(
     size: &Tensor<f32>,
     g: &Tensor<f32>,
 ) -> Result<Tensor<f32>> {
-    let (zero, none) = (applied.filled(size.len(), 0.0f32)?, applied.vanishing(size)?);
+    let (zero, none) = (
+        applied.filled(size.len(), 0.0f32)?,
+        applied.vanishing(size)?,
+    );
     let unit = lines.with("div", x, &applied.or_one(&none, size)?)?;
     lines.with("hadamard", &unit, &none.if_else(zero.each(), g)?)
 }
