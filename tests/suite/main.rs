@@ -1,11 +1,16 @@
 //! All tests of the library, in a single binary, each with its own name.
 //!
 //! `cargo test conv::` runs one module, `cargo test gpu::` one device. Without a GPU, tests that need one are ignored,
-//! or fail with `VSLA_REQUIRE_GPU=1`. `VSLA_LARGE=1` adds the largest batches. `VSLA_LONG=1` runs every case instead of
-//! a representative selection, trials that take long on a software GPU, and operations on one image as large as the
-//! device allows. `VSLA_EVERY_LENGTH=folder` writes the error of every transform length to this folder. With
-//! `VSLA_INSTRUMENTED=1`, the kernels of all trials count their out-of-bounds buffer accesses, and there must be none;
-//! if all trials or those of `gpu` run, every variant of every kernel must have taken part.
+//! or fail with `VSLA_REQUIRE_GPU=1`. These variables change what runs:
+//!
+//! - `VSLA_LARGE=1` adds the largest batches.
+//! - `VSLA_LONG=1` runs every case instead of a representative selection, trials that take long on a software GPU, and
+//!   operations on one image as large as the device allows. `VSLA_QUARTER=0` to `3` runs a quarter of those trials
+//!   (`tiers.rs`).
+//! - `VSLA_EVERY_LENGTH=folder` writes the error of every transform length to this folder.
+//! - With `VSLA_INSTRUMENTED=1`, the kernels of all trials count their out-of-bounds buffer accesses, and there must be
+//!   none; if all trials or those of `gpu` run, every variant of every kernel must have taken part.
+//! - `VSLA_TIMES=file` writes the seconds that each trial takes to this file.
 //!
 //! A new file `x.rs` needs a `mod x;` and an entry in [`MODULES`], and provides `pub fn tests(bench: &Bench) ->
 //! Vec<Trial>`.
@@ -90,6 +95,7 @@ mod stft;
 mod sums;
 mod support;
 mod table;
+mod tiers;
 mod work;
 mod written;
 
@@ -200,7 +206,9 @@ fn main() -> ExitCode {
         .iter()
         .flat_map(|&(module, tests)| tests(&Bench::new(module)))
         .collect();
-    let names = trials.iter().map(|trial| trial.name().to_owned()).collect();
+    let names: Vec<_> = trials.iter().map(|trial| trial.name().to_owned()).collect();
+    #[cfg(feature = "gpu")]
+    trials.extend(tiers::tests(&Bench::new("tiers"), names.clone()));
     trials.extend(table::tests(&Bench::new("table"), names));
     let conclusion = libtest_mimic::run(&arguments, trials);
     #[cfg(feature = "gpu")]

@@ -3,15 +3,20 @@
 use std::cell::RefCell;
 #[cfg(feature = "gpu")]
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::OnceLock;
 #[cfg(feature = "gpu")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "gpu")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use libtest_mimic::{Completion, Failed, Trial};
 use vsla::{Device, device::DeviceKind, product::Tier};
+
+use crate::tiers;
 
 /// A name, and a test to run on each device.
 pub type DeviceTest = (&'static str, fn(&Device));
@@ -28,7 +33,8 @@ impl Bench {
 
     /// A test that needs no device: `module::name`.
     pub fn host(&self, name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
-        Trial::test(format!("{}::{name}", self.module), move || guarded(test))
+        let name = format!("{}::{name}", self.module);
+        Trial::test(name.clone(), move || timed(&name, || guarded(test)))
     }
 
     /// One trial per device: `module::cpu::name` and `module::gpu::name`.
@@ -165,8 +171,14 @@ impl Bench {
         test: impl FnOnce(&Device) + Send + 'static,
     ) -> Trial {
         let name = format!("{}::gpu::{name}", self.module);
-        Trial::ignorable_test(name, move || match open() {
-            Ok(device) if has(device) => within(device, test).map(|()| Completion::Completed),
+        Trial::ignorable_test(name.clone(), move || match open() {
+            Ok(device) if is_hurried(device) && tiers::waits(&name) => {
+                let why = "a software GPU takes long (VSLA_LONG=1 or its quarter runs this)";
+                Ok(Completion::ignored_with(why))
+            }
+            Ok(device) if has(device) => {
+                timed(&name, || within(device, test)).map(|()| Completion::Completed)
+            }
             Ok(_) => Ok(Completion::ignored_with(format!("the GPU has {lacks}"))),
             Err(reason) if gpu_is_required() => Err(reason.into()),
             Err(reason) => Ok(Completion::ignored_with(reason)),
@@ -437,6 +449,22 @@ fn assert_own_within() {
             Err(error) => assert_eq!(error.kind(), "device_lost", "{error}"),
         }
     }
+}
+
+/// Runs a trial, and appends its name and the seconds that it took to the file that `VSLA_TIMES` names, if it does.
+fn timed<T>(name: &str, trial: impl FnOnce() -> T) -> T {
+    static TIMES: OnceLock<Option<File>> = OnceLock::new();
+    let open = || File::create(std::env::var_os("VSLA_TIMES")?).ok();
+    let began = Instant::now();
+    let result = trial();
+    if let Some(mut times) = TIMES.get_or_init(open).as_ref() {
+        // One write, because trials run side by side.
+        let line = format!("{:.3} {name}\n", began.elapsed().as_secs_f64());
+        times
+            .write_all(line.as_bytes())
+            .expect("VSLA_TIMES can be written");
+    }
+    result
 }
 
 /// Runs `test`, converting a panic into a failure with its message.
