@@ -6,7 +6,7 @@
 Needs NumPy, onnx, onnxruntime and tokenizers. MODEL is the folder of all-MiniLM-L6-v2 as published, which
 `sentences --model` takes, too. Afterwards, on the same cores:
 
-    RAYON_NUM_THREADS=N cargo run --release --example sentences -- --device cpu --model MODEL LINES.txt
+    RAYON_NUM_THREADS=N cargo run --release -p sentences -- --device cpu --model MODEL LINES.txt
 
 The graph is what ONNX Runtime's own optimizer makes of the exported model: packed products for queries, keys and
 values, fused attention with a mask, layer norms with their residuals, gelu with its bias. As its users do, lines are

@@ -23,9 +23,9 @@ mod system;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo run --release --example algebra
-  cargo run --release --example algebra -- polynomials --device cpu
-  cargo run --release --example algebra -- system --plot responses.svg
+  cargo run --release -p algebra
+  cargo run --release -p algebra -- polynomials --device cpu
+  cargo run --release -p algebra -- system --plot responses.svg
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 

@@ -38,10 +38,10 @@ mod solvers;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo run --release --example arc
-  cargo run --release --example arc -- --device cpu --plot puzzle.svg --puzzle 6150a2bd
-  cargo run --release --example arc -- --crossover crossover.svg
-  cargo run --release --example arc -- --json > result.json
+  cargo run --release -p arc
+  cargo run --release -p arc -- --device cpu --plot puzzle.svg --puzzle 6150a2bd
+  cargo run --release -p arc -- --crossover crossover.svg
+  cargo run --release -p arc -- --json > result.json
 
 Exit status: 0 on success, 1 if a solver is wrong, or a file or the device fails, 2 if the arguments are wrong.";
 

@@ -53,7 +53,7 @@ Examples:
     {"ok":[[[12.0,12.0]],[[3.0,3.0,3.0]]]}
   echo '{"op": "info", "device": "gpu"}' | calc
 
-From the source tree, run calc as: cargo run --release --example calc --"#;
+From the source tree, run calc as: cargo run --release -p calc --"#;
 
 /// Compute with ragged batches, one JSON line at a time
 #[derive(Parser)]

@@ -39,10 +39,10 @@ mod ts;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo run --release --example gestures
-  cargo run --release --example gestures -- --device cpu --plot errors.svg
-  cargo run --release --example gestures -- --train GunPoint_TRAIN.ts --test GunPoint_TEST.ts
-  cargo run --release --example gestures -- --check none --json > result.json
+  cargo run --release -p gestures
+  cargo run --release -p gestures -- --device cpu --plot errors.svg
+  cargo run --release -p gestures -- --train GunPoint_TRAIN.ts --test GunPoint_TEST.ts
+  cargo run --release -p gestures -- --check none --json > result.json
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 
@@ -189,7 +189,7 @@ mod tests {
     fn several_channels_are_refused() {
         let vowels = concat!(
             env!("CARGO_MANIFEST_DIR"),
-            "/examples/data/JapaneseVowels_TEST.ts"
+            "/../data/JapaneseVowels_TEST.ts"
         );
         let args = Args::parse_from(["gestures", "--train", vowels, "--test", vowels]);
         let error = data(&args).unwrap_err().to_string();

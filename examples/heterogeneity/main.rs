@@ -29,10 +29,10 @@ mod report;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo run --release --example heterogeneity
-  cargo run --release --example heterogeneity -- --set far-apart --copies 50000 --plot bars.svg
-  cargo run --release --example heterogeneity -- 12 700 31 8000 --device cpu
-  cargo run --release --example heterogeneity -- --file lengths.txt --json > result.json
+  cargo run --release -p heterogeneity
+  cargo run --release -p heterogeneity -- --set far-apart --copies 50000 --plot bars.svg
+  cargo run --release -p heterogeneity -- 12 700 31 8000 --device cpu
+  cargo run --release -p heterogeneity -- --file lengths.txt --json > result.json
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 

@@ -33,10 +33,10 @@ mod report;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo run --release --example pruned_layer
-  cargo run --release --example pruned_layer -- --size 4096 --block 64 --plot break-even.svg
-  cargo run --release --example pruned_layer -- --file weights.vsla --densities 0.1,0.2 --save pruned.vsla
-  cargo run --release --example pruned_layer -- --device cpu --json > result.json
+  cargo run --release -p pruned_layer
+  cargo run --release -p pruned_layer -- --size 4096 --block 64 --plot break-even.svg
+  cargo run --release -p pruned_layer -- --file weights.vsla --densities 0.1,0.2 --save pruned.vsla
+  cargo run --release -p pruned_layer -- --device cpu --json > result.json
 
 The layer is y = relu(x W' + bias). Its weights W are cut into blocks, and a density is the share of the blocks that is
 kept: those with the largest norms. Bias and rows are random. Without --file the weights are random, too: uniform, with

@@ -28,9 +28,9 @@ mod wav;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo run --release --example reverb
-  cargo run --release --example reverb -- voice.wav guitar.wav --response church.wav plate.wav --out wet
-  cargo run --release --example reverb -- voice.wav --response church.wav --gain -12
+  cargo run --release -p reverb
+  cargo run --release -p reverb -- voice.wav guitar.wav --response church.wav plate.wav --out wet
+  cargo run --release -p reverb -- voice.wav --response church.wav --gain -12
 
 Each result is as long as the sound and the response together, and is written as SOUND-RESPONSE.wav in the format of the
 sound. It is scaled to a peak of -1 dB, or by --gain. Samples that are then too large for an integer format are clipped

@@ -42,7 +42,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo run --release --manifest-path examples/scope/window/Cargo.toml
   cargo run --release --manifest-path examples/scope/window/Cargo.toml -- voice.wav
-  cargo run --release --example scope -- --png scope.png
+  cargo run --release -p scope -- --png scope.png
 
 The picture shows the last five seconds, from 40 Hz to 16 kHz, and beside it the spectrum of the newest column. The number
 above it is the time of a frame: from new samples to a finished picture. A sine of amplitude 1 has 0 dB.

@@ -42,10 +42,10 @@ mod write;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo run --release --example sentences
-  cargo run --release --example sentences -- --query \"Alice talks to her cat\" notes.txt letters.txt
-  cargo run --release --example sentences -- --f16 --out vectors.npy notes.txt
-  cargo run --release --example sentences -- --model all-MiniLM-L6-v2 --json notes.txt > result.json
+  cargo run --release -p sentences
+  cargo run --release -p sentences -- --query \"Alice talks to her cat\" notes.txt letters.txt
+  cargo run --release -p sentences -- --f16 --out vectors.npy notes.txt
+  cargo run --release -p sentences -- --model all-MiniLM-L6-v2 --json notes.txt > result.json
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 

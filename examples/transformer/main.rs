@@ -45,10 +45,10 @@ const COMPARED: usize = 200;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo run --release --example transformer
-  cargo run --release --example transformer -- --steps 300 --plot loss.svg
-  cargo run --release --example transformer -- --prompt \"Alice \" --prompt \"The Queen \" --length 400
-  cargo run --release --example transformer -- --device cpu --json > result.json
+  cargo run --release -p transformer
+  cargo run --release -p transformer -- --steps 300 --plot loss.svg
+  cargo run --release -p transformer -- --prompt \"Alice \" --prompt \"The Queen \" --length 400
+  cargo run --release -p transformer -- --device cpu --json > result.json
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 

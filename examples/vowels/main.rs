@@ -47,11 +47,11 @@ mod weights;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo run --release --example vowels
-  cargo run --release --example vowels -- --device cpu --plot loss.svg --save vowels.vsla
-  cargo run --release --example vowels -- --load vowels.vsla
-  cargo run --release --example vowels -- --train BasicMotions_TRAIN.ts --test BasicMotions_TEST.ts
-  cargo run --release --example vowels -- --json > result.json
+  cargo run --release -p vowels
+  cargo run --release -p vowels -- --device cpu --plot loss.svg --save vowels.vsla
+  cargo run --release -p vowels -- --load vowels.vsla
+  cargo run --release -p vowels -- --train BasicMotions_TRAIN.ts --test BasicMotions_TEST.ts
+  cargo run --release -p vowels -- --json > result.json
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 

@@ -134,7 +134,7 @@ fn weights_are_saved_and_read_back() {
 
     let gestures = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/examples/data/PickupGestureWiimoteZ_TEST.ts"
+        "/../data/PickupGestureWiimoteZ_TEST.ts"
     );
     let error = of(&[
         "--load",
@@ -162,7 +162,7 @@ fn weights_are_saved_and_read_back() {
 fn recordings_of_one_channel_work_too() {
     let file = |name: &str| {
         format!(
-            "{}/examples/data/PickupGestureWiimoteZ_{name}.ts",
+            "{}/../data/PickupGestureWiimoteZ_{name}.ts",
             env!("CARGO_MANIFEST_DIR")
         )
     };
@@ -176,7 +176,7 @@ fn recordings_of_one_channel_work_too() {
     );
     let vowels = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/examples/data/JapaneseVowels_TEST.ts"
+        "/../data/JapaneseVowels_TEST.ts"
     );
     let error = of(&["--train", &train, "--test", vowels])
         .unwrap_err()

@@ -1,6 +1,6 @@
 //! Prints what the page shows of its sample signals, as JSON, computed without a browser: `test.py` compares the two.
 //!
-//! `cargo run --example web_native`; the library's book shows how to open the page.
+//! `cargo run -p web_native`; the library's book shows how to open the page.
 
 #[allow(dead_code, reason = "only the page shows the time")]
 #[path = "src/analysis.rs"]

@@ -71,6 +71,8 @@ mod minimal_shape;
 #[cfg(feature = "gpu")]
 mod mutants;
 mod operators;
+#[cfg(feature = "safetensors")]
+mod packages;
 mod pages;
 mod pooling;
 mod programs;
@@ -166,6 +168,8 @@ const MODULES: &[Module] = &[
     #[cfg(feature = "gpu")]
     ("mutants", mutants::tests),
     ("operators", operators::tests),
+    #[cfg(feature = "safetensors")]
+    ("packages", packages::tests),
     ("pages", pages::tests),
     ("pooling", pooling::tests),
     ("programs", random_programs::tests),
