@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::support::bench::Bench;
 
-/// What the first example of the README compiles on Linux, itself included.
-const OF_THE_FIRST_EXAMPLE: usize = 119;
+/// The most packages that the first example of the README compiles on Linux, itself included. Cargo's metadata has the
+/// features that any package of the workspace enables: alone, the example needs fewer.
+const OF_THE_FIRST_EXAMPLE: usize = 126;
 
 /// Dependencies of tests, or of other examples.
 const OF_TESTS: &[&str] = &[
