@@ -89,7 +89,7 @@ const OFFERED: &[(&str, &str)] = &[
 
 /// The names of the public methods that files of a folder declare, without the endings of blocking forms.
 fn methods() -> BTreeSet<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tensor");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src/tensor");
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
