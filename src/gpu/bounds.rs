@@ -24,7 +24,7 @@ use crate::{Error, Result};
 /// array at that time. A kernel's first record is 1 once an invocation has compared an access.
 const RECORD: usize = 3;
 /// Capacity in records: one for each kernel, and one for each of its arrays.
-const RECORDS: usize = 16_384;
+const RECORDS: usize = 32_768;
 
 /// The counters of an instrumented device.
 pub(crate) struct Watch {
