@@ -7,36 +7,27 @@
 use libtest_mimic::Trial;
 
 #[cfg(feature = "gpu")]
-use crate::support::bench::Bench;
+use crate::support::bench::{Bench, only_on_fast_gpus};
 
-/// A trial that waits, and one that checks the same kind of work on a GPU and does not.
+/// A trial that waits, and one that checks the same kind of work and runs on every device.
 const WAITING: &[[&str; 2]] = &[
     [
         "bounds::gpu::corpus::values",
-        "bounds::gpu::programs_of_values",
+        "bounds::gpu::corpus::transforms",
     ],
     [
         "bounds::gpu::corpus::products",
-        "bounds::gpu::programs_of_products",
+        "bounds::gpu::corpus::transforms",
     ],
     [
         "bounds::gpu::corpus::series",
-        "bounds::gpu::programs_of_series",
-    ],
-    [
         "bounds::gpu::corpus::transforms",
-        "bounds::gpu::random_programs",
     ],
     ["company::gpu::windows", "company::gpu::frames"],
     ["bsr::gpu::every_block", "bsr::gpu::any"],
-    ["bytes::gpu::images", "bytes::gpu::by_hand"],
-    ["bytes::gpu::series", "bytes::gpu::by_hand"],
-    ["bytes::gpu::boxes", "bytes::gpu::by_hand"],
-    [
-        "choice::gpu::measured_costs",
-        "choice::gpu::is_what_the_device_does",
-    ],
-    ["attention::gpu::pieces_of_keys", "attention::gpu::random"],
+    ["bytes::gpu::images", "bytes::gpu::series"],
+    ["bytes::gpu::boxes", "bytes::gpu::series"],
+    ["choice::gpu::measured_costs", "choice::cpu::measured_costs"],
     [
         "attention::gpu::emulated_8::with_options",
         "attention::gpu::emulated_8::results",
@@ -66,6 +57,11 @@ pub fn tests(bench: &Bench, names: Vec<String>) -> Vec<Trial> {
             }
             let waits = WAITING.iter().any(|[waiting, _]| waiting == stays);
             assert!(!waits, "{stays}, which stays for {waiting}, waits itself");
+            let runs = !only_on_fast_gpus().contains(*stays);
+            assert!(
+                runs,
+                "a software GPU ignores {stays}, which stays for {waiting}"
+            );
         }
     })]
 }

@@ -1,7 +1,6 @@
 //! Creates trials: names them, runs them on each device, and turns a panic into a failure that reports its location.
 
 use std::cell::RefCell;
-#[cfg(feature = "gpu")]
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
@@ -9,7 +8,6 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::OnceLock;
 #[cfg(feature = "gpu")]
 use std::sync::atomic::{AtomicUsize, Ordering};
-#[cfg(feature = "gpu")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -159,6 +157,7 @@ impl Bench {
         test: impl FnOnce(&Device) + Send + 'static,
     ) -> Trial {
         let lacks = "only a software driver, which takes long here (VSLA_LONG=1 runs this)";
+        only_on_fast_gpus().insert(format!("{}::gpu::{name}", self.module));
         self.on_gpu_that(name, open, |device| !is_hurried(device), lacks, test)
     }
 
@@ -184,6 +183,12 @@ impl Bench {
             Err(reason) => Ok(Completion::ignored_with(reason)),
         })
     }
+}
+
+/// The names of the trials that a software GPU ignores without `VSLA_LONG=1`.
+pub fn only_on_fast_gpus() -> MutexGuard<'static, BTreeSet<String>> {
+    static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The documented depth of sums of `terms` products on a device's cooperative matrices, which may truncate instead of
