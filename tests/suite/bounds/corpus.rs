@@ -124,6 +124,7 @@ fn blocks(d: &mut Draw<'_>) {
 /// Kernels that the values of a case do not reach.
 fn rest_of_values(d: &mut Draw<'_>) {
     equal_matrices(d);
+    large_windows(d);
     super::values::labelled::<u32>(d, &[[9, 9], [70, 90], [3, 0]]);
     super::values::labelled::<i32>(d, &[[9, 9], [20, 30], [3, 0]]);
     super::values::bytes(d);
@@ -136,6 +137,12 @@ fn equal_matrices(d: &mut Draw<'_>) {
     let (x, z) = (d.tensor::<f32>(&layout), d.tensor::<Complex32>(&layout));
     d.ran("transpose", x.transpose(&[1, 0]));
     d.ran("transpose", z.transpose(&[1, 0]));
+}
+
+/// Windows that are made in passes, which elements of the corpus are too short for.
+fn large_windows(d: &mut Draw<'_>) {
+    let x = d.tensor::<f32>(&Layout::from_lengths([300, 7, 500]).unwrap());
+    d.ran("max_pool", x.pooling(&[200]).stride(&[1]).max());
 }
 
 /// One operation for each kernel that moves values, computes with them one by one, or reduces them.
