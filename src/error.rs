@@ -38,7 +38,8 @@ impl fmt::Display for Side {
 /// The reason why an operation failed.
 ///
 /// The variants carry the data that a program needs to react; the text is for people. Both name the public operation in
-/// `op` (`"add"`, `"conv"`, `"upload"`, `"offsets"`), and the element of the batch if one is at fault.
+/// `op` (`"add"`, `"conv"`, `"upload"`, `"offsets"`), and the element of the batch if one is at fault. `Debug`
+/// prints the text too, since a `main` that returns an error shows it by `Debug`.
 ///
 /// ```
 /// use vsla::{Error, Ragged};
@@ -51,7 +52,7 @@ impl fmt::Display for Side {
 /// assert_eq!((error.kind(), error.op(), error.element()), ("invalid_offsets", "offsets", Some(1)));
 /// assert!(matches!(error, Error::InvalidOffsets { element: 1, .. }));
 /// ```
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Offsets that do not start at 0 (then `element` is 0), or that decrease.
@@ -552,4 +553,10 @@ pub enum Error {
         /// The message from wgpu.
         message: String,
     },
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -106,6 +106,8 @@ fn texts(device: &Device) {
                     text.starts_with(&format!("{}: ", error.op())) && text.is_ascii(),
                     "{text}"
                 );
+                // `main` shows the error that it returns by `Debug`.
+                assert_eq!(format!("{error:?}"), text);
                 text
             }
         };
