@@ -220,9 +220,11 @@ pub(crate) trait Arithmetic: Real {
 
 impl Arithmetic for f32 {
     const NOTHING: f32 = -0.0;
+    #[inline(always)]
     fn plus(self, other: f32) -> f32 {
         self + other
     }
+    #[inline(always)]
     fn times(self, other: f32) -> f32 {
         self * other
     }
@@ -235,9 +237,11 @@ macro_rules! wrapping {
     ($($t:ty: $magnitude:expr),*) => {$(
         impl Arithmetic for $t {
             const NOTHING: $t = 0;
+            #[inline(always)]
             fn plus(self, other: $t) -> $t {
                 self.wrapping_add(other)
             }
+            #[inline(always)]
             fn times(self, other: $t) -> $t {
                 self.wrapping_mul(other)
             }
