@@ -36,7 +36,7 @@ trap 'rm -f "$log"' EXIT
 # Runs the trials until one fails, and prints the outcome: failed, passed or ignored.
 run_trials() {
     : > "$log"
-    VSLA_REQUIRE_GPU=1 VSLA_MUTANT="$2" timeout 300 "$suite" "$1" > "$log" 2>&1 &
+    VSLA_REQUIRE_GPU=1 VSLA_QUARTER=all VSLA_MUTANT="$2" timeout 300 "$suite" "$1" > "$log" 2>&1 &
     local pid=$!
     while kill -0 "$pid" 2> /dev/null && ! grep -q '\.\.\. FAILED' "$log"; do sleep 0.1; done
     kill "$pid" 2> /dev/null || true

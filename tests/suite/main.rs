@@ -5,8 +5,8 @@
 //!
 //! - `VSLA_LARGE=1` adds the largest batches.
 //! - `VSLA_LONG=1` runs every case instead of a representative selection, trials that take long on a software GPU, and
-//!   operations on one image as large as the device allows. `VSLA_QUARTER=0` to `3` runs a quarter of those trials
-//!   (`tiers.rs`).
+//!   operations on one image as large as the device allows. `VSLA_QUARTER=0` to `3` runs a quarter of those trials,
+//!   `all` all of them (`tiers.rs`).
 //! - `VSLA_EVERY_LENGTH=folder` writes the error of every transform length to this folder.
 //! - With `VSLA_INSTRUMENTED=1`, the kernels of all trials count their out-of-bounds buffer accesses, and there must be
 //!   none; if all trials or those of `gpu` run, every variant of every kernel must have taken part.
@@ -166,8 +166,6 @@ const MODULES: &[Module] = &[
     ("maps", maps::tests),
     ("matmul", matmul::tests),
     ("minimal_shape", minimal_shape::tests),
-    #[cfg(feature = "gpu")]
-    ("mutants", mutants::tests),
     ("operators", operators::tests),
     #[cfg(feature = "safetensors")]
     ("packages", packages::tests),
@@ -221,7 +219,10 @@ fn main() -> ExitCode {
         .collect();
     let names: Vec<_> = trials.iter().map(|trial| trial.name().to_owned()).collect();
     #[cfg(feature = "gpu")]
-    trials.extend(tiers::tests(&Bench::new("tiers"), names.clone()));
+    {
+        trials.extend(mutants::tests(&Bench::new("mutants"), names.clone()));
+        trials.extend(tiers::tests(&Bench::new("tiers"), names.clone()));
+    }
     trials.extend(table::tests(&Bench::new("table"), names));
     if !arguments.list {
         trials.sort_by_cached_key(|trial| mixed(trial.name()));

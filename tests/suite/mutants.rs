@@ -1,4 +1,5 @@
-//! What each line of `tests/mutants` replaces occurs in a kernel with its flags; see `tests/mutants.sh`.
+//! What each line of `tests/mutants` replaces occurs in a kernel with its flags, and its trials exist; see
+//! `tests/mutants.sh`.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +8,12 @@ use libtest_mimic::Trial;
 
 use crate::support::bench::Bench;
 
-pub fn tests(bench: &Bench) -> Vec<Trial> {
-    vec![bench.host("are_current", are_current)]
+/// `names` are the names of all other trials.
+pub fn tests(bench: &Bench, names: Vec<String>) -> Vec<Trial> {
+    vec![bench.host("are_current", move || are_current(&names))]
 }
 
-fn are_current() {
+fn are_current(names: &[String]) {
     let kernels = vsla::device::kernels();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutants");
     let (mut mutants, mut stale) = (0, Vec::new());
@@ -19,7 +21,7 @@ fn are_current() {
         let path = entry.unwrap().path();
         let stem = path.file_stem().unwrap().to_str().unwrap();
         for line in fs::read_to_string(&path).unwrap().lines() {
-            let (mutant, _) = line.rsplit_once(" @ ").expect("ends in trials");
+            let (mutant, trials) = line.rsplit_once(" @ ").expect("ends in trials");
             let (flags, change) = mutant.split_once(" @ ").unwrap_or(("", mutant));
             let (original, _) = change.split_once(" → ").expect("a replacement");
             let flags = flags.to_lowercase();
@@ -35,7 +37,8 @@ fn are_current() {
             };
             let found = |(name, source): &(String, String)| has(name) && source.contains(original);
             mutants += 1;
-            if !kernels.iter().any(found) {
+            let runs = |name: &String| name.contains(trials);
+            if !kernels.iter().any(found) || !names.iter().any(runs) {
                 stale.push(format!("{stem}: {line}"));
             }
         }
