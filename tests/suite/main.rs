@@ -6,7 +6,7 @@
 //! - `VSLA_LARGE=1` adds the largest batches.
 //! - `VSLA_LONG=1` runs every case instead of a representative selection, trials that take long on a software GPU, and
 //!   operations on one image as large as the device allows. `VSLA_QUARTER=0` to `3` runs a quarter of those trials,
-//!   `all` all of them (`tiers.rs`).
+//!   and `VSLA_QUARTER=all` runs all of them (`tiers.rs`).
 //! - `VSLA_EVERY_LENGTH=folder` writes the error of every transform length to this folder.
 //! - With `VSLA_INSTRUMENTED=1`, the kernels of all trials count their out-of-bounds buffer accesses, and there must be
 //!   none; if all trials or those of `gpu` run, every variant of every kernel must have taken part.
@@ -194,10 +194,10 @@ const MODULES: &[Module] = &[
     ("written", written::tests),
 ];
 
-/// The place of a trial in the order in which trials start: always the same, and far from others of its module.
+/// The key by which trials are sorted before they start. It is the same in every run, and mixes the modules.
 ///
-/// Each thread has a device of its own, and neighbours in a module need the same kernels. If two threads ran them side
-/// by side, even a driver that keeps compiled kernels on disk would compile each of them twice.
+/// Each thread has its own device. Trials of one module need the same kernels: two threads that run them at the same
+/// time compile each kernel twice, because the driver's cache on disk does not have it yet.
 fn mixed(trial: &str) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(trial)
 }

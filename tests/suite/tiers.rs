@@ -1,7 +1,7 @@
-//! The trials that wait: each takes a software GPU long, mostly to compile kernels, and another one of its kind stays.
+//! Trials that wait: each takes a software GPU long, mostly to compile kernels, and another one of its kind always runs.
 //!
-//! They run on a hardware GPU, with `VSLA_LONG=1`, and if `VSLA_QUARTER`, 0 to 3, is the place of their list, so that
-//! four runs of the checks with different quarters run all of them. `VSLA_QUARTER=all` runs all at once.
+//! On a software GPU, those of list i run only with `VSLA_QUARTER=i`, so that four runs of the checks cover all lists.
+//! `VSLA_QUARTER=all` and `VSLA_LONG=1` run all of them, as every hardware GPU does.
 
 #[cfg(feature = "gpu")]
 use libtest_mimic::Trial;
@@ -9,8 +9,8 @@ use libtest_mimic::Trial;
 #[cfg(feature = "gpu")]
 use crate::support::bench::{Bench, only_on_fast_gpus};
 
-/// A trial that waits, and one that checks the same kind of work and runs on every device; or the ends of the names of
-/// such trials, for a case of every operation. Each quarter takes about the same time.
+/// How the names of trials that wait end, and the ending of the trial that checks the same kind of work and always runs.
+/// Each list takes about the same time.
 const WAITING: [&[[&str; 2]]; 4] = [
     &[
         [
@@ -128,8 +128,8 @@ const WAITING: [&[[&str; 2]]; 4] = [
     ],
 ];
 
-/// The quarter of a trial that waits on a software GPU, and the trial that stays for it.
-fn waiting(trial: &str) -> Option<(usize, String)> {
+/// The list of a trial that waits, and the trial that always runs in its place.
+fn waiting(trial: &str) -> Option<(u32, String)> {
     let other = |[waits, stays]: &[&str; 2]| Some(trial.strip_suffix(waits)?.to_owned() + stays);
     let of_quarter = |quarter: &[[&str; 2]]| quarter.iter().find_map(other);
     (0..)
@@ -137,10 +137,15 @@ fn waiting(trial: &str) -> Option<(usize, String)> {
         .find_map(|(i, quarter)| Some((i, of_quarter(quarter)?)))
 }
 
-/// Whether a trial on a GPU waits for its turn if it is a software GPU.
+/// Whether a software GPU leaves this trial to another run.
 pub fn waits(trial: &str) -> bool {
     let chosen = std::env::var("VSLA_QUARTER").unwrap_or_default();
-    let is_due = |quarter| chosen == "all" || chosen.parse() == Ok(quarter);
+    let is_due = |quarter| match chosen.as_str() {
+        "" => false,
+        "all" => true,
+        "0" | "1" | "2" | "3" => chosen == format!("{quarter}"),
+        _ => panic!("VSLA_QUARTER={chosen}: expected 0, 1, 2, 3 or all"),
+    };
     waiting(trial).is_some_and(|(quarter, _)| !is_due(quarter))
 }
 
