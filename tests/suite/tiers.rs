@@ -1,4 +1,4 @@
-//! Trials that wait: each takes a software GPU long, mostly to compile kernels, and another one of its kind always runs.
+//! Trials that wait. A software GPU needs long for each, mostly to compile kernels, and one of its kind always runs.
 //!
 //! On a software GPU, those of list i run only with `VSLA_QUARTER=i`, so that four runs of the checks cover all lists.
 //! `VSLA_QUARTER=all` and `VSLA_LONG=1` run all of them, as every hardware GPU does.
@@ -9,7 +9,7 @@ use libtest_mimic::Trial;
 #[cfg(feature = "gpu")]
 use crate::support::bench::{Bench, only_on_fast_gpus};
 
-/// How the names of trials that wait end, and the ending of the trial that checks the same kind of work and always runs.
+/// How the names of trials that wait end, and how that of the trial of the same kind ends, which always runs.
 /// Each list takes about the same time.
 const WAITING: [&[[&str; 2]]; 4] = [
     &[
