@@ -153,7 +153,7 @@ pub mod attention {
 pub mod batch {
     pub use crate::error::Side;
     pub use crate::ragged::{MAX_RANK, Offsets, PairList, Permutation, Rows};
-    pub use crate::tensor::{Remainder, Seed, Spread};
+    pub use crate::tensor::{IntoSpread, Remainder, Seed, Spread};
 }
 
 /// Convolution: methods and their costs, kernels prepared once, correlation peaks and the shape-based distance; and

@@ -122,6 +122,11 @@ impl Gpu {
         self.pipelines.kept()
     }
 
+    /// Whether no submission that writes this buffer failed.
+    pub(crate) fn is_computed(&self, buffer: &GpuBuffer) -> bool {
+        self.health.failure(buffer.written()).is_none()
+    }
+
     /// Cached bind groups.
     pub(crate) fn bind_groups(&self) -> usize {
         self.recorder().bind_groups()

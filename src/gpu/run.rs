@@ -339,11 +339,14 @@ impl Gpu {
         copied: &Copied,
         make: impl FnOnce() -> Result<Arc<GpuBuffer>>,
     ) -> Result<Arc<GpuBuffer>> {
-        let is_there = |buffer: &GpuBuffer| self.health.failure(buffer.written()).is_none();
-        copied.get(self.pool.recorded(), is_there, || {
-            self.uploads.fetch_add(1, Ordering::Relaxed);
-            make()
-        })
+        copied.get(
+            self.pool.recorded(),
+            |buffer| self.is_computed(buffer),
+            || {
+                self.uploads.fetch_add(1, Ordering::Relaxed);
+                make()
+            },
+        )
     }
 
     /// A buffer with these parts, each of whole words, one after the other.

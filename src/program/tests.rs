@@ -167,3 +167,30 @@ fn a_part_is_lost() {
     assert!(failed > 0);
     assert_eq!(right().unwrap(), [1.0; 3001]);
 }
+
+/// A scalar is uploaded once, and again only if a submission that should have written it failed.
+#[test]
+fn scalars_are_uploaded_once() {
+    let Some(device) = device() else { return };
+    let layout = Layout::from_lengths([3]).unwrap();
+    let x = device.full(&layout, 1.0f32).unwrap();
+    device.flush().unwrap();
+    let uploads = || device.traffic().uploads;
+    assert_eq!(values(x.add(2.0)), Ok(vec![3.0; 3]));
+    let before = uploads();
+    assert_eq!(values(x.add(2.0)), Ok(vec![3.0; 3]));
+    assert_eq!(uploads(), before);
+    let program = Program::new(&device, |r| {
+        let x: Tensor<f32> = r.input()?;
+        r.output(&x.maximum(2.0)?)
+    });
+    let plan = program.plan(&[&layout]).unwrap();
+    let planned = uploads();
+    assert_eq!(values(plan.run(&[&x]).unwrap().get(0)), Ok(vec![2.0; 3]));
+    assert_eq!(uploads(), planned);
+    let lost = x.add(5.0).unwrap();
+    gpu(&device).spoil();
+    assert_eq!(device.flush().unwrap_err().kind(), "gpu");
+    assert_eq!(values(Ok(lost)).unwrap_err().kind(), "not_computed");
+    assert_eq!(values(x.add(5.0)), Ok(vec![6.0; 3]));
+}

@@ -3,7 +3,7 @@
 use num_complex::Complex32;
 
 use super::functions::of_two;
-use super::{Paired, Spread, Tensor};
+use super::{IntoSpread, Paired, Spread, Tensor};
 use crate::Result;
 use crate::ops::Op;
 use crate::ops::ambient;
@@ -169,8 +169,8 @@ macro_rules! of_parts {
             ///
             #[doc = $more]
             /// Results have the ambient shapes; a missing entry is zero, so it respects equivalence for finite values.
-            /// An extent of 1 is not broadcast; `other` may be spread over the elements of this batch: see [`Spread`].
-            /// Cost: operands read once, result written once.
+            /// An extent of 1 is not broadcast; `other` may be a scalar, or spread over the elements of this batch: see
+            /// [`Spread`]. Cost: operands read once, result written once.
             ///
             /// ```
             /// # use vsla::{Complex32, Device, Ragged};
@@ -184,7 +184,7 @@ macro_rules! of_parts {
             ///
             /// # Errors
             /// Those of [`add`](Tensor::add).
-            pub fn $name<'a>(&self, $other: impl Into<Spread<'a, f32>>) -> Result<Tensor<Complex32>> {
+            pub fn $name<'a>(&self, $other: impl IntoSpread<'a, f32>) -> Result<Tensor<Complex32>> {
                 of_two(stringify!($name), self.into(), $other.into())
             }
         }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use info::adapter_info;
 pub use info::{Counters, DeviceInfo, DeviceKind, DeviceLimits};
 
+use super::Storage;
+use super::constants::Constants;
 use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
@@ -36,6 +38,8 @@ pub struct Device {
     costs: Arc<CostTable>,
     /// Plans cached for this backend, shared by handles with different cost tables.
     plans: Arc<PlanCache<Op>>,
+    /// Scalars that were operands.
+    constants: Arc<Constants>,
     /// The most multiply-adds that a single operation may take.
     allowed: u64,
 }
@@ -104,6 +108,7 @@ impl Device {
             backend: Backend::Cpu(Arc::new(Cpu::new(why.to_owned()))),
             costs: Arc::new(CostTable::cpu().with_workers(rayon::current_num_threads())),
             plans: Arc::default(),
+            constants: Arc::default(),
             allowed: u64::MAX,
         }
     }
@@ -118,6 +123,7 @@ impl Device {
             backend: Backend::Gpu(Arc::new(gpu)),
             costs: Arc::new(costs),
             plans: Arc::default(),
+            constants: Arc::default(),
             allowed: u64::MAX,
         }
     }
@@ -294,6 +300,20 @@ impl Device {
         }
     }
 
+    /// The scalars that were operands.
+    pub(super) fn constants(&self) -> &Constants {
+        &self.constants
+    }
+
+    /// Whether no submission that should have written these values failed.
+    pub(super) fn is_computed(&self, storage: &Storage) -> bool {
+        match (&self.backend, storage) {
+            #[cfg(feature = "gpu")]
+            (Backend::Gpu(gpu), Storage::Gpu(buffer)) => gpu.is_computed(buffer),
+            _ => true,
+        }
+    }
+
     /// Whether the device runs kernels of the native tier.
     pub(super) fn is_native(&self) -> bool {
         match &self.backend {
@@ -328,7 +348,7 @@ impl Device {
     }
 
     /// What the device was asked to do so far.
-    pub(super) fn traffic(&self) -> Traffic {
+    pub(crate) fn traffic(&self) -> Traffic {
         match &self.backend {
             Backend::Cpu(_) => Traffic::default(),
             #[cfg(feature = "gpu")]
@@ -356,7 +376,8 @@ impl Device {
     }
 
     /// Releases memory that is not in use: buffers cached for reuse, idle staging buffers, cached plans (at most 256
-    /// MiB on the host) and, on a GPU, copies of layouts and plans. The next operation recreates what it needs.
+    /// MiB on the host), scalars that were operands and, on a GPU, copies of layouts and plans. The next operation
+    /// recreates what it needs.
     ///
     /// Submits recorded work without waiting for it. Memory that this work still uses counts as [`Memory::leaving`]
     /// until the work is done.
@@ -364,6 +385,7 @@ impl Device {
     /// On the CPU, this also releases [`Memory::shared`], which all CPU devices share.
     pub fn trim(&self) {
         self.plans.clear();
+        self.constants.clear();
         match &self.backend {
             Backend::Cpu(cpu) => cpu.trim(),
             #[cfg(feature = "gpu")]

@@ -1,7 +1,7 @@
 //! Value-by-value functions of two and three operands.
 
 use super::run::Call;
-use super::{Paired, Spread, Tensor};
+use super::{IntoSpread, Paired, Spread, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::{self, Broadcast, Mode};
 use crate::plan::{Boxes, check_work};
@@ -14,20 +14,15 @@ pub(crate) fn of_two<T: Scalar, R: Scalar>(
     left: Spread<'_, T>,
     right: Spread<'_, T>,
 ) -> Result<Tensor<R>> {
-    left.tensor.check_device(name, right.tensor)?;
-    if left.mode == Mode::Whole && right.mode == Mode::Whole {
-        let pair = left.tensor.zip(name, right.tensor);
+    let (mut made, modes) = ([None, None], [left.mode, right.mode]);
+    let (left, right) = both(name, [left, right], &mut made)?;
+    if modes == [Mode::Whole; 2] {
+        let pair = left.zip(name, right);
         let result = pair.and_then(|pair| pair.combine(name));
-        return result
-            .map_err(|error| with_ways(error, left.tensor.layout(), right.tensor.layout()));
+        return result.map_err(|error| with_ways(error, left.layout(), right.layout()));
     }
-    let op = Op::Broadcast(Broadcast {
-        name,
-        dtype: T::DTYPE,
-        modes: [left.mode, right.mode, Mode::Whole],
-    });
-    let operands = [left.tensor.operand(), right.tensor.operand()];
-    Call::new(&left.tensor.device, op, &operands).one()
+    let operands = [left.operand(), right.operand()];
+    Call::new(&left.device, spread_op::<T>(name, modes), &operands).one()
 }
 
 /// As [`of_two`], for two spread operands, over elements of these shapes.
@@ -37,15 +32,30 @@ pub(crate) fn of_two_over<T: Scalar, R: Scalar>(
     right: Spread<'_, T>,
     layout: &Layout,
 ) -> Result<Tensor<R>> {
-    left.tensor.check_device(name, right.tensor)?;
-    let op = Op::Broadcast(Broadcast {
+    let (mut made, modes) = ([None, None], [left.mode, right.mode]);
+    let (left, right) = both(name, [left, right], &mut made)?;
+    let operands = [left.operand(), right.operand(), left.shapes(layout)];
+    Call::new(&left.device, spread_op::<T>(name, modes), &operands).one()
+}
+
+/// The function with this name of two operands in these modes.
+fn spread_op<T: Scalar>(name: &'static str, [left, right]: [Mode; 2]) -> Op {
+    Op::Broadcast(Broadcast {
         name,
         dtype: T::DTYPE,
-        modes: [left.mode, right.mode, Mode::Whole],
-    });
-    let shapes = left.tensor.shapes(layout);
-    let operands = [left.tensor.operand(), right.tensor.operand(), shapes];
-    Call::new(&left.tensor.device, op, &operands).one()
+        modes: [left, right, Mode::Whole],
+    })
+}
+
+/// Two operands on the device of one of them.
+fn both<'b, T: Scalar>(
+    name: &'static str,
+    [left, right]: [Spread<'b, T>; 2],
+    [x, y]: &'b mut [Option<Tensor<T>>; 2],
+) -> Result<(&'b Tensor<T>, &'b Tensor<T>)> {
+    let device = left.device().or(right.device());
+    let device = device.ok_or_else(|| Error::unsupported(name, "two scalars"))?;
+    Ok((left.on(name, device, x)?, right.on(name, device, y)?))
 }
 
 /// Adds to an error about ranks, or numbers of elements, the calls that would spread an operand over the elements of
@@ -87,7 +97,11 @@ fn ways(whole: &Layout, vectors: &Layout) -> Vec<String> {
         let mut shapes = whole.shapes().enumerate();
         shapes.all(|(element, shape)| length(element) == shape.extents()[axis] as usize)
     });
-    let each = each.then(|| "`each()`".to_owned()).into_iter();
+    let each = each.then(|| match vectors.len() {
+        1 => "`each()` (pass a constant as a scalar)".to_owned(),
+        _ => "`each()`".to_owned(),
+    });
+    let each = each.into_iter();
     each.chain(along.map(|axis| format!("`along({axis})`")))
         .collect()
 }
@@ -100,28 +114,31 @@ fn of_three<A: Scalar, T: Scalar>(
     third: Spread<'_, T>,
 ) -> Result<Tensor<T>> {
     let named = |error: Error| error.named(name);
-    first.check_device(name, second.tensor)?;
-    first.check_device(name, third.tensor)?;
+    let (mut made, modes) = ([None, None], [second.mode, third.mode]);
+    let [x, y] = &mut made;
+    let others = [
+        second.on(name, &first.device, x)?,
+        third.on(name, &first.device, y)?,
+    ];
+    let whole = |i: usize| modes[i] == Mode::Whole;
     let mut layout = first.layout.clone();
-    for operand in [second, third] {
-        if operand.mode != Mode::Whole {
+    for (i, operand) in others.iter().enumerate() {
+        if !whole(i) {
             continue;
         }
-        let pairs = Pairs::elementwise(name, &layout, &operand.tensor.layout)
+        let pairs = Pairs::elementwise(name, &layout, &operand.layout)
             .map_err(Error::without_pairing)
-            .map_err(|error| with_ways(error, &layout, &operand.tensor.layout))?;
-        let boxes = Boxes::ambient(name, &layout, &operand.tensor.layout, &pairs)
-            .map_err(|error| with_ways(error, &layout, &operand.tensor.layout))?;
+            .map_err(|error| with_ways(error, &layout, &operand.layout))?;
+        let boxes = Boxes::ambient(name, &layout, &operand.layout, &pairs)
+            .map_err(|error| with_ways(error, &layout, &operand.layout))?;
         if let Boxes::Nested(nested) = boxes {
             layout = nested.result;
         }
     }
     check_work(name, None, layout.total() as u64, first.device.allowed())?;
-    let wide = |operand: Spread<'_, T>| match operand.mode == Mode::Whole
-        && operand.tensor.layout != layout
-    {
-        true => operand.tensor.resize(&layout).map_err(named),
-        false => Ok(operand.tensor.clone()),
+    let wide = |i: usize| match whole(i) && others[i].layout != layout {
+        true => others[i].resize(&layout).map_err(named),
+        false => Ok(others[i].clone()),
     };
     let first = match first.layout == layout {
         true => first.clone(),
@@ -130,9 +147,9 @@ fn of_three<A: Scalar, T: Scalar>(
     let op = Op::Broadcast(Broadcast {
         name,
         dtype: T::DTYPE,
-        modes: [Mode::Whole, second.mode, third.mode],
+        modes: [Mode::Whole, modes[0], modes[1]],
     });
-    let (second, third) = (wide(second)?, wide(third)?);
+    let (second, third) = (wide(0)?, wide(1)?);
     let operands = [first.operand(), second.operand(), third.operand()];
     Call::new(&first.device, op, &operands).one()
 }
@@ -147,8 +164,8 @@ macro_rules! documented {
             ///
             #[doc = $more]
             #[doc = $missing]
-            /// An extent of 1 is not broadcast; `other` may be spread over the elements of this batch: see [`Spread`].
-            /// `f16` is computed in `f32`. Cost: operands read once, result written once.
+            /// An extent of 1 is not broadcast; `other` may be a scalar, or spread over the elements of this batch: see
+            /// [`Spread`]. `f16` is computed in `f32`. Cost: operands read once, result written once.
             ///
             /// ```
             /// # use vsla::{Device, Ragged};
@@ -162,7 +179,7 @@ macro_rules! documented {
             ///
             /// # Errors
             /// Those of [`add`](Tensor::add).
-            pub fn $name<'a>(&self, other: impl Into<Spread<'a, T>>) -> Result<Tensor<$result>> {
+            pub fn $name<'a>(&self, other: impl IntoSpread<'a, T>) -> Result<Tensor<$result>> {
                 of_two(stringify!($name), self.into(), other.into())
             }
         }
@@ -276,8 +293,8 @@ impl<T: Factor> Tensor<T> {
     ///
     /// The product is rounded, and then the sum; integers wrap; `f16` is computed in `f32` and rounded at the end. A
     /// missing entry is zero, so it respects equivalence for finite values; a NaN or an infinity with a missing factor
-    /// gives NaN. Factor and addend may be spread over the elements of the ambient shapes: see [`Spread`]. Cost:
-    /// operands read once, result written once, in one dispatch; whole operands of other shapes are first copied to the
+    /// gives NaN. Factor and addend may be scalars, or spread over the elements of the ambient shapes: see [`Spread`].
+    /// Cost: operands read once, result written once, in one dispatch; whole operands of other shapes are first copied to the
     /// ambient shapes.
     ///
     /// ```
@@ -295,8 +312,8 @@ impl<T: Factor> Tensor<T> {
     /// Those of [`add`](Tensor::add).
     pub fn mul_add<'a>(
         &self,
-        factor: impl Into<Spread<'a, T>>,
-        addend: impl Into<Spread<'a, T>>,
+        factor: impl IntoSpread<'a, T>,
+        addend: impl IntoSpread<'a, T>,
     ) -> Result<Tensor<T>> {
         of_three("mul_add", self, factor.into(), addend.into())
     }
@@ -307,15 +324,14 @@ impl Tensor<u32> {
     ///
     /// Comparisons such as [`less`](Tensor::less) return masks. Bits are preserved, including those of a NaN, and the
     /// value that is not chosen has no effect. A missing entry is zero, also in the mask, so it respects equivalence.
-    /// `a` and `b` may be spread over the elements of the ambient shapes: see [`Spread`]. Cost: operands read once,
-    /// result written once, in one dispatch; whole operands of other shapes are first copied to the ambient shapes.
+    /// `a` and `b` may be scalars, or spread over the elements of the ambient shapes: see [`Spread`]. Cost: operands
+    /// read once, result written once, in one dispatch; whole operands of other shapes are first copied to the ambient shapes.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
     /// # let device = Device::cpu();
     /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, f32::NAN, 3.0], vec![]])?)?;
-    /// let zero = device.upload(&Ragged::from_rows([[0.0f32], [0.0]])?)?;
-    /// let cleaned = x.equal(&x)?.if_else(&x, zero.each())?;
+    /// let cleaned = x.equal(&x)?.if_else(&x, 0.0)?;
     /// assert_eq!(cleaned.download_blocking()?.to_vecs()?, [vec![1.0, 0.0, 3.0], vec![]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -324,8 +340,8 @@ impl Tensor<u32> {
     /// Those of [`add`](Tensor::add).
     pub fn if_else<'a, T: Ordered>(
         &self,
-        a: impl Into<Spread<'a, T>>,
-        b: impl Into<Spread<'a, T>>,
+        a: impl IntoSpread<'a, T>,
+        b: impl IntoSpread<'a, T>,
     ) -> Result<Tensor<T>> {
         of_three("if_else", self, a.into(), b.into())
     }

@@ -2,7 +2,7 @@
 
 use super::functions::of_two;
 use super::maps::word;
-use super::{Paired, Spread, Tensor};
+use super::{IntoSpread, Paired, Tensor};
 use crate::ops::Op;
 use crate::ops::ambient::check_concat;
 use crate::ops::map::{Kind, Map};
@@ -148,8 +148,8 @@ impl<T: Number> Tensor<T> {
     /// Each result has the ambient shape: the smallest box that holds both elements.
     ///
     /// An extent of 1 is not special: `[1, 2, 3] + [5] = [6, 2, 3]`. Both batches must have the same rank. Integers
-    /// wrap; NaN propagates. Respects equivalence: trailing zeros change nothing. `other` may be spread over the
-    /// elements of this batch: see [`Spread`]. `f16` is computed in `f32` and rounded; each part of a complex sum is
+    /// wrap; NaN propagates. Respects equivalence: trailing zeros change nothing. `other` may be a scalar, or spread over
+    /// the elements of this batch: see [`Spread`](crate::batch::Spread). `f16` is computed in `f32` and rounded; each part of a complex sum is
     /// rounded. Cost: operands read once, result written once.
     ///
     /// ```
@@ -167,7 +167,7 @@ impl<T: Number> Tensor<T> {
     /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit,
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
-    pub fn add<'a>(&self, other: impl Into<Spread<'a, T>>) -> Result<Tensor<T>> {
+    pub fn add<'a>(&self, other: impl IntoSpread<'a, T>) -> Result<Tensor<T>> {
         of_two("add", self.into(), other.into())
     }
 
@@ -184,7 +184,7 @@ impl<T: Number> Tensor<T> {
     ///
     /// # Errors
     /// Those of [`add`](Self::add).
-    pub fn sub<'a>(&self, other: impl Into<Spread<'a, T>>) -> Result<Tensor<T>> {
+    pub fn sub<'a>(&self, other: impl IntoSpread<'a, T>) -> Result<Tensor<T>> {
         of_two("sub", self.into(), other.into())
     }
 
@@ -210,7 +210,7 @@ impl<T: Number> Tensor<T> {
     ///
     /// # Errors
     /// Those of [`add`](Self::add).
-    pub fn hadamard<'a>(&self, other: impl Into<Spread<'a, T>>) -> Result<Tensor<T>> {
+    pub fn hadamard<'a>(&self, other: impl IntoSpread<'a, T>) -> Result<Tensor<T>> {
         of_two("hadamard", self.into(), other.into())
     }
 }

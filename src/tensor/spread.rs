@@ -1,20 +1,22 @@
-//! Explicit broadcasting: operands that are spread over the elements of another batch.
+//! Explicit broadcasting: operands that are spread over the elements of another batch, and scalars.
 
-use super::Tensor;
+use super::{Device, Tensor};
 use crate::Result;
 use crate::ops::ambient::Mode;
 use crate::ragged::{Number, Scalar};
 
-/// An operand of a value-by-value function: a whole tensor, or one spread over the elements of the other operand.
+/// An operand of a value-by-value function: a whole tensor, one spread over the elements of the other operand, or a
+/// scalar for all of its values.
 ///
 /// Extents never decide whether an operand is spread, so an extent of 1 is like any other: [`each`](Tensor::each) and
 /// [`along`](Tensor::along) request it explicitly. Every function of two tensors, such as [`add`](Tensor::add) and
 /// [`div`](Tensor::div), takes a spread operand on its right, and every operator on either side; the result has the
-/// shapes of the whole operand. A `&Tensor` converts to a whole operand. If the ranks differ, or a
-/// batch of one element meets others, the error names the calls that would spread the operand.
+/// shapes of the whole operand. A `&Tensor` converts to a whole operand, and a scalar of the type of the
+/// values, as in `x.greater(20.0)`, to one value for all. If the ranks differ, or a batch of one element meets others,
+/// the error names the calls that would spread the operand.
 ///
 /// Cost: the whole operand read once, the result written once; a spread operand is read from memory once and is not
-/// copied.
+/// copied. The device keeps 64 scalars, until [`trim`](crate::Device::trim): one that it does not keep is uploaded.
 ///
 /// ```
 /// # use vsla::{Device, Ragged};
@@ -22,28 +24,103 @@ use crate::ragged::{Number, Scalar};
 /// let x = device.upload(&Ragged::from_rows([vec![1.0f32, 3.0], vec![4.0, 4.0, 10.0], vec![]])?)?;
 /// let centred = (&x - x.mean()?.each())?;
 /// assert_eq!(centred.download_blocking()?.to_vecs()?, [vec![-1.0, 1.0], vec![-2.0, -2.0, 4.0], vec![]]);
+/// let clipped = x.greater(3.5)?.if_else(0.0, &x)?.maximum(2.0)?;
+/// assert_eq!(clipped.download_blocking()?.to_vecs()?, [vec![2.0, 3.0], vec![2.0, 2.0, 2.0], vec![]]);
 /// # Ok::<(), vsla::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Spread<'a, T: Scalar> {
-    pub(crate) tensor: &'a Tensor<T>,
-    pub(crate) mode: Mode,
+    source: Source<'a, T>,
+    pub(super) mode: Mode,
 }
 
-impl<T: Scalar> Clone for Spread<'_, T> {
+#[derive(Debug)]
+enum Source<'a, T: Scalar> {
+    Tensor(&'a Tensor<T>),
+    Scalar(T),
+}
+
+impl<T: Scalar> Clone for Source<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: Scalar> Copy for Spread<'_, T> {}
+impl<T: Scalar> Copy for Source<'_, T> {}
 
 impl<'a, T: Scalar> From<&'a Tensor<T>> for Spread<'a, T> {
     fn from(tensor: &'a Tensor<T>) -> Self {
-        let mode = Mode::Whole;
-        Spread { tensor, mode }
+        Spread::of(tensor, Mode::Whole)
     }
 }
+
+/// The scalar for every value.
+impl<T: Scalar> From<T> for Spread<'_, T> {
+    fn from(scalar: T) -> Self {
+        Spread {
+            source: Source::Scalar(scalar),
+            mode: Mode::Each,
+        }
+    }
+}
+
+impl<'a, T: Scalar> Spread<'a, T> {
+    pub(crate) fn of(tensor: &'a Tensor<T>, mode: Mode) -> Self {
+        let source = Source::Tensor(tensor);
+        Spread { source, mode }
+    }
+
+    /// The operand's device, if it has one.
+    pub(super) fn device(self) -> Option<&'a Device> {
+        match self.source {
+            Source::Tensor(tensor) => Some(&tensor.device),
+            Source::Scalar(_) => None,
+        }
+    }
+
+    /// The operand's values on a device; `made` keeps those of a scalar.
+    pub(super) fn on<'b>(
+        self,
+        op: &'static str,
+        device: &Device,
+        made: &'b mut Option<Tensor<T>>,
+    ) -> Result<&'b Tensor<T>>
+    where
+        'a: 'b,
+    {
+        match self.source {
+            Source::Tensor(tensor) => {
+                device.check_same(op, &tensor.device)?;
+                Ok(tensor)
+            }
+            Source::Scalar(value) => Ok(made.insert(device.constant(op, value)?)),
+        }
+    }
+}
+
+/// What a value-by-value function of batches of `T` takes as an operand: `&Tensor<T>`, a [`Spread`] operand or a scalar.
+///
+/// A scalar has the type of the values. An `f64` is none, and the compiler's message says what is expected:
+///
+/// ```compile_fail,E0277
+/// # use vsla::{Device, Ragged};
+/// let x = Device::cpu().upload(&Ragged::from_rows([[1.0f32]])?)?;
+/// x.greater(20.0_f64)?;
+/// # Ok::<(), vsla::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an operand for a batch of `{T}`",
+    label = "expected `&Tensor<{T}>`, `v.each()`, `v.along(axis)` or a scalar of type `{T}`",
+    note = "a scalar has the type of the values: write 2.0 or 2.0_f32 for f32, `f16::from_f32(2.0)` for f16, 2 for integers",
+    note = "a batch of another type is converted by `Tensor::to`, and a tensor is passed by reference"
+)]
+pub trait IntoSpread<'a, T: Scalar>: Into<Spread<'a, T>> {}
+
+impl<'a, T: Scalar> IntoSpread<'a, T> for &'a Tensor<T> {}
+
+impl<'a, T: Scalar> IntoSpread<'a, T> for Spread<'a, T> {}
+
+impl<T: Scalar> IntoSpread<'_, T> for T {}
 
 impl<T: Scalar> Tensor<T> {
     /// Spreads the only value of each element over all values of the other operand's element. A batch of one value is
@@ -63,8 +140,7 @@ impl<T: Scalar> Tensor<T> {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     pub fn each(&self) -> Spread<'_, T> {
-        let mode = Mode::Each;
-        Spread { tensor: self, mode }
+        Spread::of(self, Mode::Each)
     }
 
     /// Lays the vector of each element along an axis of the other operand's element: its value i is paired with all
@@ -88,8 +164,7 @@ impl<T: Scalar> Tensor<T> {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     pub fn along(&self, axis: usize) -> Spread<'_, T> {
-        let mode = Mode::Along(axis);
-        Spread { tensor: self, mode }
+        Spread::of(self, Mode::Along(axis))
     }
 }
 

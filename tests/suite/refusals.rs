@@ -139,15 +139,16 @@ const TEXTS: &[(Call, &str)] = calls! {
     // One value, or one vector, for all elements: the calls that would spread it.
     |x: &Operands| x.two.greater(&x.value) =>
         "greater: expected batches of equal size, got 2 elements and 1; spread the only element of a batch by \
-         `each()`, since a pairing such as AllToAll combines values of equal index only and takes all others as missing",
+         `each()` (pass a constant as a scalar), since a pairing such as AllToAll combines values of equal index only and takes all others as missing",
     |x: &Operands| x.value.div(&x.two) =>
-        "div: expected batches of equal size, got 1 element and 2; spread the only element of a batch by `each()`, \
-         since a pairing such as AllToAll combines values of equal index only and takes all others as missing",
+        "div: expected batches of equal size, got 1 element and 2; spread the only element of a batch by `each()` \
+         (pass a constant as a scalar), since a pairing such as AllToAll combines values of equal index only and takes all others as missing",
     |x: &Operands| &x.matrices - &x.row =>
         "sub: expected batches of equal size, got 2 elements and 1; spread the only element of a batch by \
          `along(1)`, since a pairing such as AllToAll combines values of equal index only and takes all others as missing",
     |x: &Operands| x.two.mul_add(&x.value, &x.two) =>
-        "mul_add: expected batches of equal size, got 2 elements and 1; spread the only element of a batch by `each()`",
+        "mul_add: expected batches of equal size, got 2 elements and 1; spread the only element of a batch by `each()` \
+         (pass a constant as a scalar)",
     |x: &Operands| x.two.concat(&x.three, 0) =>
         "concat: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",

@@ -19,8 +19,7 @@ struct Operand<T: Scalar> {
 
 impl<T: Scalar> Operand<T> {
     fn spread(&self) -> Spread<'_, T> {
-        let (tensor, mode) = (&self.tensor, self.mode);
-        Spread { tensor, mode }
+        Spread::of(&self.tensor, self.mode)
     }
 
     /// A function of the operand's values, paired with the others in the same way.

@@ -2,7 +2,7 @@
 
 use libtest_mimic::Trial;
 use num_complex::Complex64;
-use vsla::{Complex32, Device, Layout, Pairing, Ragged, Result, Tensor, batch::Spread};
+use vsla::{Complex32, Device, Layout, Pairing, Ragged, Result, Tensor, batch::IntoSpread};
 
 use crate::functions::{crossing, layout, places};
 use crate::support::bench::Bench;
@@ -33,7 +33,7 @@ pub const TWO: [&str; 4] = ["add", "sub", "hadamard", "div"];
 pub fn called<'a>(
     name: &str,
     x: &Tensor<Complex32>,
-    y: impl Into<Spread<'a, Complex32>>,
+    y: impl IntoSpread<'a, Complex32>,
 ) -> Result<Tensor<Complex32>> {
     match name {
         "add" => x.add(y),

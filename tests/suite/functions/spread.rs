@@ -1,7 +1,7 @@
 //! Operands that are spread over elements give the same bits as materialized operands.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Tensor, batch::Spread, f16};
+use vsla::{Complex32, Device, Layout, Ragged, Result, Tensor, batch::Spread, f16};
 
 use super::{
     Value, assert_same, bits, called, called_spread, displaced, drawn, layout, of_every_type,
@@ -16,6 +16,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("spread::each", each),
         ("spread::along_every_axis", along),
         ("spread::one_for_all", one_for_all),
+        ("spread::scalars", scalars),
         ("spread::alone", alone),
         ("spread::nan_stays_within_its_element", contained),
         ("spread::operators", operators),
@@ -110,12 +111,67 @@ fn one_for_all_of<T: Value>(device: &Device) {
         let v = drawn::<T>(&Layout::from_lengths([1]).unwrap(), "v");
         let whole = upload(device, &whole(layout, &v, None));
         check(&x, displaced(device, &v, 3).each(), &whole);
+        check(&x, v.values()[0].into(), &whole);
     }
     let layout = layout(3, &[&[2, 5, 3], &[7, 5, 1], &[0, 5, 2], &[1, 5, 700]]);
     let x = displaced(device, &drawn::<T>(&layout, "x"), 1);
     let v = drawn::<T>(&Layout::from_lengths([5]).unwrap(), "v");
     let whole = upload(device, &whole(&layout, &v, Some(1)));
     check(&x, displaced(device, &v, 3).along(1), &whole);
+}
+
+/// Scalars of every type that a method takes, of more values than a device keeps, and of batches without elements.
+fn scalars(device: &Device) {
+    let x = upload(device, &rows([&[1.0f32, -0.0, 3.0], &[f32::NAN]]));
+    let halves = x.to::<f16>().unwrap();
+    let bytes = upload(device, &rows([&[1u8, 200], &[7, 3, 0]]));
+    let all = |mask: Result<Tensor<u32>>| download(&mask.unwrap()).to_vecs().unwrap();
+    assert_eq!(all(x.greater(2.0)), [vec![0, 0, 1], vec![0]]);
+    assert_eq!(all(x.equal(0.0)), [vec![0, 1, 0], vec![0]]);
+    assert_eq!(all(halves.less(f16::ONE)), [vec![0, 1, 0], vec![0]]);
+    assert_eq!(all(bytes.greater_equal(7)), [vec![0, 1], vec![1, 0, 0]]);
+    let signs = |y: Result<Tensor<f32>>| {
+        let values = download(&y.unwrap());
+        values
+            .row(0)
+            .iter()
+            .map(|y| y.to_bits())
+            .collect::<Vec<_>>()
+    };
+    // Scalars are told apart by their bits.
+    for zero in [0.0f32, -0.0] {
+        let expected = [zero, -0.0, 3.0].map(f32::to_bits);
+        assert_eq!(
+            signs(x.equal(1.0).and_then(|one| one.if_else(zero, &x))),
+            expected
+        );
+    }
+    let mask = x.greater(0.5).unwrap();
+    let chosen = download(&mask.if_else(2.5f32, -1.0).unwrap());
+    assert_eq!(
+        chosen.to_vecs().unwrap(),
+        [vec![2.5, -1.0, 2.5], vec![-1.0]]
+    );
+    let sum = x.mul_add(2.0, 0.5).unwrap();
+    assert_eq!(download(&sum).row(0), [2.5, 0.5, 6.5]);
+    let powers = Spread::from(2.0).pow(&x).unwrap();
+    assert_eq!(download(&powers).row(0), [2.0, 1.0, 8.0]);
+    let z = upload(device, &rows([&[Complex32::new(1.0, 2.0)], &[]]));
+    let product = download(&z.hadamard(Complex32::new(0.0, 1.0)).unwrap());
+    assert_eq!(product.row(0), [Complex32::new(-2.0, 1.0)]);
+    assert_eq!(
+        download(&x.complex(1.0).unwrap()).row(0)[2],
+        Complex32::new(3.0, 1.0)
+    );
+
+    let integers = upload(device, &rows([&[5, -7]]));
+    for i in 0..150 {
+        assert_eq!(download(&integers.sub(i).unwrap()).row(0), [5 - i, -7 - i]);
+    }
+    let none = integers.elements(0..0).unwrap();
+    assert_eq!(none.add(1).unwrap().len(), 0);
+    let empty = upload(device, &rows([&[] as &[f32], &[]]));
+    assert_eq!(empty.add(1.0).unwrap().layout(), empty.layout());
 }
 
 fn alone(device: &Device) {

@@ -160,7 +160,15 @@ fn spread_of<T: Value>(device: &Device) {
     let (tx, ty, tz, tmask) = (up(&x), up(&y), up(&z), displaced(device, &mask, 2));
     let (te, tc, we, wc) = (up(&ones), up(&columns), up(&by_each), up(&by_column));
     let values = |y: Tensor<T>| download(&y).cast(T::wide).unwrap();
+    let (scalar, all) = (
+        ones.values()[0],
+        device.full(&layout, ones.values()[0]).unwrap(),
+    );
     for (got, expected) in [
+        (tx.mul_add(scalar, &tz), tx.mul_add(&all, &tz)),
+        (tx.mul_add(scalar, te.each()), tx.mul_add(&all, &we)),
+        (tmask.if_else(scalar, &ty), tmask.if_else(&all, &ty)),
+        (tmask.if_else(&tx, scalar), tmask.if_else(&tx, &all)),
         (tx.mul_add(te.each(), &tz), tx.mul_add(&we, &tz)),
         (tx.mul_add(&ty, tc.along(1)), tx.mul_add(&ty, &wc)),
         (tx.mul_add(tc.along(1), te.each()), tx.mul_add(&wc, &we)),

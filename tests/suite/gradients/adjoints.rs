@@ -176,6 +176,11 @@ fn sums() -> Vec<Case> {
         "sub from spread values" Linear, [boxes(), v([1, 1, 1, 1])] => |x: X| x[1].each().sub(&x[0]);
         "add one spread value" Linear, [boxes(), v([1])] => |x: X| x[1].each().add(&x[0]);
         "add rows" Linear, [boxes(), v([3, 4, 1, 4])] => |x: X| x[0].add(x[1].along(1));
+        "add a scalar" NearlyLinear, [boxes()] => |x: X| x[0].add(0.0)?.hadamard(-3.0)?.div(0.5);
+        "if_else of a scalar" Linear, [v([3, 2])] => |x: X| {
+            let mask = Ragged::from_rows([vec![1u32, 0, 1], vec![0, 1]])?;
+            x[0].device().upload(&mask)?.if_else(&x[0], 0.0)
+        };
         "add columns" Linear, [boxes(), v([2, 0, 5, 3])] => |x: X| x[0].add(x[1].along(0));
         "add a shared row" Linear, [m([[2, 3], [0, 3], [4, 3]]), v([3])] => |x: X| x[0].add(x[1].along(1));
         "add a shared column" Linear, [m([[3, 2], [3, 0], [3, 4]]), v([3])] => |x: X| x[0].add(x[1].along(0));

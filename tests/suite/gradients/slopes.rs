@@ -185,6 +185,8 @@ pub(super) fn all() -> Vec<Case> {
         "atan2 of other shapes" ABOVE, [boxes(), m([[3, 2], [1, 1], [2, 2], [3, 4]])] => |x: X| x[0].atan2(&x[1]);
         "remainder" Kind::Smooth(1.1, 1.9), [some(), some()] => |x: X| x[0].scale(3.0)?.remainder(&x[1].scale(2.0)?);
         "maximum" ABOVE, [some(), some()] => |x: X| x[0].maximum(&x[1].scale(0.1)?);
+        "maximum of a scalar" ABOVE, [boxes()] => |x: X| x[0].maximum(0.01)?.pow(2.5);
+        "pow of a scalar" ABOVE, [some()] => |x: X| vsla::batch::Spread::from(2.0).pow(&x[0]);
         "maximum of other shapes" ABOVE, [boxes(), m([[3, 2], [1, 1], [2, 2], [3, 4]])] => |x: X| {
             x[0].scale(0.1)?.maximum(&x[1])
         };
