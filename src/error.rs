@@ -134,7 +134,7 @@ pub enum Error {
     /// Batches of unequal size in an element-wise operation.
     #[error(
         "{op}: expected batches of equal size, got {} and {right}{}",
-        Count(*.left, "element"), other_pairings(*.pairing, *.left, .spread)
+        Count(*.left, "element"), other_pairings(*.pairing, [*.left, *.right], .spread)
     )]
     BatchSize {
         /// The public operation.

@@ -173,7 +173,11 @@ fn told(error: &Error) -> (String, Vec<(&'static str, String)>) {
             }
             spread.clear();
             if std::mem::take(pairing) {
-                let one = if *left == 1 { "\"one_to_all\", " } else { "" };
+                let one = match (*left, *right) {
+                    (1, _) => "\"one_to_all\", ",
+                    (_, 1) => "\"all_to_one\", ",
+                    _ => "",
+                };
                 let all = format!(
                     "pair unequal batches by the option pairing: {one}\"all_to_all\" or a list"
                 );

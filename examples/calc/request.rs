@@ -110,7 +110,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "pairing",
-        "\"one_to_all\", \"all_to_all\" or [[left, right], ..]; default: element by element",
+        "\"one_to_all\", \"all_to_one\", \"all_to_all\" or [[left, right], ..]; default: element by element",
     ),
     (
         "method",
@@ -398,6 +398,7 @@ pub struct Options(pub Map<String, Value>);
 #[derive(Clone, PartialEq, Debug)]
 pub enum Pairs {
     OneToAll,
+    AllToOne,
     AllToAll,
     List(PairList),
 }
@@ -406,6 +407,7 @@ impl Pairs {
     pub fn pairing(&self) -> Pairing<'_> {
         match self {
             Pairs::OneToAll => Pairing::OneToAll,
+            Pairs::AllToOne => Pairing::AllToOne,
             Pairs::AllToAll => Pairing::AllToAll,
             Pairs::List(pairs) => Pairing::List(pairs),
         }
@@ -751,13 +753,15 @@ impl Options {
     }
 
     pub fn pairs(&self) -> Result<Option<Pairs>> {
-        const EXPECTED: &str = "\"one_to_all\", \"all_to_all\" or an array of pairs";
+        const EXPECTED: &str =
+            "\"one_to_all\", \"all_to_one\", \"all_to_all\" or an array of pairs";
         let value = match self.0.get("pairing") {
             None => return Ok(None),
             Some(value) => value,
         };
         Ok(Some(match value {
             Value::String(name) if name == "one_to_all" => Pairs::OneToAll,
+            Value::String(name) if name == "all_to_one" => Pairs::AllToOne,
             Value::String(name) if name == "all_to_all" => Pairs::AllToAll,
             Value::Array(items) => {
                 let pair = |(i, item)| pair(item).ok_or((i, item));

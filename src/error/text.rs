@@ -49,14 +49,25 @@ pub(super) fn bytes_available(bytes: &Option<u64>) -> impl fmt::Display {
     Given(", ", bytes, " available")
 }
 
-pub(super) fn other_pairings(pairing: bool, left: usize, spread: &[String]) -> String {
+/// What fits batches of unequal sizes.
+pub(super) fn other_pairings(
+    pairing: bool,
+    [left, right]: [usize; 2],
+    spread: &[String],
+) -> String {
     let way = spread.join(" or ");
-    match (pairing, spread.is_empty(), left) {
-        (false, true, _) => String::new(),
-        (true, true, 1) => "; pair unequal batches by OneToAll, AllToAll or a List".to_owned(),
-        (true, true, _) => "; pair unequal batches by AllToAll or a List".to_owned(),
-        (false, false, _) => format!("; spread the only element of a batch by {way}"),
-        (true, false, _) => format!(
+    match (pairing, spread.is_empty()) {
+        (false, true) => String::new(),
+        (true, true) => {
+            let one = match (left, right) {
+                (1, _) => "OneToAll, ",
+                (_, 1) => "AllToOne, ",
+                _ => "",
+            };
+            format!("; pair unequal batches by {one}AllToAll or a List")
+        }
+        (false, false) => format!("; spread the only element of a batch by {way}"),
+        (true, false) => format!(
             "; spread the only element of a batch by {way}, since a pairing such as AllToAll combines values of equal \
              index only and takes all others as missing"
         ),

@@ -53,7 +53,7 @@ impl Eval {
         a.check_rank(op, 1)?;
         let (result, output) = match pairs.pairing() {
             Pairing::Elementwise | Pairing::OneToAll => (None, OutputLayout::Input(1)),
-            Pairing::AllToAll | Pairing::List(_) => {
+            Pairing::AllToOne | Pairing::AllToAll | Pairing::List(_) => {
                 let result = shapes(op, b, pairs)?;
                 (Some(result.clone()), OutputLayout::New(result))
             }

@@ -282,7 +282,7 @@ fn pair_params(
     let (kind, list) = match pairs.pairing() {
         Pairing::Elementwise => (ELEMENTWISE, unused.clone()),
         Pairing::OneToAll => (ONE_TO_ALL, unused.clone()),
-        Pairing::AllToAll => (ALL_TO_ALL, unused.clone()),
+        Pairing::AllToOne | Pairing::AllToAll => (ALL_TO_ALL, unused.clone()),
         Pairing::List(pairs) => {
             let mut list = host::room(op, 2 * pairs.len())?;
             list.extend(pairs.as_slice().iter().flat_map(|&(l, r)| [l, r]));

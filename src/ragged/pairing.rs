@@ -15,17 +15,19 @@ use crate::host;
 /// | --- | --- | --- |
 /// | `Elementwise` | (0, 0), (1, 1), …, (n−1, n−1) | batches of one size |
 /// | `OneToAll` | (0, 0), (0, 1), …, (0, n−1) | a left batch of one element |
+/// | `AllToOne` | (0, 0), (1, 0), …, (m−1, 0) | a right batch of one element |
 /// | `AllToAll` | (0, 0), (0, 1), …, (1, 0), …: pair p is (p / n, p mod n) | nothing |
 /// | `List` | as listed; repeats are allowed | every index inside its batch |
 ///
-/// where n is the number of elements on the right. Operands are not copied. To pair many elements with a single element
-/// on the right, such as rows of a batch with the weights of a layer, use `AllToAll`.
+/// where m is the number of elements on the left and n that on the right. Operands are not copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pairing<'a> {
     /// Element i with element i. Binary tensor methods use this pairing by default.
     Elementwise,
     /// The one element on the left with every element on the right.
     OneToAll,
+    /// Every element on the left with the one element on the right, such as the weights of a layer.
+    AllToOne,
     /// Every element on the left with every element on the right. The left index varies slowest.
     AllToAll,
     /// Exactly these pairs.
@@ -162,7 +164,16 @@ impl Pairs {
                     got: left.len(),
                 });
             }
+            Pairing::AllToOne if right.len() != 1 => {
+                return Err(Error::Pairing {
+                    op,
+                    expected: "a right batch of 1 element".into(),
+                    got: right.len(),
+                });
+            }
             Pairing::OneToAll => (Kind::OneToAll, right.len()),
+            // The same pairs.
+            Pairing::AllToOne => (Kind::AllToAll, left.len()),
             Pairing::AllToAll => (Kind::AllToAll, all(op, left.len(), right.len())?),
             Pairing::List(list) => {
                 let [least_left, least_right] = list.0.ends;
@@ -225,7 +236,7 @@ impl Pairs {
         matches!(self.kind, Kind::Elementwise)
     }
 
-    /// The pairing that was requested.
+    /// The pairing that was requested, or another one that gives the same pairs.
     pub fn pairing(&self) -> Pairing<'_> {
         match &self.kind {
             Kind::Elementwise => Pairing::Elementwise,
@@ -308,7 +319,9 @@ mod tests {
 
     fn pairs(left: usize, right: usize, pairing: Pairing<'_>) -> Result<Vec<(usize, usize)>> {
         let pairs = Pairs::new("pair", &layout(left), &layout(right), pairing)?;
-        assert_eq!(pairs.pairing(), pairing);
+        let one = pairing == Pairing::AllToOne;
+        let same = if one { Pairing::AllToAll } else { pairing };
+        assert_eq!(pairs.pairing(), same);
         assert_eq!(pairs.iter().len(), pairs.len());
         Ok(pairs.iter().collect())
     }
@@ -318,6 +331,8 @@ mod tests {
         let all = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)];
         assert_eq!(pairs(2, 3, Pairing::AllToAll), Ok(all.into()));
         assert_eq!(pairs(1, 3, Pairing::OneToAll), Ok(all[..3].into()));
+        assert_eq!(pairs(2, 1, Pairing::AllToOne), Ok(vec![(0, 0), (1, 0)]));
+        assert_eq!(pairs(0, 1, Pairing::AllToOne), Ok(vec![]));
         let list = [(1, 0), (0, 2), (1, 0)];
         assert_eq!(
             pairs(2, 3, Pairing::List(&listed(&list))),
@@ -335,12 +350,16 @@ mod tests {
         let elementwise = Pairs::elementwise("add", &layout(3), &layout(1));
         assert_eq!(
             elementwise.map_err(text).unwrap_err(),
-            "add: expected batches of equal size, got 3 elements and 1; pair unequal batches by AllToAll or a \
-             List"
+            "add: expected batches of equal size, got 3 elements and 1; pair unequal batches by AllToOne, AllToAll \
+             or a List"
         );
         assert_eq!(
             pairs(2, 3, Pairing::OneToAll).map_err(text).unwrap_err(),
             "pair: expected a left batch of 1 element for this pairing, got 2; use AllToAll or a List"
+        );
+        assert_eq!(
+            pairs(2, 3, Pairing::AllToOne).map_err(text).unwrap_err(),
+            "pair: expected a right batch of 1 element for this pairing, got 3; use AllToAll or a List"
         );
         let list = listed(&[(1, 2), (0, 3)]);
         assert_eq!(

@@ -456,10 +456,15 @@ fn pairings(device: &Device) {
     );
     let (x, y) = (upload(device, &a), upload(device, &b));
     let list = [(1, 2), (0, 0), (1, 2)];
-    for pairing in [Pairing::AllToAll, Pairing::List(&pair_list(list))] {
-        let pairs = reference::pairs(pairing, 2, 3);
+    let one = y.elements(0..1).unwrap();
+    for (y, pairing) in [
+        (&one, Pairing::AllToOne),
+        (&y, Pairing::AllToAll),
+        (&y, Pairing::List(&pair_list(list))),
+    ] {
+        let pairs = reference::pairs(pairing, 2, y.len());
         let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
-        let product = x.pair(&y, pairing).unwrap();
+        let product = x.pair(y, pairing).unwrap();
         let got = product.product().sampled(&topology).unwrap();
         let got = got.download_blocking().unwrap();
         assert_eq!(got.len(), pairs.len());

@@ -131,6 +131,12 @@ fn pairings(device: &Device) {
     let got = download(&one.pair(&y, Pairing::OneToAll).unwrap().matmul().unwrap());
     assert_exact(got.row(0), a.row(1), b.row(0), [1, 3, 4]);
     assert_exact(got.row(1), a.row(1), b.row(1), [1, 3, 1]);
+    let one = y.elements(1..2).unwrap();
+    let got = download(&x.pair(&one, Pairing::AllToOne).unwrap().matmul().unwrap());
+    for element in 0..a.len() {
+        let rows = a.shape(element).extents()[0] as usize;
+        assert_exact(got.row(element), a.row(element), b.row(1), [rows, 3, 1]);
+    }
 }
 
 fn within_its_bound(device: &Device) {
@@ -233,8 +239,8 @@ fn refused(device: &Device) {
         (vectors.matmul(&a), "matmul: expected a rank of 2, got 1"),
         (
             a.matmul(&of(&[[3, 1]])),
-            "matmul: expected batches of equal size, got 2 elements and 1; pair unequal batches by AllToAll or a \
-             List",
+            "matmul: expected batches of equal size, got 2 elements and 1; pair unequal batches by AllToOne, AllToAll \
+             or a List",
         ),
         (
             a.pair(&of(&[[3, 1]]), Pairing::AllToAll).unwrap().matmul(),

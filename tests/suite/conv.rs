@@ -355,6 +355,8 @@ fn one_filter_for_all(device: &Device) {
     let (f, t) = (upload(device, &filter), upload(device, &x));
     let got = f.pair(&t, Pairing::OneToAll).unwrap().conv().unwrap();
     assert_exact("one to all", &download(&got), &expected);
+    let got = t.pair(&f, Pairing::AllToOne).unwrap().conv().unwrap();
+    assert_exact("all to one", &download(&got), &expected);
 }
 
 fn commutes(device: &Device) {
@@ -397,7 +399,7 @@ fn one_is_the_unit(device: &Device) {
         let (x, one) = (upload(device, &a), upload(device, &ones));
         let got = one.pair(&x, Pairing::OneToAll).unwrap().conv().unwrap();
         assert_exact("[1] * a", &download(&got), &a);
-        let got = x.pair(&one, Pairing::AllToAll).unwrap().conv().unwrap();
+        let got = x.pair(&one, Pairing::AllToOne).unwrap().conv().unwrap();
         assert_exact("a * [1]", &download(&got), &a);
     });
 }

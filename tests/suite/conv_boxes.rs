@@ -299,23 +299,25 @@ fn pairings(device: &Device) {
         );
         let filter = pick(&a, &[1]);
         let list = [(3, 2), (0, 13), (13, 0), (3, 2), (8, 8)];
-        for (a, pairing) in [
-            (&filter, Pairing::OneToAll),
-            (&a, Pairing::AllToAll),
-            (&a, Pairing::List(&pair_list(list))),
-            (&a, Pairing::List(&pair_list([]))),
+        let last = pick(&b, &[13]);
+        for (a, b, pairing) in [
+            (&filter, &b, Pairing::OneToAll),
+            (&a, &last, Pairing::AllToOne),
+            (&a, &b, Pairing::AllToAll),
+            (&a, &b, Pairing::List(&pair_list(list))),
+            (&a, &b, Pairing::List(&pair_list([]))),
         ] {
             let pairs = reference::pairs(pairing, a.len(), b.len());
-            let sums = reference::conv(&widened(a), &widened(&b), &pairs);
+            let sums = reference::conv(&widened(a), &widened(b), &pairs);
             let strides = vec![2; rank];
             let extents = extents(a.layout(), b.layout(), &pairs);
             let kept = reference::kept(&sums, &extents, ConvMode::Same, &strides);
             let direct = kept.bounds(depth).into_iter();
             let allowed: Vec<f64> = direct
-                .zip(bounds(&kept, a, &b, &pairs))
+                .zip(bounds(&kept, a, b, &pairs))
                 .map(|(x, y)| x.max(y))
                 .collect();
-            let (x, y) = (upload(device, a), upload(device, &b));
+            let (x, y) = (upload(device, a), upload(device, b));
             for method in METHODS {
                 let pair = x.pair(&y, pairing).unwrap().convolution().method(method);
                 let pair = pair.mode(ConvMode::Same).side(Side::Left);

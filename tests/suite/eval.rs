@@ -180,21 +180,22 @@ fn pairings(device: &Device) {
     let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
     let points = Layout::from_shapes(2, shapes).unwrap();
     let b = Ragged::from_fn(&points, |_, _| rng.i32(..)).unwrap();
-    let only = pick(&a, &[2]);
+    let (only, last) = (pick(&a, &[2]), pick(&b, &[4]));
     let list = [(1, 4), (0, 0), (2, 1), (2, 2), (1, 4)];
-    for (a, pairing) in [
-        (&only, Pairing::OneToAll),
-        (&a, Pairing::AllToAll),
-        (&a, Pairing::List(&pair_list(list))),
-        (&a, Pairing::List(&pair_list([]))),
+    for (a, b, pairing) in [
+        (&only, &b, Pairing::OneToAll),
+        (&a, &last, Pairing::AllToOne),
+        (&a, &b, Pairing::AllToAll),
+        (&a, &b, Pairing::List(&pair_list(list))),
+        (&a, &b, Pairing::List(&pair_list([]))),
     ] {
         let pairs = reference::pairs(pairing, a.len(), b.len());
-        let expected = reference::eval(a, &b, &pairs).values;
-        let (x, y) = (upload(device, a), upload(device, &b));
+        let expected = reference::eval(a, b, &pairs).values;
+        let (x, y) = (upload(device, a), upload(device, b));
         let got = download(&x.pair(&y, pairing).unwrap().eval().unwrap());
         assert_exact(format!("{pairing:?}"), &got, &expected);
         let (i, j): (Vec<usize>, Vec<usize>) = pairs.into_iter().unzip();
-        let gathered = run(device, &pick(a, &i), &pick(&b, &j), |x, y| x.eval(y));
+        let gathered = run(device, &pick(a, &i), &pick(b, &j), |x, y| x.eval(y));
         assert_identical(format!("{pairing:?}"), &got, &gathered);
     }
 }

@@ -159,21 +159,43 @@ fn pairings_of_lists(device: &Device) {
     let lists = rows::<u32, 3>([&[4, 0, 8, 1], &[], &[1, 1, 2]]);
     let listed = Indices::new(lists.clone()).unwrap();
     let table = upload(device, &x).elements(3..4).unwrap();
-    let of = |x: &Ragged<f32>, pairing| {
+    let of = |x: &Ragged<f32>, lists: &Ragged<u32>, pairing| {
         let pairs = reference::pairs(pairing, x.len(), lists.len());
-        reference::gather(x, &lists, &pairs)
+        reference::gather(x, lists, &pairs)
     };
     let got = table.gather_paired(&listed, Pairing::OneToAll).unwrap();
     let one = download(&table);
-    assert_identical("one to all", &download(&got), &of(&one, Pairing::OneToAll));
+    assert_identical(
+        "one to all",
+        &download(&got),
+        &of(&one, &lists, Pairing::OneToAll),
+    );
     let all = upload(device, &x);
+    let list = rows::<u32, 1>([&[1, 0, 1]]);
+    let (first, shared) = (
+        all.elements(0..1).unwrap(),
+        Indices::new(list.clone()).unwrap(),
+    );
+    for x in [
+        &first.join(&[&all.elements(3..4).unwrap()]).unwrap(),
+        &first,
+        &all.elements(0..0).unwrap(),
+    ] {
+        let got = x.gather_paired(&shared, Pairing::AllToOne).unwrap();
+        let expected = of(&download(x), &list, Pairing::AllToOne);
+        assert_identical("all to one", &download(&got), &expected);
+    }
     for pairing in [
         Pairing::AllToAll,
         Pairing::List(&pair_list([(3, 2), (0, 0), (0, 0), (2, 1), (1, 2)])),
         Pairing::List(&pair_list([])),
     ] {
         let got = all.gather_paired(&listed, pairing).unwrap();
-        assert_identical(format!("{pairing:?}"), &download(&got), &of(&x, pairing));
+        assert_identical(
+            format!("{pairing:?}"),
+            &download(&got),
+            &of(&x, &lists, pairing),
+        );
     }
 }
 
@@ -208,6 +230,7 @@ fn refusals(device: &Device) {
         wrong.kind()
     };
     assert_eq!(refused(Pairing::OneToAll), "pairing");
+    assert_eq!(refused(Pairing::AllToOne), "pairing");
     assert_eq!(refused(Pairing::List(&pair_list([(0, 3)]))), "pair_index");
     let matrix = Indices::new(one(&[1, 2], &[0, 1])).unwrap_err();
     assert_eq!((matrix.op(), matrix.kind()), ("indices", "rank"));

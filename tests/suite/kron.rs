@@ -391,6 +391,11 @@ fn outer_pairings(device: &Device) {
         let got = x.pair(&y, pairing).unwrap().outer().unwrap();
         assert_exact(format!("{pairing:?}"), &download(&got), &expected);
     }
+    let one = y.elements(0..1).unwrap();
+    let got = x.pair(&one, Pairing::AllToOne).unwrap().outer().unwrap();
+    let pairs = reference::pairs(Pairing::AllToOne, a.len(), 1);
+    let expected = reference::outer(&a, &download(&one), &pairs);
+    assert_exact("all to one", &download(&got), &expected);
 }
 
 /// Results that are too large are refused before any memory is allocated, and the error names the pair.

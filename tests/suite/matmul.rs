@@ -265,12 +265,19 @@ fn pairings(device: &Device) {
         let got = download(&x.pair(&y, pairing).unwrap().matmul().unwrap());
         assert_eq!(got.cast(f64::from).unwrap(), expected.values, "{pairing:?}");
     }
-    let one = x.elements(1..2).unwrap();
-    let pairs = reference::pairs(Pairing::OneToAll, 1, b.len());
-    let a = Ragged::from_parts(matrices([[40, 5]]), a.row(1).to_vec()).unwrap();
-    let expected = reference::matmul(&widened(&a), &widened(&b), &pairs, [false; 2]);
-    let got = download(&one.pair(&y, Pairing::OneToAll).unwrap().matmul().unwrap());
-    assert_eq!(got.cast(f64::from).unwrap(), expected.values);
+    let [(one, first), (other, last)] = [(&x, &a), (&y, &b)].map(|(x, a)| {
+        let element = x.elements(1..2).unwrap();
+        (element, pick(a, &[1]))
+    });
+    for (x, y, a, b, pairing) in [
+        (&one, &y, &first, &b, Pairing::OneToAll),
+        (&x, &other, &a, &last, Pairing::AllToOne),
+    ] {
+        let pairs = reference::pairs(pairing, a.len(), b.len());
+        let expected = reference::matmul(&widened(a), &widened(b), &pairs, [false; 2]);
+        let got = download(&x.pair(y, pairing).unwrap().matmul().unwrap());
+        assert_eq!(got.cast(f64::from).unwrap(), expected.values, "{pairing:?}");
+    }
 }
 
 /// Operands at any offset in their buffers.

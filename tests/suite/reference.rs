@@ -359,6 +359,7 @@ fn equivalent() {
 
 fn pairings() {
     assert_eq!(pairs(Pairing::OneToAll, 1, 3), [(0, 0), (0, 1), (0, 2)]);
+    assert_eq!(pairs(Pairing::AllToOne, 2, 1), [(0, 0), (1, 0)]);
     assert_eq!(
         pairs(Pairing::AllToAll, 2, 2),
         [(0, 0), (0, 1), (1, 0), (1, 1)]

@@ -134,8 +134,8 @@ const TEXTS: &[(Call, &str)] = calls! {
         "sub: expected batches of equal size, got 1 element and 3; pair unequal batches by OneToAll, AllToAll or \
          a List",
     |x: &Operands| x.three.hadamard(&x.one) =>
-        "hadamard: expected batches of equal size, got 3 elements and 1; pair unequal batches by AllToAll or a \
-         List",
+        "hadamard: expected batches of equal size, got 3 elements and 1; pair unequal batches by AllToOne, AllToAll \
+         or a List",
     // One value, or one vector, for all elements: the calls that would spread it.
     |x: &Operands| x.two.greater(&x.value) =>
         "greater: expected batches of equal size, got 2 elements and 1; spread the only element of a batch by \
@@ -187,6 +187,8 @@ const TEXTS: &[(Call, &str)] = calls! {
          List",
     |x: &Operands| x.two.pair(&x.three, Pairing::OneToAll).map(drop) =>
         "pair: expected a left batch of 1 element for this pairing, got 2; use AllToAll or a List",
+    |x: &Operands| x.two.pair(&x.three, Pairing::AllToOne).map(drop) =>
+        "pair: expected a right batch of 1 element for this pairing, got 3; use AllToAll or a List",
     |x: &Operands| x.two.pair(&x.three, Pairing::List(&pair_list([(0, 0), (2, 0)]))).map(drop) =>
         "pair: pair 1: the left index 2 is outside a batch of 2 elements",
     |x: &Operands| x.matrices.matmul(&x.boxes) => "matmul: expected a rank of 2, got 3",
@@ -196,8 +198,8 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.broadcast(&vectors(&[4])) => "broadcast: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.gather(&lists(&[&[0]])) => "gather: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.gather_paired(&lists(&[&[0]]), Pairing::Elementwise) =>
-        "gather_paired: expected batches of equal size, got 2 elements and 1; pair unequal batches by AllToAll or \
-         a List",
+        "gather_paired: expected batches of equal size, got 2 elements and 1; pair unequal batches by AllToOne, \
+         AllToAll or a List",
     |x: &Operands| x.two.mul_add(&x.three, &x.two) => "mul_add: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| x.two.less(&x.two)?.if_else(&x.two, &x.three) =>
         "if_else: expected batches of equal size, got 2 elements and 3",

@@ -235,22 +235,25 @@ fn integers(layout: &Layout, seed: u64) -> Ragged<i32> {
 fn add_pairings(device: &Device) {
     let x = some_boxes(1);
     let lists = rows::<u32, 3>([&[4, 0, 8, 1], &[], &[1, 1, 2]]);
-    let listed = Indices::new(lists.clone()).unwrap();
+    let shared = rows::<u32, 1>([&[1, 0, 1, 9]]);
     let table = pick(&x, &[3]);
-    for (x, pairing) in [
-        (&table, Pairing::OneToAll),
-        (&x, Pairing::AllToAll),
+    for (x, lists, pairing) in [
+        (&table, &lists, Pairing::OneToAll),
+        (&x, &shared, Pairing::AllToOne),
+        (&x, &lists, Pairing::AllToAll),
         (
             &x,
+            &lists,
             Pairing::List(&pair_list([(3, 2), (0, 0), (0, 0), (2, 1), (1, 2), (0, 2)])),
         ),
-        (&x, Pairing::List(&pair_list([]))),
+        (&x, &lists, Pairing::List(&pair_list([]))),
     ] {
+        let listed = Indices::new(lists.clone()).unwrap();
         let pairs = reference::pairs(pairing, x.len(), lists.len());
-        let like = reference::gather(x, &lists, &pairs);
+        let like = reference::gather(x, lists, &pairs);
         let y = integers(like.layout(), 2);
         let got = upload(device, &y).scatter_add_paired(&listed, x.layout(), pairing);
-        let expected = reference::scatter_add(&y, &lists, x.layout(), &pairs).values;
+        let expected = reference::scatter_add(&y, lists, x.layout(), &pairs).values;
         assert_exact(format!("{pairing:?}"), &download(&got.unwrap()), &expected);
     }
 }

@@ -418,6 +418,8 @@ fn within_pairs(
         None => within(limit, &mut (0..a.min(b)).map(|i| size(i, i))),
         Some(Pairs::OneToAll) if a == 0 => Ok(()),
         Some(Pairs::OneToAll) => within(limit, &mut (0..b).map(|j| size(0, j))),
+        Some(Pairs::AllToOne) if b == 0 => Ok(()),
+        Some(Pairs::AllToOne) => within(limit, &mut (0..a).map(|i| size(i, 0))),
         Some(Pairs::AllToAll) => {
             let row = |i| (0..b).map(move |j| size(i, j));
             within(limit, &mut (0..a).flat_map(row))

@@ -77,6 +77,10 @@ pub const GOLDEN: &[Golden] = &[
         "[[-1],[-2]]",
     ),
     (
+        r#"{"op": "sub", "args": [[[2],[3]], [[1]]], "options": {"pairing": "all_to_one"}}"#,
+        "[[1],[2]]",
+    ),
+    (
         r#"{"op": "scale", "args": [[[1,-2],[]]], "options": {"factor": 0.5}}"#,
         "[[0.5,-1],[]]",
     ),
@@ -237,6 +241,11 @@ pub const REFUSED: &[Refused] = &[
     (r#"{"op": "add", "args": [[[1]], [[[1]]]]}"#, "rank", None),
     (
         r#"{"op": "add", "args": [[[1],[1]], [[1]]], "options": {"pairing": "one_to_all"}}"#,
+        "pairing",
+        None,
+    ),
+    (
+        r#"{"op": "add", "args": [[[1],[1]], [[1],[2]]], "options": {"pairing": "all_to_one"}}"#,
         "pairing",
         None,
     ),

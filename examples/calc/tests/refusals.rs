@@ -86,7 +86,8 @@ fn odd(operation: &Operation) -> Vec<Value> {
 
 /// What messages of the calculator do not contain: calls of the library, and its names of variants.
 const FOREIGN: &[&str] = &[
-    "AllToAll", "OneToAll", "a List", "()", "(&[", "F32", "F16", "I32", "U32", "U8", "C32", "Some(",
+    "AllToAll", "OneToAll", "AllToOne", "a List", "()", "(&[", "F32", "F16", "I32", "U32", "U8",
+    "C32", "Some(",
 ];
 
 #[test]
@@ -150,7 +151,11 @@ fn say_what_to_do() {
         (
             r#"{"op": "dot", "args": [[[1], [2]], [[3]]]}"#,
             "dot: expected batches of equal size, got 2 elements and 1; pair unequal batches by the option pairing: \
-             \"all_to_all\" or a list",
+             \"all_to_one\", \"all_to_all\" or a list",
+        ),
+        (
+            r#"{"op": "dot", "args": [[[1]], [[2], [3]]], "options": {"pairing": "all_to_one"}}"#,
+            "dot: expected a right batch of 1 element for this pairing, got 2; use \"all_to_all\" or a list",
         ),
         (
             r#"{"op": "dot", "args": [[[1], [2]], [[3]]], "options": {"pairing": "one_to_all"}}"#,

@@ -323,7 +323,7 @@ pub(super) fn with<'a, T: Scalar>(
         return g.pair(other, Pairing::Elementwise);
     }
     if other.len() == 1 {
-        return g.pair(other, Pairing::AllToAll);
+        return g.pair(other, Pairing::AllToOne);
     }
     let member = member(pairs, side);
     let list = (0..pairs.len()).map(|pair| (pair as u32, member(pair) as u32));

@@ -103,7 +103,7 @@ fn spread(
         .place(&[1, down, across].map(step), &begin)?;
     let window = layout(1, 3, |_, axis| [1, rows, columns][axis])?;
     let ones = applied.device().full(&window, 1.0f32)?;
-    let sums = apart.pair(&ones, Pairing::AllToAll)?.conv()?;
+    let sums = apart.pair(&ones, Pairing::AllToOne)?.conv()?;
     let whole = layout(x.len(), 3, |element, axis| plane(x, element)[axis])?;
     sums.resize(&whole)?.view_as(x)
 }

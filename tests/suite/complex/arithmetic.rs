@@ -174,6 +174,10 @@ fn pairings(device: &Device) {
             assert_near(name, &got.unwrap(), &ambient(name, &a, &b, &pairs));
         }
     }
+    let one = y.elements(0..1).unwrap();
+    let got = x.pair(&one, Pairing::AllToOne).unwrap().div().unwrap();
+    let pairs = [(0, 0), (1, 0)];
+    assert_near("div", &got, &ambient("div", &a, &b, &pairs));
     let (re, im) = (x.real().unwrap(), y.imag().unwrap());
     let pair = re.pair(&im, Pairing::List(&list)).unwrap();
     let got = download(&pair.complex().unwrap());

@@ -11,15 +11,17 @@ pub fn sides(device: &Device) {
         let mut fill = |layout: &Layout| Ragged::from_fn(layout, |_, _| rng.i32(-99..99)).unwrap();
         let (all, b) = (fill(&left), fill(&right));
         let first = pick(&all, &[8]);
+        let last = pick(&b, &[13]);
         let y = upload(device, &b);
         let list = pair_list([(3, 2), (8, 13), (13, 0), (3, 2), (9, 8)]);
-        for (a, pairing) in [
-            (&all, Pairing::Elementwise),
-            (&first, Pairing::OneToAll),
-            (&all, Pairing::AllToAll),
-            (&all, Pairing::List(&list)),
+        for (a, b, pairing) in [
+            (&all, &b, Pairing::Elementwise),
+            (&first, &b, Pairing::OneToAll),
+            (&all, &last, Pairing::AllToOne),
+            (&all, &b, Pairing::AllToAll),
+            (&all, &b, Pairing::List(&list)),
         ] {
-            let x = upload(device, a);
+            let (x, y) = (upload(device, a), upload(device, b));
             let pairs = reference::pairs(pairing, a.len(), b.len());
             let of_left = extents(a.layout(), b.layout(), &pairs);
             let turned = of_left.iter().map(|(m, n)| (n.clone(), m.clone()));
@@ -31,8 +33,8 @@ pub fn sides(device: &Device) {
             assert!(shorter.is_some(), "{pairing:?}");
             for correlate in [false, true] {
                 let sums = match correlate {
-                    false => reference::conv(a, &b, &pairs),
-                    true => reference::correlate(a, &b, &pairs),
+                    false => reference::conv(a, b, &pairs),
+                    true => reference::correlate(a, b, &pairs),
                 };
                 for mode in MODES {
                     let pair = x.pair(&y, pairing).unwrap().convolution().mode(mode);

@@ -81,7 +81,14 @@ fn is_refused(device: &Device) {
     refused(flat.sbd(&flat), "rank", "sbd", None);
 
     refused(two.pair(&three, Pairing::OneToAll), "pairing", "pair", None);
+    refused(two.pair(&three, Pairing::AllToOne), "pairing", "pair", None);
     let none = upload(device, &numbers(&lengths([]), 0));
+    refused(
+        three.pair(&none, Pairing::AllToOne),
+        "pairing",
+        "pair",
+        None,
+    );
     refused(
         none.pair(&three, Pairing::OneToAll),
         "pairing",

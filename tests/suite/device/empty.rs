@@ -62,6 +62,7 @@ fn no_pairs(device: &Device) {
         x.pair(&nothing, Pairing::AllToAll),
         nothing.pair(&x, Pairing::AllToAll),
         one.pair(&nothing, Pairing::OneToAll),
+        nothing.pair(&one, Pairing::AllToOne),
         x.pair(&x, Pairing::List(&pair_list([]))),
         nothing.pair(&nothing, Pairing::List(&pair_list([]))),
     ];

@@ -118,6 +118,9 @@ fn pairings_of<T: Value>(device: &Device) {
             let got = called_paired(name, &x.pair(&y, pairing).unwrap()).unwrap();
             assert_near::<T>(name, &got, &ambient(name, &a, &b, &pairs));
         }
+        let got = called_paired(name, &y.pair(&x, Pairing::AllToOne).unwrap()).unwrap();
+        let all = [(0, 0), (1, 0), (2, 0)];
+        assert_near::<T>(name, &got, &ambient(name, &b, &a, &all));
         let got =
             called_paired(name, &y.pair(&x, Pairing::List(&pair_list(list))).unwrap()).unwrap();
         assert_near::<T>(name, &got, &ambient(name, &b, &a, &listed));

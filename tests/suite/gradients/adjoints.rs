@@ -168,6 +168,7 @@ fn sums() -> Vec<Case> {
         "sub" Linear, [boxes(), others()] => |x: X| x[0].sub(&x[1]);
         "add all to all" Linear, [v([3, 0, 1]), v([2, 5])] => |x: X| x[0].pair(&x[1], Pairing::AllToAll)?.add();
         "sub one to all" Linear, [v([3]), v([2, 5, 0, 3])] => |x: X| x[0].pair(&x[1], Pairing::OneToAll)?.sub();
+        "sub all to one" Linear, [v([2, 5, 0, 3]), v([3])] => |x: X| x[0].pair(&x[1], Pairing::AllToOne)?.sub();
         "add a list" Linear, [v([3, 0, 1]), v([2, 5])] => |x: X| {
             x[0].pair(&x[1], Pairing::List(&list(&[(2, 1), (0, 0), (2, 1), (0, 1)])?))?.add()
         };
@@ -175,12 +176,12 @@ fn sums() -> Vec<Case> {
         "add spread values" Linear, [boxes(), v([1, 1, 1, 1])] => |x: X| x[0].add(x[1].each());
         "sub from spread values" Linear, [boxes(), v([1, 1, 1, 1])] => |x: X| x[1].each().sub(&x[0]);
         "add one spread value" Linear, [boxes(), v([1])] => |x: X| x[1].each().add(&x[0]);
-        "add rows" Linear, [boxes(), v([3, 4, 1, 4])] => |x: X| x[0].add(x[1].along(1));
         "add a scalar" NearlyLinear, [boxes()] => |x: X| x[0].add(0.0)?.hadamard(-3.0)?.div(0.5);
         "if_else of a scalar" Linear, [v([3, 2])] => |x: X| {
             let mask = Ragged::from_rows([vec![1u32, 0, 1], vec![0, 1]])?;
             x[0].device().upload(&mask)?.if_else(&x[0], 0.0)
         };
+        "add rows" Linear, [boxes(), v([3, 4, 1, 4])] => |x: X| x[0].add(x[1].along(1));
         "add columns" Linear, [boxes(), v([2, 0, 5, 3])] => |x: X| x[0].add(x[1].along(0));
         "add a shared row" Linear, [m([[2, 3], [0, 3], [4, 3]]), v([3])] => |x: X| x[0].add(x[1].along(1));
         "add a shared column" Linear, [m([[3, 2], [3, 0], [3, 4]]), v([3])] => |x: X| x[0].add(x[1].along(0));
@@ -225,6 +226,7 @@ fn sums() -> Vec<Case> {
         "mean_axis" Linear, [m([[2, 3], [4, 1]])] => |x: X| x[0].mean_axis(0);
         "dot" Each, [some(), other()] => |x: X| x[0].dot(&x[1]);
         "dot of boxes" Each, [boxes(), others()] => |x: X| x[0].dot(&x[1]);
+        "dot all to one" Each, [v([3, 0, 5]), v([4])] => |x: X| x[0].pair(&x[1], Pairing::AllToOne)?.dot();
         "dot all to all" Each, [v([3, 0, 1]), v([2, 5])] => |x: X| x[0].pair(&x[1], Pairing::AllToAll)?.dot();
         "cumsum" Linear, [some()] => |x: X| x[0].cumsum(0);
         "cumsum of rows" Linear, [boxes()] => |x: X| x[0].cumsum(0);
@@ -291,7 +293,7 @@ fn products() -> Vec<Case> {
         };
         "product with bias and residual" Linear, [m([[2, 3], [4, 3]]), v([2]), m([[2, 2], [4, 2]])] => |x: X| {
             let b = x[0].device().upload(&Ragged::from_parts(m([[3, 2]]), vec![1.0f32, 2.0, -1.0, 0.0, 3.0, 1.0])?)?;
-            let pair = x[0].pair(&b, Pairing::AllToAll)?;
+            let pair = x[0].pair(&b, Pairing::AllToOne)?;
             pair.product().scale(2.0).bias(&x[1]).residual(&x[2]).run()
         };
         "product with a bias of each right matrix" Linear, [m([[2, 3], [1, 3]]), v([2, 4])] => |x: X| {
@@ -301,7 +303,7 @@ fn products() -> Vec<Case> {
         };
         "product of halves" Each, [m([[2, 3], [4, 3]]), m([[3, 2]])] => |x: X| {
             let (a, b) = (x[0].to::<vsla::f16>()?, x[1].to::<vsla::f16>()?);
-            a.pair(&b, Pairing::AllToAll)?.matmul()?.to()
+            a.pair(&b, Pairing::AllToOne)?.matmul()?.to()
         };
         "product of halves as floats" Each, [m([[2, 3], [4, 3]]), m([[3, 2], [3, 1]])] => |x: X| {
             x[0].to::<vsla::f16>()?.product(&x[1].to::<vsla::f16>()?).to::<f32>().run()
@@ -380,7 +382,7 @@ fn convolutions() -> Vec<Case> {
             direct(x, Pairing::OneToAll, ConvMode::Full, &[], false)
         };
         "conv with one filter" Each, [v([5, 0, 1, 9]), v([3])] => |x: X| {
-            direct(x, Pairing::AllToAll, ConvMode::Same, &[2], false)
+            direct(x, Pairing::AllToOne, ConvMode::Same, &[2], false)
         };
         "conv of a list" Each, [v([5, 0, 1]), v([3, 2])] => |x: X| {
             direct(x, Pairing::List(&list(&[(2, 1), (0, 0), (0, 1), (2, 1)])?), ConvMode::Full, &[], false)
@@ -416,7 +418,7 @@ fn convolutions() -> Vec<Case> {
             x[0].pair(&x[1], Pairing::AllToAll)?.conv_plan()?.conv(&x[0])
         };
         "planned causal convolution" NearlyEach, [v([50, 7, 3]), v([13])] => |x: X| {
-            let plan = x[0].pair(&x[1], Pairing::AllToAll)?.conv_plan()?;
+            let plan = x[0].pair(&x[1], Pairing::AllToOne)?.conv_plan()?;
             plan.causal(&x[0].scale(0.5)?)
         };
     };

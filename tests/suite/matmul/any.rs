@@ -45,7 +45,7 @@ fn cases() -> impl Strategy<Value = Case> {
         any::<bool>(),
     );
     let pairs = (
-        0..4usize,
+        0..5usize,
         0..5usize,
         0..5usize,
         vec((0..5usize, 0..5usize), 0..6),
@@ -65,7 +65,8 @@ fn cases() -> impl Strategy<Value = Case> {
         let (mut rows, mut columns, mut inner, alike) = batches;
         let (pairing, left, right, list) = pairs;
         let (transposed, scale, bias, activation, residual) = done;
-        let left = [right, 1, left, left][pairing];
+        let left = [right, 1, left, left, left][pairing];
+        let right = if pairing == 4 { 1 } else { right };
         rows.truncate(left);
         columns.truncate(right);
         if alike {
@@ -124,6 +125,7 @@ fn check<T: Factor + Float>(
         Pairing::OneToAll,
         Pairing::AllToAll,
         Pairing::List(&list),
+        Pairing::AllToOne,
     ][case.pairing];
     let pairs = reference::pairs(pairing, left.len(), right.len());
 

@@ -16,6 +16,7 @@ use super::values::Values;
 pub enum Meeting {
     Elementwise,
     OneToAll,
+    AllToOne,
     AllToAll,
     List(PairList),
 }
@@ -25,6 +26,7 @@ impl Meeting {
         match self {
             Meeting::Elementwise => Pairing::Elementwise,
             Meeting::OneToAll => Pairing::OneToAll,
+            Meeting::AllToOne => Pairing::AllToOne,
             Meeting::AllToAll => Pairing::AllToAll,
             Meeting::List(pairs) => Pairing::List(pairs),
         }
@@ -36,6 +38,8 @@ impl Meeting {
             Meeting::Elementwise => (0..left.min(right)).map(|i| (i, i)).collect(),
             Meeting::OneToAll if left == 0 => Vec::new(),
             Meeting::OneToAll => (0..right).map(|j| (0, j)).collect(),
+            Meeting::AllToOne if right == 0 => Vec::new(),
+            Meeting::AllToOne => (0..left).map(|i| (i, 0)).collect(),
             Meeting::AllToAll => {
                 let row = |i| (0..right).map(move |j| (i, j));
                 (0..left).flat_map(row).collect()

@@ -88,6 +88,11 @@ pub(super) fn equivalent_pairings(device: &Device) {
         pair.equivalent_blocking().unwrap(),
         [true, false, false, false]
     );
+    let pair = y.pair(&first, Pairing::AllToOne).unwrap();
+    assert_eq!(
+        pair.equivalent_blocking().unwrap(),
+        [true, false, false, false]
+    );
 }
 
 pub(super) fn equivalent_special_values(device: &Device) {

@@ -376,45 +376,41 @@ impl<T: Number, R: Comparable> Binary<T, R> {
             assert_identical(what, &got, &self.of(device, &a, &few));
             let (n, m) = (a.len() as u32, b.len() as u32);
             let list = [(n - 1, 0), (0, m - 1), (0, m - 1), (n / 2, m / 2), (0, 0)];
-            let only = pick(&a, &[first]);
-            let nothing = pick(&a, &[]);
-            for (name, left, pairing) in [
-                ("one to all", &only, Pairing::OneToAll),
-                ("all to all", &a, Pairing::AllToAll),
-                ("a list", &a, Pairing::List(&pair_list(list))),
-                ("an empty list", &a, Pairing::List(&pair_list([]))),
-                ("none to all", &nothing, Pairing::AllToAll),
+            let second = (0..b.len()).find(|&j| !b.row(j).is_empty()).unwrap();
+            let every: Vec<usize> = (0..b.len()).collect();
+            for (name, left, right, pairing) in [
+                ("one to all", &[first][..], &every[..], Pairing::OneToAll),
+                ("all to one", &some, &[second], Pairing::AllToOne),
+                ("none to one", &[], &[second], Pairing::AllToOne),
+                ("all to all", &some, &every, Pairing::AllToAll),
+                ("a list", &some, &every, Pairing::List(&pair_list(list))),
+                (
+                    "an empty list",
+                    &some,
+                    &every,
+                    Pairing::List(&pair_list([])),
+                ),
+                ("none to all", &[], &every, Pairing::AllToAll),
             ] {
                 let what = self.label(&case, name);
-                let pairs = reference::pairs(pairing, left.len(), b.len());
-                let (x, y) = (upload(device, left), upload(device, &b));
-                let got = download(&paired(&x.pair(&y, pairing).unwrap()).unwrap());
+                let pairs = reference::pairs(pairing, left.len(), right.len());
+                let of = |a: &Ragged<T>, b: &Ragged<T>| {
+                    let (x, y) = (upload(device, a), upload(device, b));
+                    download(&paired(&x.pair(&y, pairing).unwrap()).unwrap())
+                };
+                let (a, b) = (pick(&a, left), pick(&b, right));
+                let got = of(&a, &b);
                 if self.expected.is_some() {
-                    self.expect(left, &b, &pairs).check_integers(&what, &got);
+                    self.expect(&a, &b, &pairs).check_integers(&what, &got);
                 }
                 if let Some((a, b)) = floats_as::<T>(&case) {
-                    let left = if left.len() == 1 {
-                        pick(&a, &[first])
-                    } else {
-                        pick(&a, &some)
-                    };
-                    let left = if n > 0 && pairs.is_empty() {
-                        pick(&left, &[])
-                    } else {
-                        left
-                    };
-                    let pairing = if left.is_empty() {
-                        Pairing::AllToAll
-                    } else {
-                        pairing
-                    };
-                    let (x, y) = (upload(device, &left), upload(device, &b));
-                    let got = download(&paired(&x.pair(&y, pairing).unwrap()).unwrap());
+                    let (a, b) = (pick(&a, left), pick(&b, right));
+                    let got = of(&a, &b);
                     if self.expected.is_some() {
-                        self.expect(&left, &b, &pairs).check(&what, &got);
+                        self.expect(&a, &b, &pairs).check(&what, &got);
                     }
                     let (i, j): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
-                    let gathered = self.of(device, &pick(&left, &i), &pick(&b, &j));
+                    let gathered = self.of(device, &pick(&a, &i), &pick(&b, &j));
                     assert_identical(format!("{what}, gathered"), &got, &gathered);
                 }
             }
@@ -442,6 +438,7 @@ impl<T: Number, R: Comparable> Binary<T, R> {
             |pairing: Pairing<'_>| two.pair(&three, pairing).and_then(|pair| paired(&pair));
         refused(through(Pairing::Elementwise), "batch_size");
         refused(through(Pairing::OneToAll), "pairing");
+        refused(through(Pairing::AllToOne), "pairing");
         refused(
             through(Pairing::List(&pair_list([(0, 0), (2, 0)]))),
             "pair_index",

@@ -47,6 +47,7 @@ pub fn pairs(pairing: Pairing<'_>, left: usize, right: usize) -> Vec<(usize, usi
     match pairing {
         Pairing::Elementwise => elementwise(left),
         Pairing::OneToAll => (0..right).map(|j| (0, j)).collect(),
+        Pairing::AllToOne => (0..left).map(|i| (i, 0)).collect(),
         Pairing::AllToAll => (0..left)
             .flat_map(|i| (0..right).map(move |j| (i, j)))
             .collect(),

@@ -99,6 +99,9 @@ pub(super) fn all() -> Vec<Case> {
         "gather_paired" Linear, [m([[3, 2]])] => |x: X| {
             x[0].gather_paired(&indices(&[&[2, 0, 2], &[], &[1]])?, Pairing::OneToAll)
         };
+        "gather_paired of one list" Linear, [m([[3, 2], [1, 2]])] => |x: X| {
+            x[0].gather_paired(&indices(&[&[2, 0, 2]])?, Pairing::AllToOne)
+        };
         "scatter_add" Linear, [m([[3, 2], [0, 2], [2, 2]])] => |x: X| {
             x[0].scatter_add(&indices(&[&[1, 0, 1], &[], &[1, 2]])?, &m([[2, 2], [1, 2], [4, 2]]))
         };

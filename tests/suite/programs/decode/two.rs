@@ -41,6 +41,7 @@ pub fn meeting(bytes: &mut Bytes<'_>, left: usize, right: usize) -> Meeting {
     match bytes.below(8) {
         0..=3 if left == right || bytes.one_in(16) => Meeting::Elementwise,
         0..=4 if left == 1 || bytes.one_in(16) => Meeting::OneToAll,
+        5 if right == 1 => Meeting::AllToOne,
         0..=5 if left * right <= PAIRS => Meeting::AllToAll,
         _ => listed(bytes),
     }
