@@ -4,7 +4,7 @@ use std::error::Error;
 
 use plotters::prelude::*;
 
-use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
+use crate::ink::{AXIS, BLUE, FAINT, GRID, INK, ORANGE, font, for_dark_pages};
 use crate::system::Responses;
 
 const SIZE: (u32, u32) = (760, 340);
@@ -26,7 +26,7 @@ pub fn svg(responses: &Responses) -> Result<String, Box<dyn Error>> {
         }
         root.present()?;
     }
-    Ok(text)
+    Ok(for_dark_pages(&text))
 }
 
 fn panel<B: DrawingBackend>(
@@ -45,10 +45,11 @@ where
     chart
         .configure_mesh()
         .light_line_style(WHITE)
-        .bold_line_style(FAINT.mix(0.3))
+        .bold_line_style(GRID)
+        .axis_style(AXIS)
         .label_style(font(12, FAINT))
-        .x_desc("frequency as a fraction of the sampling rate")
-        .y_desc("dB")
+        .x_desc("frequency (fraction of the sampling rate)")
+        .y_desc("level (dB)")
         .x_labels(6)
         .y_labels(7)
         .draw()?;

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use vsla::Device;
 use vsla::image::{Machine, Place, Program};
 
-use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
+use crate::ink::{AXIS, BLUE, FAINT, GRID, INK, ORANGE, font, for_dark_pages};
 use crate::numbers::{duration, thousands};
 use crate::run::{Samples, program};
 use crate::solvers::Solver;
@@ -182,8 +182,8 @@ pub fn svg(points: &[Point], device: &str) -> Result<String, Box<dyn Error>> {
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
-            .bold_line_style(FAINT.mix(0.3))
-            .axis_style(FAINT)
+            .bold_line_style(GRID)
+            .axis_style(AXIS)
             .label_style(font(13, INK))
             .x_desc("samples in a batch")
             .y_desc("time, with transfers (µs)")
@@ -231,5 +231,5 @@ pub fn svg(points: &[Point], device: &str) -> Result<String, Box<dyn Error>> {
             .draw()?;
         root.present()?;
     }
-    Ok(svg)
+    Ok(for_dark_pages(&svg))
 }

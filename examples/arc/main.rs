@@ -252,7 +252,7 @@ mod tests {
         let puzzles = puzzles::read(None).unwrap();
         let (id, solver) = solvers[0];
         let svg = plot::svg(found(&puzzles, id).unwrap(), solver).unwrap();
-        assert!(svg.contains("made by the program"));
+        assert!(svg.contains("made by the program") && svg.contains(id));
         assert!(
             super::solver(&solvers, "00000000")
                 .unwrap_err()

@@ -5,7 +5,7 @@ use std::error::Error;
 use plotters::prelude::*;
 use vsla::image::{Place, Program};
 
-use crate::ink::{FAINT, INK, font};
+use crate::ink::{FAINT, INK, font, for_dark_pages};
 use crate::puzzles::{Grid, Puzzle, batch};
 use crate::solvers::Solver;
 
@@ -24,6 +24,8 @@ const COLOURS: [RGBColor; 10] = [
 ];
 const SIDE: i32 = 220;
 const MARGIN: i32 = 20;
+/// Space for the titles.
+const TOP: i32 = 74;
 
 pub fn svg(puzzle: &Puzzle, solver: Solver) -> Result<String, Box<dyn Error>> {
     let program = Program::new(|r| {
@@ -33,18 +35,20 @@ pub fn svg(puzzle: &Puzzle, solver: Solver) -> Result<String, Box<dyn Error>> {
     let inputs = batch(puzzle.pairs.iter().map(|pair| &pair.input))?;
     let results = program.run_blocking(&Place::OneCore, &[&inputs])?;
     let rows = puzzle.pairs.len() as i32;
-    let size = (3 * SIDE + 4 * MARGIN, rows * (SIDE + MARGIN) + 50);
+    let size = (3 * SIDE + 4 * MARGIN, TOP + rows * (SIDE + MARGIN));
     let mut svg = String::new();
     {
         let root =
             SVGBackend::with_string(&mut svg, (size.0 as u32, size.1 as u32)).into_drawing_area();
         root.fill(&WHITE)?;
+        let title = format!("Puzzle {}", puzzle.id);
+        root.draw(&Text::new(title, (MARGIN, 16), font(18, INK)))?;
         for (i, title) in ["input", "expected", "made by the program"]
             .iter()
             .enumerate()
         {
             let x = MARGIN + i as i32 * (SIDE + MARGIN);
-            root.draw(&Text::new(*title, (x, 18), font(16, INK)))?;
+            root.draw(&Text::new(*title, (x, 48), font(16, INK)))?;
         }
         for (i, pair) in puzzle.pairs.iter().enumerate() {
             let shape = results.images(0).shape(i);
@@ -56,14 +60,14 @@ pub fn svg(puzzle: &Puzzle, solver: Solver) -> Result<String, Box<dyn Error>> {
             for (j, grid) in [&pair.input, &pair.output, &made].into_iter().enumerate() {
                 let at = (
                     MARGIN + j as i32 * (SIDE + MARGIN),
-                    44 + i as i32 * (SIDE + MARGIN),
+                    TOP + i as i32 * (SIDE + MARGIN),
                 );
                 draw(&root, grid, at)?;
             }
         }
         root.present()?;
     }
-    Ok(svg)
+    Ok(for_dark_pages(&svg))
 }
 
 fn draw(

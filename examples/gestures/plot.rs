@@ -6,12 +6,12 @@ use plotters::prelude::*;
 
 use crate::classify::Classified;
 use crate::distances::Distances;
-use crate::ink::{BLUE as TEST, FAINT, INK, ORANGE as NEIGHBOUR, font};
+use crate::ink::{AXIS, BLUE as TEST, FAINT, GRID, INK, ORANGE as NEIGHBOUR, font, for_dark_pages};
 use crate::scale;
 use crate::ts::Dataset;
 
 const COLUMNS: usize = 3;
-const PANEL: (u32, u32) = (420, 250);
+const PANEL: (u32, u32) = (420, 270);
 const HEADER: u32 = 96;
 const MARGIN: u32 = 12;
 
@@ -58,7 +58,7 @@ pub fn svg(
         }
         root.present()?;
     }
-    Ok(text)
+    Ok(for_dark_pages(&text))
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
@@ -112,19 +112,22 @@ impl Panel {
         title.draw(&Text::new(self.note.as_str(), (4, 20), font(11, FAINT)))?;
 
         let mut chart = ChartBuilder::on(&area)
-            .x_label_area_size(22)
-            .y_label_area_size(44)
+            .x_label_area_size(40)
+            .y_label_area_size(58)
             .build_cartesian_2d(left..right, low - pad..high + pad)?;
         chart
             .configure_mesh()
             .x_labels(6)
             .y_labels(5)
             .max_light_lines(0)
-            .bold_line_style(RGBColor(232, 232, 232))
-            .axis_style(RGBColor(170, 170, 170))
+            .bold_line_style(GRID)
+            .axis_style(AXIS)
             .label_style(font(11, FAINT))
             .x_label_formatter(&|&x| whole(x))
             .y_label_formatter(&|y| format!("{y:.2}"))
+            .axis_desc_style(font(11, INK))
+            .x_desc("time (samples)")
+            .y_desc("value (of unit norm)")
             .draw()?;
         // The neighbour is drawn first and wider, so that both are visible where they agree.
         for (curve, color, width) in [(&self.neighbour, NEIGHBOUR, 3), (&self.test, TEST, 2)] {

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use plotters::prelude::*;
 
-use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
+use crate::ink::{BLUE, FAINT, INK, ORANGE, font, for_dark_pages};
 use crate::measure::Measured;
 
 const SIZE: (u32, u32) = (720, 300);
@@ -46,5 +46,5 @@ pub fn svg(source: &str, device: &str, measured: &[Measured]) -> Result<String, 
         }
         root.present()?;
     }
-    Ok(text)
+    Ok(for_dark_pages(&text))
 }

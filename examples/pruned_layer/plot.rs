@@ -5,14 +5,14 @@ use std::error::Error;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
+use crate::ink::{AXIS, BLUE, FAINT, GRID, INK, ORANGE, font, for_dark_pages};
 use crate::measure::{Cost, Pruned};
 use crate::report::Report;
 
-const SIZE: (u32, u32) = (720, 760);
+const SIZE: (u32, u32) = (720, 800);
 const HEADER: u32 = 86;
-const TIMES: u32 = 280;
-const MEMORY: u32 = 180;
+const TIMES: u32 = 296;
+const MEMORY: u32 = 200;
 
 /// The chart as SVG text.
 pub fn svg(report: &Report<'_>) -> Result<String, Box<dyn Error>> {
@@ -44,35 +44,35 @@ pub fn svg(report: &Report<'_>) -> Result<String, Box<dyn Error>> {
         let mark = measured.break_even();
         let named = mark.map(|density| format!("break-even {density:.2}"));
         Chart {
-            caption: "time per call, ms",
+            caption: "time per call",
+            unit: "ms",
             points: of(&|pruned| millis(&pruned.cost)),
             dense: Some(millis(&measured.dense)),
             mark,
             named,
-            below: "",
         }
         .draw(&times)?;
         Chart {
-            caption: "memory of the weights, MB",
+            caption: "memory of the weights",
+            unit: "MB",
             points: of(&|pruned| megabytes(&pruned.cost)),
             dense: Some(megabytes(&measured.dense)),
             mark,
             named: None,
-            below: "",
         }
         .draw(&memory)?;
         Chart {
-            caption: "output error, relative to the output's norm",
+            caption: "output error",
+            unit: "share of the norm",
             points: of(&|pruned| pruned.error),
             dense: None,
             mark,
             named: None,
-            below: "density: the share of blocks kept",
         }
         .draw(&errors)?;
         root.present()?;
     }
-    Ok(text)
+    Ok(for_dark_pages(&text))
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
@@ -80,6 +80,8 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 /// A curve over the densities.
 struct Chart {
     caption: &'static str,
+    /// The unit of the values.
+    unit: &'static str,
     points: Vec<(f64, f64)>,
     /// The value of the dense layer, drawn as a horizontal line.
     dense: Option<f64>,
@@ -87,8 +89,6 @@ struct Chart {
     mark: Option<f64>,
     /// The label of the marked density.
     named: Option<String>,
-    /// The axis label, on the last of the charts.
-    below: &'static str,
 }
 
 impl Chart {
@@ -97,7 +97,7 @@ impl Chart {
         let top = 1.1 * values.fold(self.dense.unwrap_or(1e-9), f64::max);
         let mut chart = ChartBuilder::on(area)
             .margin(12)
-            .x_label_area_size(if self.below.is_empty() { 26 } else { 44 })
+            .x_label_area_size(44)
             .y_label_area_size(56)
             .caption(self.caption, font(13, INK))
             .build_cartesian_2d(0.0..1.0, 0.0..top)?;
@@ -106,11 +106,12 @@ impl Chart {
             .x_labels(11)
             .y_labels(6)
             .max_light_lines(0)
-            .bold_line_style(RGBColor(232, 232, 232))
-            .axis_style(RGBColor(170, 170, 170))
+            .bold_line_style(GRID)
+            .axis_style(AXIS)
             .label_style(font(11, FAINT))
             .axis_desc_style(font(12, INK))
-            .x_desc(self.below)
+            .x_desc("density (share of blocks kept)")
+            .y_desc(self.unit)
             .draw()?;
         if let Some(level) = self.dense {
             let line = LineSeries::new([(0.0, level), (1.0, level)], ORANGE.stroke_width(2));

@@ -26,6 +26,8 @@ mod folder;
 mod offscreen;
 #[path = "../common/output.rs"]
 mod output;
+#[path = "../common/progress.rs"]
+mod progress;
 mod shared;
 mod source;
 #[cfg(test)]
@@ -143,9 +145,12 @@ fn picture(
     };
     let target = Offscreen::new(&shared, frame.size);
     let mut scope = Scope::new(&shared, source, rate, Offscreen::FORMAT)?;
+    let bar = progress::bar(false, "frames".to_owned(), frames as usize);
     for i in 1..=frames {
         scope.frame(&shared, &target.view(), frame, f64::from(i) / 60.0)?;
+        bar.inc(1);
     }
+    bar.finish_and_clear();
     let png = offscreen::png(frame.size, &target.pixels(&shared)?)?;
     output::write(path, &png).map_err(|error| Failure::Png(error.to_string()))?;
     let mut report = format!("device  {}\n", shared.device.info());

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use plotters::prelude::*;
 
-use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
+use crate::ink::{AXIS, BLUE, FAINT, GRID, INK, ORANGE, font, for_dark_pages};
 use crate::text::Baselines;
 use crate::train::Point;
 
@@ -39,14 +39,14 @@ pub fn svg(
         chart
             .configure_mesh()
             .max_light_lines(0)
-            .bold_line_style(RGBColor(232, 232, 232))
-            .axis_style(RGBColor(170, 170, 170))
+            .bold_line_style(GRID)
+            .axis_style(AXIS)
             .label_style(font(11, FAINT))
             .axis_desc_style(font(12, INK))
             .x_label_formatter(&|step| format!("{step:.0}"))
             .y_label_formatter(&|loss| format!("{loss:.1}"))
-            .x_desc("step")
-            .y_desc("nats for each character")
+            .x_desc("training step")
+            .y_desc("cross-entropy (nats per character)")
             .draw()?;
         let counted = [
             ("frequencies", baselines.unigram),
@@ -75,5 +75,5 @@ pub fn svg(
         }
         root.present()?;
     }
-    Ok(text)
+    Ok(for_dark_pages(&text))
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use plotters::prelude::*;
 
-use crate::ink::{BLUE, FAINT, INK, ORANGE, font};
+use crate::ink::{AXIS, BLUE, FAINT, GRID, INK, ORANGE, font, for_dark_pages};
 
 const SIZE: (u32, u32) = (720, 400);
 const HEADER: u32 = 64;
@@ -42,13 +42,13 @@ pub fn svg(
             .configure_mesh()
             .x_labels(7)
             .max_light_lines(0)
-            .bold_line_style(RGBColor(232, 232, 232))
-            .axis_style(RGBColor(170, 170, 170))
+            .bold_line_style(GRID)
+            .axis_style(AXIS)
             .label_style(font(11, FAINT))
             .axis_desc_style(font(12, INK))
             .x_label_formatter(&|epoch| format!("{epoch:.0}"))
-            .x_desc("epoch")
-            .y_desc("mean cross-entropy of the training recordings")
+            .x_desc("epoch (pass over the recordings)")
+            .y_desc("mean cross-entropy in training (nats)")
             .draw()?;
         let line = LineSeries::new([(1.0, guess), (end, guess)], ORANGE.stroke_width(2));
         chart.draw_series(line)?;
@@ -61,5 +61,5 @@ pub fn svg(
         }
         root.present()?;
     }
-    Ok(text)
+    Ok(for_dark_pages(&text))
 }
