@@ -58,6 +58,7 @@ impl<T: Real> Tensor<T> {
     /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit,
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
+    #[doc(alias("conv1d", "conv2d", "convolve"))]
     pub fn conv(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.zip("conv", other)?.conv()
     }
@@ -79,6 +80,7 @@ impl<T: Real> Tensor<T> {
     ///
     /// # Errors
     /// Those of [`conv`](Self::conv).
+    #[doc(alias("conv1d", "conv2d"))]
     pub fn correlate(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.zip("correlate", other)?.correlate()
     }

@@ -338,6 +338,7 @@ impl Tensor<u32> {
     ///
     /// # Errors
     /// Those of [`add`](Tensor::add).
+    #[doc(alias("where", "mask", "where_cond", "mask_where"))]
     pub fn if_else<'a, T: Ordered>(
         &self,
         a: impl IntoSpread<'a, T>,

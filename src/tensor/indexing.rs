@@ -35,6 +35,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`BatchSize`](crate::Error::BatchSize) unless there are as many lists as elements;
     /// [`SizeOverflow`](crate::Error::SizeOverflow), [`TooLarge`](crate::Error::TooLarge) above 32-bit sizes or the
     /// device's; [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    #[doc(alias("take_along_axis", "take", "index_select"))]
     pub fn gather(&self, indices: &Indices) -> Result<Tensor<T>> {
         self.gathered("gather", indices, Pairing::Elementwise)
             .map_err(Error::without_pairing)

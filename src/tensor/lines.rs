@@ -294,6 +294,7 @@ impl<T: Float> Tensor<T> {
     /// # Errors
     /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of
     /// [`mean`](Self::mean).
+    #[doc(alias("zscore"))]
     pub fn standardize(&self, epsilon: f32) -> Result<Tensor<T>> {
         check_epsilon("standardize", epsilon)?;
         self.line(Function::LayerNorm, None, epsilon)

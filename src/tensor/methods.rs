@@ -72,6 +72,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) for an axis that is not below the rank; those of [`add`](Tensor::add), and
     /// also
     /// [`SizeOverflow`](crate::Error::SizeOverflow) for an extent that does not fit.
+    #[doc(alias("cat", "concatenate"))]
     pub fn concat(&self, other: &Tensor<T>, axis: usize) -> Result<Tensor<T>> {
         self.zip("concat", other)?.concat(axis)
     }
@@ -210,6 +211,7 @@ impl<T: Number> Tensor<T> {
     ///
     /// # Errors
     /// Those of [`add`](Self::add).
+    #[doc(alias("multiply"))]
     pub fn hadamard<'a>(&self, other: impl IntoSpread<'a, T>) -> Result<Tensor<T>> {
         of_two("hadamard", self.into(), other.into())
     }

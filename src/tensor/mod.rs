@@ -121,6 +121,56 @@ use crate::ragged::{Layout, Scalar};
 /// ```
 ///
 /// # Complex numbers
+/// # Methods by topic
+///
+/// - **Two batches, value by value, or a batch and a scalar**: [`add`](Tensor::add), [`sub`](Tensor::sub),
+///   [`hadamard`](Tensor::hadamard), [`div`](Tensor::div), [`remainder`](Tensor::remainder), [`pow`](Tensor::pow),
+///   [`atan2`](Tensor::atan2), [`maximum`](Tensor::maximum), [`minimum`](Tensor::minimum),
+///   [`mul_add`](Tensor::mul_add); comparisons: [`equal`](Tensor::equal), [`not_equal`](Tensor::not_equal),
+///   [`less`](Tensor::less), [`less_equal`](Tensor::less_equal), [`greater`](Tensor::greater),
+///   [`greater_equal`](Tensor::greater_equal); a choice by a mask: [`if_else`](Tensor::if_else); operands that are
+///   repeated: [`each`](Tensor::each), [`along`](Tensor::along), [`scale_by`](Tensor::scale_by); other pairs of
+///   elements: [`pair`](Tensor::pair).
+/// - **Each value**: [`scale`](Tensor::scale), [`add_scalar`](Tensor::add_scalar), [`neg`](Tensor::neg),
+///   [`exp`](Tensor::exp), [`log`](Tensor::log), [`sqrt`](Tensor::sqrt), [`abs`](Tensor::abs),
+///   [`sign`](Tensor::sign), [`square`](Tensor::square), [`clamp`](Tensor::clamp), [`tanh`](Tensor::tanh),
+///   [`sigmoid`](Tensor::sigmoid), [`relu`](Tensor::relu), [`gelu`](Tensor::gelu); types: [`to`](Tensor::to); bits:
+///   [`bit_and`](Tensor::bit_and); functions of your own: [`Device::map1`](crate::Device::map1),
+///   [`Device::map2`](crate::Device::map2).
+/// - **Each element, or along an axis**: [`sum`](Tensor::sum), [`mean`](Tensor::mean), [`max`](Tensor::max),
+///   [`min`](Tensor::min), [`argmax`](Tensor::argmax), [`argmin`](Tensor::argmin), [`median`](Tensor::median),
+///   [`quantile`](Tensor::quantile), [`std`](Tensor::std), [`norm2`](Tensor::norm2),
+///   [`histogram`](Tensor::histogram); along an axis: [`sum_axis`](Tensor::sum_axis),
+///   [`mean_axis`](Tensor::mean_axis), [`max_axis`](Tensor::max_axis), [`softmax`](Tensor::softmax),
+///   [`log_softmax`](Tensor::log_softmax), [`layer_norm`](Tensor::layer_norm), [`standardize`](Tensor::standardize),
+///   [`cumsum`](Tensor::cumsum), [`diff`](Tensor::diff), [`sort`](Tensor::sort), [`argsort`](Tensor::argsort),
+///   [`top_k`](Tensor::top_k).
+/// - **Elements**: [`select`](Tensor::select), [`elements`](Tensor::elements), [`split`](Tensor::split),
+///   [`reorder`](Tensor::reorder), [`join`](Tensor::join), [`sort_by_length`](Tensor::sort_by_length); slices of
+///   elements that a mask keeps: [`compact`](Tensor::compact).
+/// - **Shapes and places**: [`reshape`](Tensor::reshape), [`resize`](Tensor::resize), [`slice`](Tensor::slice),
+///   [`strided_slice`](Tensor::strided_slice), [`pad`](Tensor::pad), [`flip`](Tensor::flip),
+///   [`transpose`](Tensor::transpose), [`concat`](Tensor::concat), [`block_diag`](Tensor::block_diag),
+///   [`broadcast`](Tensor::broadcast), [`packed`](Tensor::packed), [`unpacked`](Tensor::unpacked),
+///   [`stack`](Tensor::stack), [`unstack`](Tensor::unstack), [`gather`](Tensor::gather),
+///   [`scatter_add`](Tensor::scatter_add), [`lookup`](Tensor::lookup), [`embedding`](Tensor::embedding),
+///   [`one_hot`](Tensor::one_hot).
+/// - **Convolution and transforms**: [`conv`](Tensor::conv), [`correlate`](Tensor::correlate),
+///   [`correlate_max`](Tensor::correlate_max), [`sbd`](Tensor::sbd), [`max_pool`](Tensor::max_pool),
+///   [`mean_pool`](Tensor::mean_pool), [`rfft`](Tensor::rfft), [`irfft`](Tensor::irfft), [`fft`](Tensor::fft),
+///   [`ifft`](Tensor::ifft), [`stft`](Tensor::stft), [`eval`](Tensor::eval).
+/// - **Products**: [`matmul`](Tensor::matmul), [`product`](Tensor::product), [`dot`](Tensor::dot),
+///   [`outer`](Tensor::outer), [`kron`](Tensor::kron), [`attention`](Tensor::attention),
+///   [`cross_entropy`](Tensor::cross_entropy).
+/// - **Images**: [`label`](Tensor::label), [`regions`](Tensor::regions), [`fill_holes`](Tensor::fill_holes),
+///   [`dilate`](Tensor::dilate), [`erode`](Tensor::erode), [`crop`](Tensor::crop), [`trim`](Tensor::trim),
+///   [`upscale`](Tensor::upscale), [`downscale`](Tensor::downscale), [`tile`](Tensor::tile),
+///   [`rot90`](Tensor::rot90), [`translate`](Tensor::translate), [`draw_boxes`](Tensor::draw_boxes).
+/// - **Transfer**: [`Device::upload`](crate::Device::upload), [`download`](Tensor::download),
+///   [`download_blocking`](Tensor::download_blocking), [`to_device`](Tensor::to_device), [`export`](Tensor::export).
+///
+/// [Operands and results](crate::pages::shapes) has a table of all, with their types and shapes.
+///
 ///
 /// [`add`](Tensor::add), [`sub`](Tensor::sub), [`hadamard`](Tensor::hadamard) and [`div`](Tensor::div), their operators
 /// and pairings take complex numbers, too. Each part of a sum or difference is rounded once. In the following, u is a

@@ -134,6 +134,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Length`](crate::Error::Length) with the first element that has another number of slices;
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
+    #[doc(alias("filter", "boolean_mask"))]
     pub async fn compact(&self, flags: &Tensor<u32>, axis: usize) -> Result<Tensor<T>> {
         self.check_flags(flags, axis)?;
         self.compacted(flags.download().await, axis)

@@ -176,6 +176,7 @@ impl<T: Float> BsrTensor<T> {
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`SizeOverflow`](crate::Error::SizeOverflow) with the element
     /// whose result does not fit; [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    #[doc(alias("mm"))]
     pub fn matmul(&self, other: &Tensor<T>) -> Result<Tensor<T>> {
         self.product(other).run()
     }

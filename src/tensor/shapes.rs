@@ -200,6 +200,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`BatchSize`](crate::Error::BatchSize).
     pub fn reshape(&self, layout: &Layout) -> Result<Tensor<T>> {
         self.run_with_layout(Op::View(View::Reshape), layout)
+    #[doc(alias("squeeze", "unsqueeze", "view"))]
     }
 
     /// Views all elements as one, without copying: the rows of the first element, then those of the second, and so on.
