@@ -41,6 +41,11 @@ pub(crate) fn par_chunks<T: Send>(
     together: usize,
     body: &(dyn Fn(usize, &mut [T]) -> Result<()> + Sync),
 ) -> Result<()> {
+    if values.len() <= chunk.saturating_mul(together) {
+        // One task, often one short element, for which Rayon would take longer than the work.
+        let mut chunks = values.chunks_mut(chunk).enumerate();
+        return chunks.try_for_each(|(number, values)| body(number * chunk, values));
+    }
     values
         .par_chunks_mut(chunk)
         .enumerate()

@@ -274,7 +274,8 @@ impl Combine {
         };
         let result_type = row.result(dtype);
         let boxes = Boxes::ambient(op, a, b, pairs)?;
-        let twin = CpuKernel::new(move |args| twin::combine(args, row, kernel_type));
+        let same = matches!(boxes, Boxes::Same);
+        let twin = CpuKernel::new(move |args| twin::combine(args, row, kernel_type, same));
         let (layout, dispatch) = match boxes {
             Boxes::Same => {
                 let dispatch = flat(a, dtype, place_of(&ONE_LAYOUT, &build));

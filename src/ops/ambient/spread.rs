@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use crate::ops::par_tiles;
+use crate::ops::par_chunks;
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 
@@ -20,6 +20,8 @@ pub(crate) enum Mode {
 /// Values per chunk of the CPU kernels, in general and for short elements.
 pub(super) const FEW: usize = 1024;
 pub(super) const SHORT: usize = 64;
+/// Chunks in a parallel task.
+const TOGETHER: usize = 16;
 
 /// An operand on the CPU.
 struct Source<'a, T> {
@@ -29,50 +31,72 @@ struct Source<'a, T> {
 }
 
 impl<T: Pod> Source<'_, T> {
-    /// The operand's values for as many values of an element as `room` has, from value `at` on: a slice of the operand,
-    /// or spread into `room`. The element begins at value `start` of the result.
-    fn chunk<'r>(
-        &'r self,
-        (element, start): (usize, usize),
-        extents: &[u32],
-        at: usize,
-        room: &'r mut [T],
-    ) -> &'r [T] {
-        let own = if self.layout.len() == 1 { 0 } else { element };
-        let axis = match self.mode {
-            Mode::Whole => return &self.values[start + at..start + at + room.len()],
-            Mode::Each => {
-                room.fill(self.values[own]);
+    /// The operand's values for as many values of the result as `room` has, from value `at` on: a slice of the operand,
+    /// or spread into `room`. A chunk may hold many elements.
+    fn chunk<'r>(&'r self, result: &Layout, at: usize, room: &'r mut [T]) -> &'r [T] {
+        let one = self.layout.len() == 1;
+        match self.mode {
+            Mode::Whole => return &self.values[at..at + room.len()],
+            Mode::Each if one => {
+                room.fill(self.values[0]);
                 return room;
             }
-            Mode::Along(axis) => axis,
-        };
-        let vector = &self.values[self.layout.offsets().range(own)];
-        let inner: usize = extents[axis + 1..].iter().map(|&e| e as usize).product();
-        let (mut filled, mut at) = (0, at);
+            _ => {}
+        }
+        let offsets = result.offsets();
+        // The last element that starts at or before `at`.
+        let mut element = offsets
+            .as_slice()
+            .partition_point(|&start| start as usize <= at)
+            - 1;
+        let mut filled = 0;
         while filled < room.len() {
-            let left = room.len() - filled;
-            let i = at / inner % vector.len();
-            let take = match inner {
-                1 => {
-                    let take = left.min(vector.len() - i);
-                    room[filled..filled + take].copy_from_slice(&vector[i..i + take]);
-                    take
+            let range = offsets.range(element);
+            let within = at + filled - range.start;
+            let take = (range.len() - within).min(room.len() - filled);
+            let part = &mut room[filled..filled + take];
+            match self.mode {
+                Mode::Along(axis) if take > 0 => {
+                    let shape = result.shape(element);
+                    let inner = shape.extents()[axis + 1..].iter().map(|&e| e as usize);
+                    let own = if one { 0 } else { element };
+                    let vector = &self.values[self.layout.offsets().range(own)];
+                    lay(vector, inner.product(), within, part);
                 }
-                _ => {
-                    let take = left.min(inner - at % inner);
-                    room[filled..filled + take].fill(vector[i]);
-                    take
-                }
-            };
+                Mode::Along(_) => {}
+                Mode::Each | Mode::Whole => part.fill(self.values[element]),
+            }
             filled += take;
-            at += take;
+            element += 1;
         }
         room
     }
 }
 
-/// Calls `run` for corresponding chunks of the operands and the result.
+/// The values of a vector along an axis, which are repeated `inner` times each, from value `at` of an element on.
+fn lay<T: Copy>(vector: &[T], inner: usize, mut at: usize, room: &mut [T]) {
+    let mut filled = 0;
+    while filled < room.len() {
+        let left = room.len() - filled;
+        let i = at / inner % vector.len();
+        let take = match inner {
+            1 => {
+                let take = left.min(vector.len() - i);
+                room[filled..filled + take].copy_from_slice(&vector[i..i + take]);
+                take
+            }
+            _ => {
+                let take = left.min(inner - at % inner);
+                room[filled..filled + take].fill(vector[i]);
+                take
+            }
+        };
+        filled += take;
+        at += take;
+    }
+}
+
+/// Calls `run` for corresponding chunks of the operands and the result, in parallel.
 ///
 /// The second and third operand have the same type; the third slice is empty if that operand is absent, or has only a
 /// layout.
@@ -102,56 +126,19 @@ pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send +
         of(if three { 2 } else { 1 }),
     );
     let (c, layout) = args.output::<R>(0);
-    par_tiles(layout.offsets(), c, |element, within, out| {
-        let place = (element, layout.offsets().range(element).start);
-        let shape = layout.shape(element);
-        let chunk = Chunk {
-            sources: (&x, &y, three.then_some(&z)),
-            extents: shape.extents(),
-            place,
+    // The body never fails.
+    let _ = par_chunks(c, FEW, TOGETHER, &|at, out| {
+        let (mut p, mut q, mut r) = ([A::zeroed(); FEW], [T::zeroed(); FEW], [T::zeroed(); FEW]);
+        let n = out.len();
+        let z = match three {
+            true => z.chunk(layout, at, &mut r[..n]),
+            false => &[],
         };
-        // Short elements use short buffers, because a buffer is cleared even where it is unused.
-        match out.len() <= SHORT {
-            true => chunk.run::<SHORT, R>(within.start, out, &run),
-            false => chunk.run::<FEW, R>(within.start, out, &run),
-        }
+        let (x, y) = (
+            x.chunk(layout, at, &mut p[..n]),
+            y.chunk(layout, at, &mut q[..n]),
+        );
+        run(x, y, z, out);
+        Ok(())
     });
-}
-
-/// The operands of one element.
-struct Chunk<'a, A, T> {
-    sources: (
-        &'a Source<'a, A>,
-        &'a Source<'a, T>,
-        Option<&'a Source<'a, T>>,
-    ),
-    extents: &'a [u32],
-    place: (usize, usize),
-}
-
-impl<A: Pod, T: Pod> Chunk<'_, A, T> {
-    /// Processes `N` values at a time, starting with value `from` of the element.
-    fn run<const N: usize, R>(
-        &self,
-        from: usize,
-        out: &mut [R],
-        run: &impl Fn(&[A], &[T], &[T], &mut [R]),
-    ) {
-        let (mut p, mut q, mut r) = ([A::zeroed(); N], [T::zeroed(); N], [T::zeroed(); N]);
-        let (x, y, z) = self.sources;
-        for (k, out) in out.chunks_mut(N).enumerate() {
-            let (n, at) = (out.len(), from + k * N);
-            let x = x.chunk(self.place, self.extents, at, &mut p[..n]);
-            let y = y.chunk(self.place, self.extents, at, &mut q[..n]);
-            match z {
-                Some(z) => run(
-                    x,
-                    y,
-                    z.chunk(self.place, self.extents, at, &mut r[..n]),
-                    out,
-                ),
-                None => run(x, y, &[], out),
-            }
-        }
-    }
 }

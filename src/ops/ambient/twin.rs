@@ -121,9 +121,12 @@ fn narrowed(r: &mut [u8], make: impl FnOnce(&mut [u32])) {
     }
 }
 
-/// Computes a row of the table for every pair.
-pub(super) fn combine(args: &mut CpuArgs<'_>, row: &Row, kernel_type: DType) {
-    by_type(args, row, kernel_type, Ambient(row.missing));
+/// Computes a row of the table for every pair; `same`: pairs of elements of equal shapes, in order.
+pub(super) fn combine(args: &mut CpuArgs<'_>, row: &Row, kernel_type: DType, same: bool) {
+    match same {
+        true => by_type(args, row, kernel_type, SpreadTwo(&[Mode::Whole; 3])),
+        false => by_type(args, row, kernel_type, Ambient(row.missing)),
+    }
 }
 
 struct Ambient(Missing);
