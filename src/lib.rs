@@ -191,8 +191,8 @@ pub mod image {
     pub use crate::ops::imaging::code::Direction;
     pub use crate::ops::neighbours::Neighbours;
     pub use crate::tensor::{
-        Alike, Calibration, Components, Image, ImageOperand as Operand, ImageProgram as Program,
-        ImageReport as Report, Machine, Place, Recorder, Regions, Results,
+        Alike, Calibration, Components, Factors, Image, ImageOperand as Operand,
+        ImageProgram as Program, ImageReport as Report, Machine, Place, Recorder, Regions, Results,
     };
 }
 

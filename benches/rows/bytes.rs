@@ -67,7 +67,7 @@ fn jobs() -> Vec<Job> {
         job!("bytes/rot180", large, 1.0, |x| x.rot90(2)),
         job!("bytes/rot180-small", small, 1.0, |x| x.rot90(2)),
         job!("bytes/flip", large, 1.0, |x| x.flip(&[1])),
-        job!("bytes/pad-rows", large, 1.0, |x| x.pad(&[(1, 1), (0, 0)])),
+        job!("bytes/pad-rows", large, 1.0, |x| x.pad(&[1, 0], &[1, 0])),
         job!("bytes/upscale", large, 1.0, |x| x.upscale(&[[2, 2]])),
         job!("bytes/upscale-small", small, 1.0, |x| x.upscale(&[[2, 2]])),
         job!("bytes/downscale", large, 1.0, |x| x.downscale(&[[2, 2]])),

@@ -32,7 +32,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
             data: "3 zeros before and 5 after Zipf s = 1.2 on 1..=65536, seed 1",
             target: 80.0,
             layout: |size| zipf(size.values),
-            run: |x| x.pad(&[(3, 5)]),
+            run: |x| x.pad(&[3], &[5]),
             plain: |x, i, y| {
                 let x = &x[i];
                 y[..3].fill(0.0);

@@ -73,7 +73,7 @@ pub fn scores(x: &Tensor<f32>, parts: &[Tensor<f32>; 6]) -> Result<Tensor<f32>> 
     let maps = convolve(&maps, &around, second, second_bias)?;
     // Two values for each filter and recording, whatever the recording's length.
     let pooled = maps.mean_axis(0)?.concat(&maps.max_axis(0)?, 0)?;
-    let features = pooled.stack(u64::MAX)?; // vectors of one length, seen as the rows of one matrix
+    let features = pooled.stack(None)?; // vectors of one length, seen as the rows of one matrix
     features.product(dense).bias(&vector(dense_bias)?).run()
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::offsets::{element_count, total_overflow};
 use super::shape::MAX_RANK;
 use super::{Layout, Offsets, Rows, Shape};
-use crate::error::{Error, Result};
+use crate::error::{Count, Error, Result};
 use crate::host;
 
 const OP: &str = "ragged";
@@ -73,6 +73,38 @@ impl<T: Copy> Ragged<T> {
         }
         let layout = Layout::from_offsets(Offsets::from_vec_unchecked(offsets));
         Ok(Ragged { layout, values })
+    }
+
+    /// A batch of one matrix with these rows, copied end to end in one pass: weights, for instance.
+    ///
+    /// Values that are packed already are rows of `n` values as `values.chunks(n)`.
+    ///
+    /// ```
+    /// # use vsla::{Ragged, Shape};
+    /// let weights = Ragged::matrix([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?;
+    /// assert_eq!((weights.len(), weights.shape(0)), (1, Shape::new(&[2, 3])?));
+    /// assert_eq!(Ragged::matrix(weights.values().chunks(3))?, weights);
+    /// let error = Ragged::matrix([vec![1, 2], vec![3]]).unwrap_err();
+    /// assert_eq!(error.to_string(), "matrix: expected rows of 2 values, as row 0, got 1 in row 1");
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a row of another length than the first; those of [`from_rows`](Self::from_rows).
+    pub fn matrix(rows: impl IntoIterator<Item: AsRef<[T]>>) -> Result<Self> {
+        const OP: &str = "matrix";
+        let rows = Ragged::from_rows(rows).map_err(|error| error.named(OP))?;
+        let width = rows.layout.lengths().next().unwrap_or(0);
+        if let Some((row, length)) = rows.layout.lengths().enumerate().find(|row| row.1 != width) {
+            let expected = format!("rows of {}, as row 0", Count(width, "value"));
+            return Err(Error::argument(
+                OP,
+                expected,
+                format!("{length} in row {row}"),
+            ));
+        }
+        let shape = Shape::new(&[rows.len(), width])?;
+        Ragged::from_parts(Layout::uniform(1, shape)?, rows.values)
     }
 
     /// Packed values, split into rows of these lengths. The values are not copied.

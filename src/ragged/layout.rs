@@ -313,6 +313,43 @@ impl Layout {
         Ok(Layout::unchecked(offsets, rank, extents))
     }
 
+    /// The same shapes with another extent along an axis, in every element.
+    ///
+    /// ```
+    /// # use vsla::{Layout, Shape};
+    /// let sentences = Layout::from_shapes(2, [Shape::new(&[5, 64])?, Shape::new(&[2, 64])?])?;
+    /// let classes = Layout::from_shapes(2, [Shape::new(&[5, 3])?, Shape::new(&[2, 3])?])?;
+    /// assert_eq!(sentences.with_extent(1, 3)?, classes);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for an axis that is not below the rank; [`Error::SizeOverflow`] for an extent that does not
+    /// fit, or with the element whose size, or at which the total, does not.
+    pub fn with_extent(&self, axis: usize, extent: usize) -> Result<Layout> {
+        const OP: &str = "with_extent";
+        self.check_axis(OP, axis)?;
+        let extent = u32::try_from(extent)
+            .map_err(|_| Error::size_overflow(OP, format!("the extent {extent}")))?;
+        let rank = self.rank();
+        let changed = |shape: Shape| {
+            let mut extents = [0; MAX_RANK];
+            extents[..rank].copy_from_slice(shape.extents());
+            extents[axis] = extent;
+            extents
+        };
+        for (element, shape) in self.shapes().enumerate() {
+            if product(&changed(shape)[..rank]).is_none() {
+                let what = "the product of its extents";
+                return Err(Error::size_overflow(OP, what).at(element));
+            }
+        }
+        let shapes = self
+            .shapes()
+            .map(|shape| Shape::from_extents_unchecked(&changed(shape)[..rank]));
+        Layout::from_shapes(rank, shapes).map_err(|error| error.named(OP))
+    }
+
     /// The fraction of a padded batch that would be padding: 1 − total / [`padded_total`](Self::padded_total), or 0
     /// when `padded_total` is 0.
     pub fn padding_waste(&self) -> f64 {

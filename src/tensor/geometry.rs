@@ -75,7 +75,8 @@ impl<T: Scalar> Tensor<T> {
     /// Enlarges each image: every cell becomes a block of `[rows, columns]` equal cells, y\[i, j\] = x\[i / rows, j /
     /// columns\].
     ///
-    /// There is one pair of factors for all images, or one for each. An m × n image becomes rows · m × columns · n.
+    /// There is one pair of [`Factors`] for all images, `&[rows, columns]`, or one for each. An m × n image becomes
+    /// rows · m × columns · n.
     /// Any element type; bit patterns are preserved. Respects equivalence. Cost: values read once, the result written
     /// once.
     ///
@@ -85,6 +86,7 @@ impl<T: Scalar> Tensor<T> {
     /// let x = Device::cpu().upload(&images)?;
     /// let y = x.upscale(&[[2, 2], [1, 3]])?.download_blocking()?;
     /// assert_eq!(y.to_vecs()?, [vec![1, 1, 2, 2, 1, 1, 2, 2], vec![3, 3, 3]]);
+    /// assert_eq!(x.upscale(&[1, 2])?.download_blocking()?.to_vecs()?, [vec![1, 1, 2, 2], vec![3, 3]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -94,8 +96,8 @@ impl<T: Scalar> Tensor<T> {
     /// [`SizeOverflow`](crate::Error::SizeOverflow) with the element whose result does not fit;
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
-    pub fn upscale(&self, factors: &[[usize; 2]]) -> Result<Tensor<T>> {
-        self.cells(How::Upscale, self.by("upscale", factors)?, T::default())
+    pub fn upscale<'a>(&self, factors: impl Into<Factors<'a>>) -> Result<Tensor<T>> {
+        self.cells(How::Upscale, by("upscale", factors.into())?, T::default())
     }
 
     /// Reduces each image: every block of `[rows, columns]` cells becomes its first cell, y\[i, j\] = x\[rows · i,
@@ -109,15 +111,19 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
     /// let image = Ragged::from_shapes((1..=9).collect(), 2, [Shape::new(&[3, 3])?])?;
-    /// let y = Device::cpu().upload(&image)?.downscale(&[[2, 1]])?.download_blocking()?;
+    /// let y = Device::cpu().upload(&image)?.downscale(&[2, 1])?.download_blocking()?;
     /// assert_eq!((y.shape(0), y.row(0)), (Shape::new(&[2, 3])?, [1, 2, 3, 7, 8, 9].as_slice()));
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
     /// # Errors
     /// Those of [`upscale`](Self::upscale).
-    pub fn downscale(&self, factors: &[[usize; 2]]) -> Result<Tensor<T>> {
-        self.cells(How::Downscale, self.by("downscale", factors)?, T::default())
+    pub fn downscale<'a>(&self, factors: impl Into<Factors<'a>>) -> Result<Tensor<T>> {
+        self.cells(
+            How::Downscale,
+            by("downscale", factors.into())?,
+            T::default(),
+        )
     }
 
     /// Repeats each image: `[rows, columns]` copies side by side, y\[i, j\] = x\[i mod m, j mod n\] for an m × n image.
@@ -129,15 +135,15 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
     /// let image = Ragged::from_shapes(vec![1, 2], 2, [Shape::new(&[1, 2])?])?;
-    /// let y = Device::cpu().upload(&image)?.tile(&[[2, 2]])?.download_blocking()?;
+    /// let y = Device::cpu().upload(&image)?.tile(&[2, 2])?.download_blocking()?;
     /// assert_eq!((y.shape(0), y.row(0)), (Shape::new(&[2, 4])?, [1, 2, 1, 2, 1, 2, 1, 2].as_slice()));
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
     /// # Errors
     /// Those of [`upscale`](Self::upscale), except for 0.
-    pub fn tile(&self, repeats: &[[usize; 2]]) -> Result<Tensor<T>> {
-        self.cells(How::Tile, self.by("tile", repeats)?, T::default())
+    pub fn tile<'a>(&self, repeats: impl Into<Factors<'a>>) -> Result<Tensor<T>> {
+        self.cells(How::Tile, by("tile", repeats.into())?, T::default())
     }
 
     /// Shifts each image by `[down, right]` cells, y\[i, j\] = x\[i − down, j − right\], within its own borders.
@@ -162,14 +168,6 @@ impl<T: Scalar> Tensor<T> {
         self.cells(How::Translate, by.into(), fill)
     }
 
-    /// Factors as pairs of numbers.
-    fn by(&self, op: &'static str, factors: &[[usize; 2]]) -> Result<By> {
-        let mut by = host::room(op, factors.len())?;
-        let signed = |factor: usize| i64::try_from(factor).unwrap_or(i64::MAX);
-        by.extend(factors.iter().map(|pair| pair.map(signed)));
-        Ok(by.into())
-    }
-
     /// Cells at other places, and `fill` at places that no cell comes to.
     pub(crate) fn cells(&self, how: How, by: By, fill: T) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
@@ -188,4 +186,42 @@ impl<T: Scalar> Tensor<T> {
         }
         .one()
     }
+}
+
+/// Numbers of rows and columns, `&[rows, columns]` for all images or `&[[rows, columns], ..]` with a pair for each.
+///
+/// [`upscale`](Tensor::upscale), [`downscale`](Tensor::downscale) and [`tile`](Tensor::tile) take either.
+#[derive(Clone, Copy, Debug)]
+pub struct Factors<'a>(&'a [[usize; 2]]);
+
+impl<'a> From<&'a [usize; 2]> for Factors<'a> {
+    fn from(all: &'a [usize; 2]) -> Self {
+        Factors(std::slice::from_ref(all))
+    }
+}
+
+impl<'a, const N: usize> From<&'a [[usize; 2]; N]> for Factors<'a> {
+    fn from(each: &'a [[usize; 2]; N]) -> Self {
+        Factors(each)
+    }
+}
+
+impl<'a> From<&'a [[usize; 2]]> for Factors<'a> {
+    fn from(each: &'a [[usize; 2]]) -> Self {
+        Factors(each)
+    }
+}
+
+impl<'a> From<&'a Vec<[usize; 2]>> for Factors<'a> {
+    fn from(each: &'a Vec<[usize; 2]>) -> Self {
+        Factors(each)
+    }
+}
+
+/// Factors as pairs of numbers.
+fn by(op: &'static str, Factors(factors): Factors<'_>) -> Result<By> {
+    let mut by = host::room(op, factors.len())?;
+    let signed = |factor: usize| i64::try_from(factor).unwrap_or(i64::MAX);
+    by.extend(factors.iter().map(|pair| pair.map(signed)));
+    Ok(by.into())
 }

@@ -299,7 +299,7 @@ impl<T: Pixel> Tensor<T> {
             let background = self.device.full(&one, background)?;
             let foreground = self.not_equal(background.each())?;
             // A frame of background, whose first cell gives the label 1 to what is connected to it.
-            let framed = foreground.pad(&[(1, 1); 2])?;
+            let framed = foreground.pad(&[1; 2], &[1; 2])?;
             let components = Components::of_equal_values().background(1);
             let (labels, _) = framed.label(components.neighbours(neighbours))?;
             let labels = labels.strided_slice(&[(Some(1), Some(-1), 1); 2])?;

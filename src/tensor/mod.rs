@@ -73,6 +73,7 @@ pub(crate) use device::Backend;
 pub use device::{Counters, Device, DeviceInfo, DeviceKind, DeviceLimits};
 pub(crate) use frames::frames_of;
 pub(crate) use functions::{of_two, of_two_over};
+pub use geometry::Factors;
 pub use images::{Components, Regions};
 pub use imaging::{
     Alike, Calibration, Image, Machine, Operand as ImageOperand, Place, Program as ImageProgram,
@@ -120,7 +121,6 @@ use crate::ragged::{Layout, Scalar};
 /// # Ok::<(), vsla::Error>(())
 /// ```
 ///
-/// # Complex numbers
 /// # Methods by topic
 ///
 /// - **Two batches, value by value, or a batch and a scalar**: [`add`](Tensor::add), [`sub`](Tensor::sub),
@@ -171,6 +171,7 @@ use crate::ragged::{Layout, Scalar};
 ///
 /// [Operands and results](crate::pages::shapes) has a table of all, with their types and shapes.
 ///
+/// # Complex numbers
 ///
 /// [`add`](Tensor::add), [`sub`](Tensor::sub), [`hadamard`](Tensor::hadamard) and [`div`](Tensor::div), their operators
 /// and pairings take complex numbers, too. Each part of a sum or difference is rounded once. In the following, u is a

@@ -85,8 +85,8 @@ impl<T: Scalar> Tensor<T> {
         self.strided(How::Cut(ranges.iter().copied().map(Cut::new).collect()))
     }
 
-    /// Pads each element with zeros, (before, after) on each axis: y_k = x_(k − before), with extent before + n +
-    /// after.
+    /// Pads each element with zeros, as many on each axis before and after it: y_k = x_(k − before), with extent
+    /// before + n + after.
     ///
     /// Any element type; bit patterns are preserved. Padding after an element gives an equivalent element; padding
     /// before it gives a different one. Equivalent elements stay equivalent. An empty element gives zeros. Cost: values
@@ -95,18 +95,20 @@ impl<T: Scalar> Tensor<T> {
     /// ```
     /// # use vsla::{Device, Ragged};
     /// let x = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![]])?)?;
-    /// let y = x.pad(&[(1, 2)])?.download_blocking()?;
+    /// let y = x.pad(&[1], &[2])?.download_blocking()?;
     /// assert_eq!(y.to_vecs()?, [vec![0, 1, 2, 0, 0], vec![0, 0, 0]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Rank`](crate::Error::Rank) unless there is one pair per axis; [`SizeOverflow`](crate::Error::SizeOverflow)
+    /// [`Rank`](crate::Error::Rank) unless there are two numbers per axis; [`SizeOverflow`](crate::Error::SizeOverflow)
     /// with the element whose result does not fit; [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
-    pub fn pad(&self, widths: &[(usize, usize)]) -> Result<Tensor<T>> {
-        check_axes("pad", &self.layout, widths.len())?;
-        self.strided(How::Pad(widths.to_vec()))
+    pub fn pad(&self, before: &[usize], after: &[usize]) -> Result<Tensor<T>> {
+        check_axes("pad", &self.layout, before.len())?;
+        check_axes("pad", &self.layout, after.len())?;
+        let widths = before.iter().copied().zip(after.iter().copied());
+        self.strided(How::Pad(widths.collect()))
     }
 
     /// Reverses each element along some axes: y_k = x_(n − 1 − k), where n is the element's stored extent.
@@ -198,9 +200,9 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// [`Length`](crate::Error::Length) with the first element whose number of values would change;
     /// [`BatchSize`](crate::Error::BatchSize).
+    #[doc(alias("squeeze", "unsqueeze", "view"))]
     pub fn reshape(&self, layout: &Layout) -> Result<Tensor<T>> {
         self.run_with_layout(Op::View(View::Reshape), layout)
-    #[doc(alias("squeeze", "unsqueeze", "view"))]
     }
 
     /// Views all elements as one, without copying: the rows of the first element, then those of the second, and so on.
@@ -234,15 +236,24 @@ impl<T: Scalar> Tensor<T> {
     /// the result has the shape of element i of `layout`.
     ///
     /// The shapes must equal that of the only element along all axes but the first, and their numbers of rows must add
-    /// up to its own. Does not respect equivalence. Cost: one check of each element's extents.
+    /// up to its own. After a layer that changes the width, that is the layout
+    /// [`with_extent`](Layout::with_extent) of the new width. Does not respect equivalence. Cost: one check of each
+    /// element's extents.
     ///
     /// ```
-    /// # use vsla::{Device, Layout, Ragged};
+    /// # use vsla::{Device, Layout, Ragged, Shape};
     /// let x = Device::cpu().upload(&Ragged::from_rows([[1, 2, 3]])?)?;
     /// let y = x.unpacked(&Layout::from_lengths([2, 0, 1])?)?;
     /// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![1, 2], vec![], vec![3]]);
     /// let error = x.unpacked(&Layout::from_lengths([2, 2])?).unwrap_err();
     /// assert_eq!(error.to_string(), "unpacked: expected shapes of 3 rows in all, got 4");
+    ///
+    /// // A layer from 2 values to 3.
+    /// let shapes = [Shape::new(&[1, 2])?, Shape::new(&[2, 2])?];
+    /// let x = Device::cpu().upload(&Ragged::from_shapes(vec![1, 2, 3, 4, 5, 6], 2, shapes)?)?;
+    /// let weights = x.device().upload(&Ragged::matrix([[1, 0, 1], [0, 1, 1]])?)?;
+    /// let y = x.packed()?.matmul(&weights)?.unpacked(&x.layout().with_extent(1, 3)?)?;
+    /// assert_eq!(y.download_blocking()?.to_vecs()?, [vec![1, 2, 3], vec![3, 4, 7, 5, 6, 11]]);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///

@@ -22,7 +22,8 @@ impl<T: Scalar> Tensor<T> {
     ///
     /// A ragged batch holds the same values without the zeros, and no operation of this library needs the zeros: a
     /// dense stack is for other code that needs them. It takes the memory of `layout().padded_total()` values, of which
-    /// the fraction [`padding_waste`](Layout::padding_waste) is padding; a stack of more than `most_bytes` is refused.
+    /// the fraction [`padding_waste`](Layout::padding_waste) is padding; a stack of more than `most_bytes`, if that is
+    /// not `None`, is refused.
     /// An empty element becomes a slice of zeros, and a batch without elements becomes one element of shape (0, …, 0).
     /// Any element type; bit patterns are preserved. Respects equivalence up to the stored box: trailing zeros of
     /// elements become trailing zeros of slices. Cost: values read once, the stack written once; nothing if all shapes
@@ -34,6 +35,7 @@ impl<T: Scalar> Tensor<T> {
     /// let stack = x.stack(1 << 20)?.download_blocking()?;
     /// assert_eq!(stack.shape(0), Shape::new(&[3, 3])?);
     /// assert_eq!(stack.values(), [10, 20, 0, 30, 40, 50, 60, 0, 0]);
+    /// assert_eq!(x.stack(None)?.download_blocking()?, stack);
     /// # Ok::<(), vsla::Error>(())
     /// ```
     ///
@@ -41,8 +43,8 @@ impl<T: Scalar> Tensor<T> {
     /// [`Budget`](Error::Budget) above `most_bytes`; [`Rank`](Error::Rank) for elements of rank 8;
     /// [`SizeOverflow`](Error::SizeOverflow), [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
-    pub fn stack(&self, most_bytes: u64) -> Result<Tensor<T>> {
-        self.stacked("stack", Groups::Counts(vec![self.len()]), most_bytes)
+    pub fn stack(&self, most_bytes: impl Into<Option<u64>>) -> Result<Tensor<T>> {
+        self.stacked("stack", Groups::Counts(vec![self.len()]), most_bytes.into())
     }
 
     /// Stacks groups of elements: the first `counts[0]` elements become the first stack, the next `counts[1]` the
@@ -62,7 +64,11 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// [`Argument`](Error::Argument) if the counts do not add up to the number of elements; those of
     /// [`stack`](Self::stack).
-    pub fn stack_groups(&self, counts: &[usize], most_bytes: u64) -> Result<Tensor<T>> {
+    pub fn stack_groups(
+        &self,
+        counts: &[usize],
+        most_bytes: impl Into<Option<u64>>,
+    ) -> Result<Tensor<T>> {
         let op = "stack_groups";
         let sum = counts.iter().fold(0usize, |sum, n| sum.saturating_add(*n));
         if sum != self.len() {
@@ -72,7 +78,11 @@ impl<T: Scalar> Tensor<T> {
                 sum,
             ));
         }
-        self.stacked(op, Groups::Counts(host::copied(op, counts)?), most_bytes)
+        self.stacked(
+            op,
+            Groups::Counts(host::copied(op, counts)?),
+            most_bytes.into(),
+        )
     }
 
     /// Takes stacks apart into their slices, with the shapes of `shapes`: the inverse of [`stack`](Self::stack) and
@@ -87,7 +97,7 @@ impl<T: Scalar> Tensor<T> {
     /// # use vsla::{Device, Ragged};
     /// let rows = [vec![10, 20], vec![], vec![60]];
     /// let x = Device::cpu().upload(&Ragged::from_rows(&rows)?)?;
-    /// let back = x.stack(1 << 20)?.unstack(x.layout())?;
+    /// let back = x.stack(None)?.unstack(x.layout())?;
     /// assert_eq!(back.download_blocking()?.to_vecs()?, rows);
     /// # Ok::<(), vsla::Error>(())
     /// ```
@@ -125,7 +135,12 @@ impl<T: Scalar> Tensor<T> {
     ///
     /// # Errors
     /// [`Argument`](Error::Argument) for a size or a stride of 0; those of [`stack`](Self::stack).
-    pub fn window(&self, size: usize, stride: usize, most_bytes: u64) -> Result<Tensor<T>> {
+    pub fn window(
+        &self,
+        size: usize,
+        stride: usize,
+        most_bytes: impl Into<Option<u64>>,
+    ) -> Result<Tensor<T>> {
         let op = "window";
         check_positive(op, "a size", size)?;
         check_positive(op, "a stride", stride)?;
@@ -133,7 +148,7 @@ impl<T: Scalar> Tensor<T> {
             Some(beyond) => beyond / stride + 1,
             None => 0,
         };
-        self.windows(op, (count, size, stride), most_bytes)
+        self.windows(op, (count, size, stride), most_bytes.into())
     }
 
     /// A hierarchy of non-overlapping windows: level l groups every `sizes[l]` entries of the level below, and level 0
@@ -167,9 +182,9 @@ impl<T: Scalar> Tensor<T> {
         &self,
         sizes: &[usize],
         flush: Remainder,
-        most_bytes: u64,
+        most_bytes: impl Into<Option<u64>>,
     ) -> Result<Vec<Tensor<T>>> {
-        let op = "pyramid";
+        let (op, most_bytes) = ("pyramid", most_bytes.into());
         check_rank(op, self.layout.rank().saturating_add(sizes.len()))?;
         for &size in sizes {
             check_positive(op, "a size", size)?;
@@ -191,7 +206,7 @@ impl<T: Scalar> Tensor<T> {
         &self,
         op: &'static str,
         (count, size, stride): (usize, usize, usize),
-        most_bytes: u64,
+        most_bytes: Option<u64>,
     ) -> Result<Tensor<T>> {
         let groups = Groups::Windows {
             count,
@@ -201,7 +216,8 @@ impl<T: Scalar> Tensor<T> {
         self.stacked(op, groups, most_bytes)
     }
 
-    fn stacked(&self, op: &'static str, groups: Groups, most: u64) -> Result<Tensor<T>> {
+    fn stacked(&self, op: &'static str, groups: Groups, most: Option<u64>) -> Result<Tensor<T>> {
+        let most = most.unwrap_or(u64::MAX);
         let (how, dtype) = (How::Stack { op, groups, most }, T::DTYPE);
         let op = Op::Strided(Strided { how, dtype });
         let operands = [self.operand()];

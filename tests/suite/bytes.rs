@@ -159,7 +159,7 @@ fn views_begin_anywhere(device: &Device) {
     let long = there.elements(4..5).unwrap();
     for before in 0..6 {
         let padded = long
-            .pad(&[(before, 1)])
+            .pad(&[before], &[1])
             .unwrap()
             .download_blocking()
             .unwrap();
@@ -200,7 +200,7 @@ fn of_any_rank<T: Pixel + From<u8>>(x: &Tensor<T>, y: &Tensor<T>) -> Results {
     r.add("flip", x.flip(&last));
     r.add("flip", x.flip(&last[rank - 1..]));
     for before in 1..4 {
-        r.add("pad", x.pad(&vec![(before, 2); rank]));
+        r.add("pad", x.pad(&vec![before; rank], &vec![2; rank]));
     }
     r.add("slice", x.slice(&vec![1; rank], &vec![5; rank]));
     r.add("slice", x.slice(&vec![0; rank], &vec![3; rank]));
@@ -452,7 +452,7 @@ fn large(device: &Device) {
         r.add("translate", x.translate(&[[5, -7]], T::from(3)));
         r.add("slice", x.slice(&[1, 2], &[60, 70]));
         r.add("slice", x.slice(&[1, 0], &[90, 120]));
-        r.add("pad", x.pad(&[(1, 0), (2, 3)]));
+        r.add("pad", x.pad(&[1, 2], &[0, 3]));
         r.add("flip", x.flip(&[1]));
         let table: Vec<T> = (0..=255).map(|i: u8| T::from(!i)).collect();
         let table = Ragged::from_rows([table]).unwrap();
@@ -513,7 +513,7 @@ fn in_programs(device: &Device) {
         x: &Tensor<u8>,
         constant: &Tensor<u8>,
     ) -> Result<(Tensor<u8>, Tensor<f32>, Tensor<u32>)> {
-        let turned = x.maximum(constant)?.rot90(1)?.pad(&[(0, 1), (1, 0)])?;
+        let turned = x.maximum(constant)?.rot90(1)?.pad(&[0, 1], &[1, 0])?;
         let floats = turned.dilate(Neighbours::Eight)?.to::<f32>()?.scale(0.5)?;
         let labels = turned.label(Components::of_equal_values())?.0;
         Ok((turned, floats, labels))

@@ -380,13 +380,13 @@ fn as_on_tensors(device: &Device) {
         ),
         (
             |x| x.upscale(3),
-            |x| x.upscale(&[[3, 3]])?.download_blocking(),
+            |x| x.upscale(&[3, 3])?.download_blocking(),
         ),
         (
             |x| x.downscale(2),
-            |x| x.downscale(&[[2, 2]])?.download_blocking(),
+            |x| x.downscale(&[2, 2])?.download_blocking(),
         ),
-        (|x| x.tile(2), |x| x.tile(&[[2, 2]])?.download_blocking()),
+        (|x| x.tile(2), |x| x.tile(&[2, 2])?.download_blocking()),
         (
             |x| x.translate(&x.constant(&[2, -1]), 5),
             |x| x.translate(&[[2, -1]], 5)?.download_blocking(),

@@ -37,6 +37,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("an_empty_batch_is_a_batch", an_empty_batch_is_a_batch),
         ("layouts_compare_by_contents", layouts_compare_by_contents),
         ("ranges_are_sub_batches", ranges_are_sub_batches),
+        ("other_extents", other_extents),
+        ("matrices_of_rows", matrices_of_rows),
         ("padding_waste", padding_waste),
         ("constructors_agree", constructors_agree),
         ("padded_round_trip", padded_round_trip),
@@ -57,6 +59,50 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 
 fn shape(extents: &[usize]) -> Shape {
     Shape::new(extents).unwrap()
+}
+
+fn other_extents() {
+    let boxes = [[2, 3, 4], [0, 5, 1], [1, 1, 7]].map(|extents| shape(&extents));
+    let layout = Layout::from_shapes(3, boxes).unwrap();
+    for axis in 0..3 {
+        for extent in [0, 1, 9] {
+            let expected = boxes.map(|shape| {
+                let mut extents = [0; 3];
+                extents.copy_from_slice(shape.extents());
+                extents[axis] = extent as u32;
+                Shape::new(&extents.map(|extent| extent as usize)).unwrap()
+            });
+            let expected = Layout::from_shapes(3, expected).unwrap();
+            assert_eq!(layout.with_extent(axis, extent), Ok(expected));
+        }
+    }
+    let rows = Layout::from_lengths([4, 0]).unwrap();
+    assert_eq!(rows.with_extent(0, 2), Layout::from_lengths([2, 2]));
+    let refused = |axis, extent| {
+        let error = layout.with_extent(axis, extent).unwrap_err();
+        assert_eq!(error.op(), "with_extent");
+        (error.kind(), error.element())
+    };
+    assert_eq!(refused(3, 1), ("argument", None));
+    assert_eq!(refused(0, 1 << 32), ("size_overflow", None));
+    assert_eq!(refused(0, 1 << 30), ("size_overflow", Some(0)));
+    // Both elements fit, but not their total.
+    assert_eq!(refused(2, 700_000_000), ("size_overflow", Some(2)));
+}
+
+fn matrices_of_rows() {
+    let matrix = Ragged::matrix([[1, 2, 3], [4, 5, 6]]).unwrap();
+    assert_eq!((matrix.len(), matrix.shape(0)), (1, shape(&[2, 3])));
+    assert_eq!(matrix.values(), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(Ragged::matrix(matrix.values().chunks(3)), Ok(matrix));
+    let none: [Vec<i32>; 0] = [];
+    assert_eq!(Ragged::matrix(none).unwrap().shape(0), shape(&[0, 0]));
+    assert_eq!(
+        Ragged::<i32>::matrix([[], []]).unwrap().shape(0),
+        shape(&[2, 0])
+    );
+    let error = Ragged::matrix([vec![1], vec![], vec![2]]).unwrap_err();
+    assert_eq!((error.kind(), error.op()), ("argument", "matrix"));
 }
 
 fn lengths(lengths: &[usize]) -> Layout {

@@ -14,7 +14,7 @@ use crate::support::operation::{Operation, download, golden, one, rows, run, upl
 use crate::support::places::read;
 use crate::support::property;
 use forms::{
-    flip, flipped, flipped_axes, pad, padded, permutation, permuted, ranges, resize, slice,
+    flip, flipped, flipped_axes, pad, pad_by, padded, permutation, permuted, ranges, resize, slice,
     slice_of, sliced, transpose, widths,
 };
 use transposes::{many_matrices, matrices, transposed};
@@ -87,7 +87,7 @@ fn goldens(device: &Device) {
     );
     golden::<i32, i32, 2>(
         device,
-        |x, _| x.pad(&[(2, 1)]),
+        |x, _| x.pad(&[2], &[1]),
         [(&[7, 8], &[], &[0, 0, 7, 8, 0]), (&[], &[], &[0, 0, 0])],
     );
     golden::<i32, i32, 3>(
@@ -325,7 +325,7 @@ fn of_type<T: Scalar>(device: &Device, layout: &Layout, value: impl Fn(usize) ->
         let box_ = ranges(rank);
         check("slice", slice_of(&some, &box_), &sliced(&x, &box_));
         let wider = widths(rank);
-        check("pad", some.pad(&wider), &padded(&x, &wider));
+        check("pad", pad_by(&some, &wider), &padded(&x, &wider));
         check(
             "flip",
             some.flip(&flipped_axes(rank)),
@@ -394,7 +394,7 @@ fn refused(device: &Device) {
         "slice: expected a rank of 1, as in the batch, got 2",
     );
     expect(
-        x.pad(&[]),
+        x.pad(&[], &[]),
         "pad: expected a rank of 1, as in the batch, got 0",
     );
     expect(
@@ -416,10 +416,10 @@ fn refused(device: &Device) {
         other => panic!("{other}"),
     };
     overflow(x.slice(&[0], &[1 << 31 | 1]), "slice");
-    overflow(x.pad(&[(1 << 31, 0)]), "pad");
+    overflow(x.pad(&[1 << 31], &[0]), "pad");
     let first = x.slice(&[i64::MIN], &[i64::MAX]).unwrap_err();
     assert_eq!((first.kind(), first.element()), ("size_overflow", Some(0)));
-    let first = x.pad(&[(usize::MAX, usize::MAX)]).unwrap_err();
+    let first = x.pad(&[usize::MAX], &[usize::MAX]).unwrap_err();
     assert_eq!((first.kind(), first.element()), ("size_overflow", Some(0)));
     let fewer = Layout::from_lengths([1]).unwrap();
     assert_eq!(x.resize(&fewer).unwrap_err().kind(), "batch_size");
@@ -461,7 +461,7 @@ fn equivalent_elements(device: &Device) {
         let layout = Layout::from_lengths(a.layout().lengths().map(|n| n / 2 + 3)).unwrap();
         let [s, t] = [&x, &y].map(|x| download(&x.resize(&layout).unwrap()));
         assert_exact("boxes", &s, &t);
-        let [s, t] = [&x, &y].map(|x| download(&x.pad(&[(2, 0)]).unwrap()));
+        let [s, t] = [&x, &y].map(|x| download(&x.pad(&[2], &[0]).unwrap()));
         assert_exact("paddings", &longer(&s), &t);
     });
     let x = rows([&[1][..], &[1, 0]]);

@@ -315,7 +315,7 @@ fn no_copies(device: &Device) {
 fn equivalent_elements(device: &Device) {
     property::on(device, property::batch(), |a| {
         let x = upload(device, &a);
-        let longer = x.pad(&[(0, 2)]).unwrap();
+        let longer = x.pad(&[0], &[2]).unwrap();
         let [s, t] = [&x, &longer].map(|x| x.stack(ENOUGH).unwrap());
         assert_exact(
             "stacks",

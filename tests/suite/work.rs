@@ -261,7 +261,7 @@ counted! {
     "embedding", 6500., |d| matrix::<f32>(d, [50, 5]).embedding(&x::<u32>(d));
     "cross_entropy", X, |d| x::<f32>(d).cross_entropy(&ones(d, &[1, 1, 1]));
     "slice", 800., |d| x::<f32>(d).slice(&[0], &[500]);
-    "pad", X + 150., |d| x::<f32>(d).pad(&[(20, 30)]);
+    "pad", X + 150., |d| x::<f32>(d).pad(&[20], &[30]);
     "flip", X, |d| x::<f32>(d).flip(&[0]);
     "resize", 2000., |d| x::<f32>(d).resize(&Layout::from_lengths([900, 100, 1000])?);
     "broadcast", 2000., |d| ones::<f32>(d, &[1]).broadcast(&Layout::from_lengths([2000])?);
@@ -273,9 +273,9 @@ counted! {
     "join", X + 1605., |d| x::<f32>(d).join(&[&y(d)]);
     "rot90", 2000., |d| matrix::<f32>(d, [40, 50]).rot90(1);
     "anti_transpose", 2000., |d| matrix::<f32>(d, [40, 50]).anti_transpose();
-    "upscale", 12_000., |d| matrix::<f32>(d, [40, 50]).upscale(&[[2, 3]]);
-    "downscale", 340., |d| matrix::<f32>(d, [40, 50]).downscale(&[[2, 3]]);
-    "tile", 12_000., |d| matrix::<f32>(d, [40, 50]).tile(&[[2, 3]]);
+    "upscale", 12_000., |d| matrix::<f32>(d, [40, 50]).upscale(&[2, 3]);
+    "downscale", 340., |d| matrix::<f32>(d, [40, 50]).downscale(&[2, 3]);
+    "tile", 12_000., |d| matrix::<f32>(d, [40, 50]).tile(&[2, 3]);
     "translate", 2000., |d| matrix::<f32>(d, [40, 50]).translate(&[[2, 3]], 0.);
     "dilate", 2000., |d| matrix::<u32>(d, [40, 50]).dilate(Neighbours::Eight);
     "erode", 2000., |d| matrix::<i32>(d, [40, 50]).erode(Neighbours::Four);

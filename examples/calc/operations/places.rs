@@ -62,7 +62,8 @@ pub const ROWS: &[Operation] = &[
             limit(call, padded)?;
             every!(call, |device, args| {
                 let x = args[0].on(&device)?;
-                batch(x.pad(&widths)?)
+                let (before, after): (Vec<_>, Vec<_>) = widths.into_iter().unzip();
+                batch(x.pad(&before, &after)?)
             })
         },
     },

@@ -423,7 +423,7 @@ async fn shapes(all: &Checks) {
         "copy", EXACT, |d| vectors(d, 1)?.copy();
         "slice", EXACT, |d| matrices(d, 1)?.slice(&[1, 2], &[30, 40]);
         "strided_slice", EXACT, |d| matrices(d, 1)?.strided_slice(&[(None, None, -2), (Some(1), None, 3)]);
-        "pad", EXACT, |d| matrices(d, 1)?.pad(&[(1, 2), (0, 3)]);
+        "pad", EXACT, |d| matrices(d, 1)?.pad(&[1, 0], &[2, 3]);
         "flip", EXACT, |d| matrices(d, 1)?.flip(&[0, 1]);
         "transpose", EXACT, |d| matrices(d, 1)?.transpose(&[1, 0]);
         "resize", EXACT, |d| vectors(d, 1)?.resize(&rows(&OTHERS)?);
@@ -486,7 +486,7 @@ async fn images(all: &Checks) {
         "bincount", EXACT, |d| pictures(d)?.bincount(5);
         "most_common", EXACT, |d| pictures(d)?.most_common();
         "least_common", EXACT, |d| pictures(d)?.least_common();
-        "bounding_box", EXACT, |d| pictures(d)?.pad(&[(2, 1), (0, 3)])?.bounding_box(0);
+        "bounding_box", EXACT, |d| pictures(d)?.pad(&[2, 0], &[1, 3])?.bounding_box(0);
         "match_template", EXACT, |d| {
             let shape = Shape::new(&[2, 2])?;
             pictures(d)?.match_template(&d.upload(&Ragged::from_shapes(vec![1, 0, 2, 1], 2, [shape])?)?)
@@ -508,7 +508,7 @@ async fn images(all: &Checks) {
     }
     awaited_checks! { all:
         "palette", EXACT, async |d| pictures(d)?.palette().await;
-        "trim", EXACT, async |d| pictures(d)?.pad(&[(2, 1), (0, 3)])?.trim(0).await;
+        "trim", EXACT, async |d| pictures(d)?.pad(&[2, 0], &[1, 3])?.trim(0).await;
         "crop", EXACT, async |d| {
             let boxes = Ragged::from_rows([[1u32, 2, 5, 99], [0, 0, 1, 1], [30, 4, 69, 30]])?;
             pictures(d)?.crop(&d.upload(&boxes)?).await

@@ -124,7 +124,7 @@ fn refused() {
     let x = device
         .full(&Layout::from_lengths([total]).unwrap(), f16::ONE)
         .unwrap();
-    let error = x.pad(&[(0, 1)]).unwrap_err();
+    let error = x.pad(&[0], &[1]).unwrap_err();
     assert!(
         matches!(error, vsla::Error::TooLarge { op: "pad", .. }),
         "{error}"

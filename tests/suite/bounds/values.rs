@@ -151,10 +151,10 @@ fn moved<T: Value>(d: &mut Draw<'_>) {
         })
         .collect();
     d.ran("strided_slice", x.strided_slice(&cuts));
-    let widths: Vec<(usize, usize)> = (0..rank)
+    let (before, after): (Vec<usize>, Vec<usize>) = (0..rank)
         .map(|_| (d.rng.usize(..9), d.rng.usize(..9)))
-        .collect();
-    d.ran("pad", x.pad(&widths));
+        .unzip();
+    d.ran("pad", x.pad(&before, &after));
     let mut axes: Vec<usize> = (0..rank).collect();
     d.rng.shuffle(&mut axes);
     d.ran("transpose", x.transpose(&axes));
@@ -240,7 +240,7 @@ pub fn bytes(d: &mut Draw<'_>) {
         }
     }
     d.ran("maximum", x.maximum(&same));
-    d.ran("minimum", x.minimum(&x.pad(&[(0, 1), (0, 2)]).unwrap()));
+    d.ran("minimum", x.minimum(&x.pad(&[0, 0], &[1, 2]).unwrap()));
     d.ran("max", x.max());
     d.ran("argmin", x.argmin());
     let table = d.tensor::<u8>(&Layout::from_lengths([200]).unwrap());

@@ -305,8 +305,8 @@ fn moved(device: &Device, picked: &[usize]) -> Rows {
     beside([
         bytes(&x.slice(&[-1, 1], &[5, 40]).unwrap()),
         bytes(&half.slice(&[-1, 1], &[5, 40]).unwrap()),
-        bytes(&x.pad(&[(1, 2), (3, 0)]).unwrap()),
-        bytes(&half.pad(&[(1, 2), (3, 0)]).unwrap()),
+        bytes(&x.pad(&[1, 3], &[2, 0]).unwrap()),
+        bytes(&half.pad(&[1, 3], &[2, 0]).unwrap()),
         bytes(&x.flip(&[0, 1]).unwrap()),
         bytes(&half.transpose(&[1, 0]).unwrap()),
         bytes(&x.transpose(&[1, 0]).unwrap()),

@@ -135,7 +135,7 @@ fn apply(step: Step, a: &Tensor<f32>, b: &Tensor<f32>) -> Result<Tensor<f32>> {
             ranges[axis] = (Some(1), None, 2);
             a.strided_slice(&ranges)?
         }
-        14 => a.pad(&vec![(1, 1); rank])?,
+        14 => a.pad(&vec![1; rank], &vec![1; rank])?,
         15 if rank == 2 => a.transpose(&[1, 0])?,
         16 if same_rank => a.add(b)?.scale(0.6)?,
         17 if same_rank => a.tanh()?.sub(&b.tanh()?)?,

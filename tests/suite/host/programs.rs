@@ -412,7 +412,7 @@ fn shapes(device: &Device, n: usize) -> Result<u64> {
         }
     })?;
     sum.add(x.slice(&[-1, 1], &[3, 2])?)?;
-    sum.add(x.pad(&[(1, 0), (0, 2)])?)?;
+    sum.add(x.pad(&[1, 0], &[0, 2])?)?;
     sum.add(x.flip(&[0])?)?;
     sum.add(x.transpose(&[1, 0])?)?;
     let other = matrix_layout(n, |i| {

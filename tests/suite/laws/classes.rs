@@ -131,7 +131,10 @@ respecting! {
         x.slice(&[-1, 1, 0][..rank], &[2, 4, 9][..rank])
     });
     "pad", 1..=3, LEFT, |d, a, b| integers(d, a, b, |x, _| {
-        x.pad(&[(1, 2), (0, 1), (2, 0)][..x.layout().rank()])
+        {
+            let rank = x.layout().rank();
+            x.pad(&[1, 0, 2][..rank], &[2, 1, 0][..rank])
+        }
     });
     "resize", 1..=3, LEFT, |d, a, b| {
         let shape = Shape::new(&[3, 2, 5][..a.layout().rank()]).unwrap();
@@ -151,8 +154,8 @@ respecting! {
         x.reorder(&Permutation::new((0..x.len() as u32).rev().collect::<Vec<_>>())?)
     });
     "join", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.join(&[y, x]));
-    "upscale", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| x.upscale(&[[2, 3]]));
-    "downscale", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| x.downscale(&[[2, 3]]));
+    "upscale", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| x.upscale(&[2, 3]));
+    "downscale", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| x.downscale(&[2, 3]));
     "crop", 2..=2, LEFT, |d, a, b| integers(d, a, b, |x, _| {
         let boxes = Layout::uniform(x.len(), Shape::new(&[4])?)?;
         let boxes = Ragged::from_fn(&boxes, |e, i| [e as u32 % 2, 1, 3, 2][i])?;

@@ -18,7 +18,7 @@ pub(super) fn matrices(device: &Device) {
     );
     assert_exact(
         "rows before and columns behind",
-        &by(&|x| x.pad(&[(1, 0), (0, 1)])),
+        &by(&|x| x.pad(&[1, 0], &[0, 1])),
         &one(&[3, 4], &[0, 0, 0, 0, 1, 2, 3, 0, 4, 5, 6, 0]),
     );
     for (axes, expected) in [
@@ -45,7 +45,7 @@ pub(super) fn matrices(device: &Device) {
     let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
     let layout = Layout::from_shapes(2, shapes).unwrap();
     let x = Ragged::from_fn(&layout, |e, i| (100 * e + i) as i32 + 1).unwrap();
-    let got = run(device, &x, &x, |x, _| x.pad(&[(2, 1), (0, 0)]));
+    let got = run(device, &x, &x, |x, _| x.pad(&[2, 0], &[1, 0]));
     assert_exact("rows of zeros", &got, &padded(&x, &[(2, 1), (0, 0)]));
     let got = run(device, &x, &x, |x, _| x.slice(&[1, 0], &[4, 7]));
     assert_exact("some rows", &got, &sliced(&x, &[[1, 4], [0, 7]]));

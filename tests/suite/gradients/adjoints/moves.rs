@@ -30,7 +30,7 @@ pub(super) fn all() -> Vec<Case> {
         "strided_slice of three axes" Linear, [three()] => |x: X| {
             x[0].strided_slice(&[(None, None, -1), (None, None, 1), (Some(-2), None, 3)])
         };
-        "pad" Linear, [boxes()] => |x: X| x[0].pad(&[(1, 2), (0, 3)]);
+        "pad" Linear, [boxes()] => |x: X| x[0].pad(&[1, 0], &[2, 3]);
         "flip" Linear, [boxes()] => |x: X| x[0].flip(&[1, 0]);
         "resize" Linear, [boxes()] => |x: X| x[0].resize(&m([[3, 2], [1, 1], [0, 2], [3, 5]]));
         "transpose" Linear, [three()] => |x: X| x[0].transpose(&[2, 0, 1]);

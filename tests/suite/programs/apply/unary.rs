@@ -32,7 +32,10 @@ pub fn unary(op: &Unary, x: &Value) -> Result<Value> {
             Err(_) => x.copy()?.into(),
         }),
         Unary::Slice(start, end) => each!(Value, x, x => x.slice(start, end)?.into()),
-        Unary::Pad(widths) => each!(Value, x, x => x.pad(widths)?.into()),
+        Unary::Pad(widths) => {
+            let (before, after): (Vec<_>, Vec<_>) = widths.iter().copied().unzip();
+            each!(Value, x, x => x.pad(&before, &after)?.into())
+        }
         Unary::Flip(axes) => each!(Value, x, x => x.flip(axes)?.into()),
         Unary::Resize(layout) => each!(Value, x, x => x.resize(layout)?.into()),
         Unary::Transpose(order) => each!(Value, x, x => x.transpose(order)?.into()),
