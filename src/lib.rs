@@ -90,6 +90,8 @@ struct Readme;
 #[cfg(any(doc, doctest))]
 macro_rules! pages {
     ($($page:ident $file:literal)*) => {
+        // The programs of the book need these features.
+        #[cfg(any(not(doctest), all(feature = "arrow", feature = "gpu", feature = "ndarray")))]
         #[doc = include_str!("../docs/book/links.md")]
         #[doc = include_str!("../docs/book/src/introduction.md")]
         pub mod pages {

@@ -25,6 +25,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.host("chapters_are_documentation", chapters_are_documentation),
         bench.host("numbers_are_recorded", numbers_are_recorded),
         bench.host("quoted_code_exists", quoted_code_exists),
+        bench.host("programs_are_whole", programs_are_whole),
     ]
 }
 
@@ -191,6 +192,25 @@ fn quoted_code_exists() {
         }
     }
     assert!(quotes > 5, "{quotes}");
+}
+
+/// The programs of the book can be pasted into a file: they have a `main`, and no lines that only rustdoc hides.
+fn programs_are_whole() {
+    let mut programs = 0;
+    for chapter in chapters() {
+        let text = fs::read_to_string(Path::new(BOOK).join(chapter)).unwrap();
+        for block in text.split("```").skip(1).step_by(2) {
+            let (language, code) = block.split_once('\n').unwrap();
+            if !["rust", "rust,no_run"].contains(&language) {
+                continue;
+            }
+            assert!(code.contains("fn main()"), "{chapter}: {code}");
+            let hidden = code.lines().find(|line| line.starts_with("# "));
+            assert_eq!(hidden, None, "{chapter}");
+            programs += 1;
+        }
+    }
+    assert!(programs > 60, "{programs}");
 }
 
 /// The tables in the chapter about costs show what benches/results has.

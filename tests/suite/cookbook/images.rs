@@ -12,6 +12,6 @@ pub fn features(images: &Tensor<f32>, filters: &Tensor<f32>) -> Result<Tensor<f3
     let maps = pairs.correlate()?.relu()?.max_pool(&[2, 2])?;
     let rows = maps
         .mean()?
-        .stack_groups(&vec![filters.len(); images.len()], u64::MAX)?;
+        .stack_groups(&vec![filters.len(); images.len()], None)?;
     rows.transpose(&[1, 0])
 }

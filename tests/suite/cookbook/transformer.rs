@@ -39,7 +39,7 @@ pub fn encode(sentences: &Tensor<f32>, block: &Block) -> Result<Tensor<f32>> {
         .run()?;
     let mixed = scores.softmax(1)?.matmul(&values)?;
     // The heads of each sentence side by side: heads × tokens × d becomes tokens × (heads d).
-    let stacked = mixed.stack_groups(&vec![heads; sentences.len()], u64::MAX)?;
+    let stacked = mixed.stack_groups(&vec![heads; sentences.len()], None)?;
     let joined = stacked.transpose(&[1, 0, 2])?.reshape(sentences.layout())?;
     let x = joined
         .pair(&block.output, AllToAll)?
