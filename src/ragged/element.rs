@@ -124,6 +124,11 @@ mod sealed {
 ///
 /// Host containers take any `Copy` type, such as [`Ragged<f64>`](crate::Ragged); only values sent to a device need this
 /// trait.
+#[diagnostic::on_unimplemented(
+    message = "devices do not compute with values of type `{Self}`",
+    note = "the types are f32, i32, u32, u8, f16 and Complex32",
+    note = "`Ragged::cast` converts a batch, as in `batch.cast(|x| x as f32)?`"
+)]
 pub trait Scalar:
     sealed::Sealed + bytemuck::Pod + Default + PartialEq + fmt::Debug + fmt::Display + Send + Sync
 {

@@ -294,8 +294,8 @@ impl<T: Factor> Tensor<T> {
     /// The product is rounded, and then the sum; integers wrap; `f16` is computed in `f32` and rounded at the end. A
     /// missing entry is zero, so it respects equivalence for finite values; a NaN or an infinity with a missing factor
     /// gives NaN. Factor and addend may be scalars, or spread over the elements of the ambient shapes: see [`Spread`].
-    /// Cost: operands read once, result written once, in one dispatch; whole operands of other shapes are first copied to the
-    /// ambient shapes.
+    /// Cost: operands read once, result written once, in one dispatch; whole operands of other shapes are first copied
+    /// to the ambient shapes.
     ///
     /// ```
     /// # use vsla::{Device, Ragged, Shape};
@@ -325,7 +325,8 @@ impl Tensor<u32> {
     /// Comparisons such as [`less`](Tensor::less) return masks. Bits are preserved, including those of a NaN, and the
     /// value that is not chosen has no effect. A missing entry is zero, also in the mask, so it respects equivalence.
     /// `a` and `b` may be scalars, or spread over the elements of the ambient shapes: see [`Spread`]. Cost: operands
-    /// read once, result written once, in one dispatch; whole operands of other shapes are first copied to the ambient shapes.
+    /// read once, result written once, in one dispatch; whole operands of other shapes are first copied to the ambient
+    /// shapes.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

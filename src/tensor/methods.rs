@@ -149,9 +149,9 @@ impl<T: Number> Tensor<T> {
     /// Each result has the ambient shape: the smallest box that holds both elements.
     ///
     /// An extent of 1 is not special: `[1, 2, 3] + [5] = [6, 2, 3]`. Both batches must have the same rank. Integers
-    /// wrap; NaN propagates. Respects equivalence: trailing zeros change nothing. `other` may be a scalar, or spread over
-    /// the elements of this batch: see [`Spread`](crate::batch::Spread). `f16` is computed in `f32` and rounded; each part of a complex sum is
-    /// rounded. Cost: operands read once, result written once.
+    /// wrap; NaN propagates. Respects equivalence: trailing zeros change nothing. `other` may be a scalar, or spread
+    /// over the elements of this batch: see [`Spread`](crate::batch::Spread). `f16` is computed in `f32` and rounded;
+    /// each part of a complex sum is rounded. Cost: operands read once, result written once.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};

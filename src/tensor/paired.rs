@@ -42,9 +42,9 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch); [`BatchSize`](crate::Error::BatchSize) for `Elementwise` if
     /// the batches differ in size; [`Pairing`](crate::Error::Pairing) for `OneToAll` unless this batch has exactly one
-    /// element, and for `AllToOne` unless the other one has; [`PairIndex`](crate::Error::PairIndex) for a listed index out of range;
-    /// [`SizeOverflow`](crate::Error::SizeOverflow) for more than 2³² − 1 pairs; [`TooLarge`](crate::Error::TooLarge)
-    /// for more pairs than the device can hold offsets for.
+    /// element, and for `AllToOne` unless the other one has; [`PairIndex`](crate::Error::PairIndex) for a listed index
+    /// out of range; [`SizeOverflow`](crate::Error::SizeOverflow) for more than 2³² − 1 pairs;
+    /// [`TooLarge`](crate::Error::TooLarge) for more pairs than the device can hold offsets for.
     pub fn pair<'a>(&'a self, other: &'a Tensor<T>, pairing: Pairing<'_>) -> Result<Paired<'a, T>> {
         self.check_device("pair", other)?;
         let pairs = Pairs::new("pair", &self.layout, &other.layout, pairing)?;

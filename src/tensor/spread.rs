@@ -11,9 +11,9 @@ use crate::ragged::{Number, Scalar};
 /// Extents never decide whether an operand is spread, so an extent of 1 is like any other: [`each`](Tensor::each) and
 /// [`along`](Tensor::along) request it explicitly. Every function of two tensors, such as [`add`](Tensor::add) and
 /// [`div`](Tensor::div), takes a spread operand on its right, and every operator on either side; the result has the
-/// shapes of the whole operand. A `&Tensor` converts to a whole operand, and a scalar of the type of the
-/// values, as in `x.greater(20.0)`, to one value for all. If the ranks differ, or a batch of one element meets others,
-/// the error names the calls that would spread the operand.
+/// shapes of the whole operand. A `&Tensor` converts to a whole operand, and a scalar of the type of the values, as in
+/// `x.greater(20.0)`, to one value for all. If the ranks differ, or a batch of one element meets others, the error
+/// names the calls that would spread the operand.
 ///
 /// Cost: the whole operand read once, the result written once; a spread operand is read from memory once and is not
 /// copied. The device keeps 64 scalars, until [`trim`](crate::Device::trim): one that it does not keep is uploaded.
@@ -93,12 +93,24 @@ impl<'a, T: Scalar> Spread<'a, T> {
                 device.check_same(op, &tensor.device)?;
                 Ok(tensor)
             }
-            Source::Scalar(value) => Ok(made.insert(device.constant(op, value)?)),
+            Source::Scalar(value) => Ok(made.insert(constant(op, device, value)?)),
         }
     }
 }
 
-/// What a value-by-value function of batches of `T` takes as an operand: `&Tensor<T>`, a [`Spread`] operand or a scalar.
+/// A batch of this one value, uploaded only if the device does not keep it already.
+fn constant<T: Scalar>(op: &'static str, device: &Device, value: T) -> Result<Tensor<T>> {
+    let (layout, found) = device.constants().find(value)?;
+    if let Some(storage) = found.filter(|storage| device.is_computed(storage)) {
+        return Ok(Tensor::new(device, storage, 0, layout));
+    }
+    let made = device.upload_parts(&layout, &[value]);
+    let made: Tensor<T> = made.map_err(|error| error.named(op))?;
+    device.constants().keep(value, made.storage.clone());
+    Ok(made)
+}
+
+/// An operand of a value-by-value function of batches of `T`: `&Tensor<T>`, a [`Spread`] operand or a scalar.
 ///
 /// A scalar has the type of the values. An `f64` is none, and the compiler's message says what is expected:
 ///
@@ -190,5 +202,31 @@ impl<T: Number> Tensor<T> {
     pub fn scale_by(&self, factors: &Tensor<T>) -> Result<Tensor<T>> {
         let product = self.hadamard(factors.each());
         product.map_err(|error| error.named("scale_by"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ragged::Ragged;
+    use crate::tensor::constants::MOST;
+
+    #[test]
+    fn scalars_are_kept_until_they_are_many() {
+        let device = Device::cpu();
+        let kept = || device.constants().len();
+        let x = device
+            .upload(&Ragged::from_rows([[1.0f32]]).unwrap())
+            .unwrap();
+        for scalar in [0.0, -0.0, 2.0, 0.0] {
+            x.add(scalar).unwrap();
+        }
+        assert_eq!(kept(), 3);
+        for i in 0..1000 {
+            x.add(i as f32).unwrap();
+            assert!(kept() <= MOST);
+        }
+        device.trim();
+        assert_eq!(kept(), 0);
     }
 }
