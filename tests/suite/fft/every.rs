@@ -156,21 +156,39 @@ fn convolve_all(device: &Device, layout: &Layout) {
 
 const POINTS_AN_OCTAVE: f64 = 16.0;
 
+const STYLE: &str = "\
+rect { fill: white }
+text { fill: #24292f }
+.grid { stroke: #ddd }
+.line { stroke: #666 }
+.powers { fill: #005aaa }
+.stages { fill: #007a4d }
+.others { fill: #e16e00 }
+@media (prefers-color-scheme: dark) {
+rect { fill: #15171c }
+text { fill: #e6edf3 }
+.grid { stroke: #31343b }
+.line { stroke: #9b9b9b }
+.powers { fill: #5aa7ee }
+.stages { fill: #2fb37f }
+.others { fill: #f0923c }
+}";
+
 /// The largest errors near each length over its binary logarithm, and the bounds, as SVG.
 fn plot(errors: &[(usize, f64)]) -> String {
     let (left, top, wide, high) = (60.0, 20.0, 720.0, 360.0);
     let (octaves, most) = (24.0, 16.0); // of u
     let x = |log: f64| left + wide * log / octaves;
     let y = |error: f64| top + high * (1.0 - error / U / most);
-    let mut svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 440\" font-family=\"sans-serif\" \
-        font-size=\"12\">\n\
-         <rect width=\"800\" height=\"440\" fill=\"white\"/>\n"
-        .to_owned();
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 440\" font-family=\"sans-serif\" \
+         font-size=\"12\">\n<style>\n{STYLE}\n</style>\n<rect width=\"800\" height=\"440\"/>\n"
+    );
     for log in (0..=24).step_by(4) {
         let at = x(f64::from(log));
         let _ = writeln!(
             svg,
-            "<path d=\"M{at:.1} {top}V{0:.1}\" stroke=\"#ddd\"/><text x=\"{at:.1}\" y=\"{1:.1}\" \
+            "<path d=\"M{at:.1} {top}V{0:.1}\" class=\"grid\"/><text x=\"{at:.1}\" y=\"{1:.1}\" \
              text-anchor=\"middle\">{log}</text>",
             top + high,
             top + high + 18.0
@@ -180,7 +198,7 @@ fn plot(errors: &[(usize, f64)]) -> String {
         let at = y(f64::from(units) * U);
         let _ = writeln!(
             svg,
-            "<path d=\"M{left} {at:.1}H{0}\" stroke=\"#ddd\"/><text x=\"{1}\" y=\"{2:.1}\" \
+            "<path d=\"M{left} {at:.1}H{0}\" class=\"grid\"/><text x=\"{1}\" y=\"{2:.1}\" \
              text-anchor=\"end\">{units}</text>",
             left + wide,
             left - 8.0,
@@ -191,19 +209,19 @@ fn plot(errors: &[(usize, f64)]) -> String {
         let ends = [0.0, octaves].map(|log| (x(log), y(factor * U * (1.0 + 0.25 * log))));
         let _ = writeln!(
             svg,
-            "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" stroke=\"#666\"{dash}/>",
+            "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" class=\"line\"{dash}/>",
             ends[0].0, ends[0].1, ends[1].0, ends[1].1
         );
     }
     type Kind = (&'static str, &'static str, fn(usize) -> bool);
     let kinds: [Kind; 3] = [
-        ("powers of two", "#005aaa", usize::is_power_of_two),
-        ("products of 2, 3, 5 and 7 by stages", "#007a4d", |n| {
+        ("powers of two", "powers", usize::is_power_of_two),
+        ("products of 2, 3, 5 and 7 by stages", "stages", |n| {
             !n.is_power_of_two() && super::reference::by_stages(n)
         }),
-        ("others", "#e16e00", |n| !super::reference::by_stages(n)),
+        ("others", "others", |n| !super::reference::by_stages(n)),
     ];
-    for (i, (name, colour, of)) in kinds.into_iter().enumerate() {
+    for (i, (name, class, of)) in kinds.into_iter().enumerate() {
         let mut worst = std::collections::BTreeMap::new();
         for &(n, error) in errors.iter().filter(|(n, _)| of(*n)) {
             let place = ((n as f64).log2() * POINTS_AN_OCTAVE).round() as u32;
@@ -214,14 +232,14 @@ fn plot(errors: &[(usize, f64)]) -> String {
             let at = x(f64::from(place) / POINTS_AN_OCTAVE);
             let _ = writeln!(
                 svg,
-                "<circle cx=\"{at:.1}\" cy=\"{:.1}\" r=\"2.2\" fill=\"{colour}\"/>",
+                "<circle cx=\"{at:.1}\" cy=\"{:.1}\" r=\"2.2\" class=\"{class}\"/>",
                 y(error)
             );
         }
         let line = top + 16.0 + 16.0 * i as f64;
         let _ = writeln!(
             svg,
-            "<circle cx=\"{}\" cy=\"{}\" r=\"4\" fill=\"{colour}\"/><text x=\"{}\" y=\"{line}\">{name}</text>",
+            "<circle cx=\"{}\" cy=\"{}\" r=\"4\" class=\"{class}\"/><text x=\"{}\" y=\"{line}\">{name}</text>",
             left + 16.0,
             line - 4.0,
             left + 26.0
