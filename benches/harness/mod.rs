@@ -14,6 +14,7 @@ pub mod svg;
 pub mod table;
 pub mod text;
 
+use std::cell::Cell;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -33,9 +34,9 @@ const README: &str = include_str!("../readme.txt");
 /// The parts in which calls in a row are timed.
 const PARTS: usize = 7;
 
-/// The times of the reference copy, as multiples of its best one, that show that the clocks have risen. Where they rise
-/// no further, copies run for the whole time.
-const RISEN: f64 = 1.05;
+/// The times of copies, as multiples of the best one, that show that the clocks have risen. Where they rise no further,
+/// copies run for the whole time.
+const RISEN: f64 = 1.1;
 
 /// Values per element of the tensor that reference copies read.
 const CELL: usize = 1024;
@@ -51,6 +52,8 @@ pub struct Bench {
     own: u64,
     /// The best time of the reference copy.
     reference: Duration,
+    /// The best wall time of the copies that keep the device busy.
+    copies: Cell<Duration>,
     /// Multiply-adds per second, if measured.
     pub multiply_adds: Option<f64>,
     /// When the last row was complete, and how long the measurements of this one took.
@@ -128,6 +131,7 @@ impl Bench {
             source,
             own: 0,
             reference: Duration::MAX,
+            copies: Cell::new(Duration::MAX),
             multiply_adds: None,
             since: Instant::now(),
             measured: Duration::ZERO,
@@ -287,23 +291,22 @@ impl Bench {
         self.busy(self.size.warm / 10)
     }
 
-    /// Copies until copies were as fast as the best ones for this long, or until they took the time for that.
+    /// Copies until copies as fast as the best ones took this long together, or all took the time for that.
     fn busy(&self, enough: Duration) -> Outcome<()> {
-        const COPIES: u32 = 8;
         let copied = self.copied(self.size.reference)?;
         let began = Instant::now();
         let mut fast = Duration::ZERO;
         while began.elapsed() < self.size.warm && fast < enough {
             let started = Instant::now();
-            for _ in 0..COPIES {
+            for _ in 0..8 {
                 copied.copy()?;
             }
             self.sync()?;
             let took = started.elapsed();
-            fast = match took <= self.reference.saturating_mul(COPIES).mul_f64(RISEN) {
-                true => fast + took,
-                false => Duration::ZERO,
-            };
+            self.copies.set(self.copies.get().min(took));
+            if took <= self.copies.get().mul_f64(RISEN) {
+                fast += took;
+            }
         }
         Ok(())
     }
@@ -371,7 +374,7 @@ impl Bench {
     /// Whether the reference copies around a row took at most a tenth longer than their best time. On the CPU, which
     /// other programs share, a quarter longer is allowed.
     pub fn steady(&self, reference: [Duration; 2]) -> bool {
-        let slack = if self.device.is_gpu() { 1.1 } else { 1.25 };
+        let slack = if self.device.is_gpu() { RISEN } else { 1.25 };
         let most = self.reference.mul_f64(slack);
         self.size.quick || reference.iter().all(|time| *time <= most)
     }

@@ -2,6 +2,7 @@
 
 use vsla::{
     Layout, Pairing, Ragged, Result, Shape,
+    batch::Side,
     conv::{ConvMethod, ConvMode},
 };
 
@@ -65,6 +66,7 @@ fn row(
         .pair(&b, Pairing::AllToAll)?
         .convolution()
         .mode(mode)
+        .side(Side::Left)
         .stride(&[stride, stride]);
     let (c, first) = bench.first(|| pair.conv())?;
     let check = check(&x, &y, mode, stride, |i| {
