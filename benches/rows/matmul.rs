@@ -1,7 +1,7 @@
 //! Matrix products: large ones, ragged rows times the same weights, groups with their own weights, and ten thousand
 //! small ones. On the CPU compared with direct calls of the gemm crate. In f32, and in f16 summed in f32.
 
-use gemm::Parallelism;
+use gemm_common::Parallelism;
 use rayon::prelude::*;
 use vsla::{
     Layout, Pairing, Ragged, Result, Shape, Tensor,
@@ -474,23 +474,23 @@ fn beside_gemm(bench: &mut Bench, name: &'static str, extents: &[Extents]) -> Ou
 fn by_hand([m, k, n]: Extents, a: &[f32], b: &[f32], c: &mut [f32], parallelism: Parallelism) {
     assert!(a.len() == m * k && b.len() == k * n && c.len() == m * n);
     let (k_stride, n_stride) = (k as isize, n as isize);
-    // SAFETY: row-major factors and result of these extents, as was just checked.
+    // SAFETY: row-major factors and result of these extents, as was just checked. The crate gets their transposes.
     #[allow(unsafe_code, reason = "the crate takes pointers")]
     unsafe {
-        gemm::gemm(
-            m,
+        gemm_f32::gemm::f32::get_gemm_fn()(
             n,
+            m,
             k,
             c.as_mut_ptr(),
-            1,
             n_stride,
+            1,
             false,
-            a.as_ptr(),
-            1,
-            k_stride,
             b.as_ptr(),
-            1,
             n_stride,
+            1,
+            a.as_ptr(),
+            k_stride,
+            1,
             0.0,
             1.0,
             false,

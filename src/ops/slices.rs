@@ -1,6 +1,7 @@
-//! Products of matrices in slices, by the gemm crate.
+//! Products of matrices in slices, by the gemm crates. Only the one for f32 is a dependency: the face of all types compiles
+//! four more.
 
-use gemm::Parallelism;
+use gemm_common::Parallelism;
 
 /// A matrix in a slice: value (i, j) at `i · row + j · column`.
 #[derive(Clone, Copy)]
@@ -18,6 +19,14 @@ impl<'a> View<'a> {
             column,
         }
     }
+
+    fn transposed(self) -> View<'a> {
+        View {
+            row: self.column,
+            column: self.row,
+            ..self
+        }
+    }
 }
 
 /// The index of the last of m x n values.
@@ -27,6 +36,18 @@ fn last([m, n]: [usize; 2], row: usize, column: usize) -> usize {
 
 /// `c = a b`, or `c += a b` if `add`, of m x k and k x n values; no extent is 0.
 pub(super) fn multiply(
+    c: &mut [f32],
+    strides: [usize; 2],
+    factors: (View<'_>, View<'_>),
+    extents: [usize; 3],
+    add: bool,
+) {
+    multiply_by(Parallelism::None, c, strides, factors, extents, add);
+}
+
+/// The same, by all threads if they are asked for.
+pub(super) fn multiply_by(
+    threads: Parallelism,
     c: &mut [f32],
     [row, column]: [usize; 2],
     (a, b): (View<'_>, View<'_>),
@@ -38,11 +59,16 @@ pub(super) fn multiply(
             && last([m, k], a.row, a.column) < a.values.len()
             && last([k, n], b.row, b.column) < b.values.len()
     );
-    // SAFETY: the assertion found the last value of each matrix, and so every value, inside its slice; c is borrowed
-    // exclusively.
-    #[allow(unsafe_code, reason = "`gemm` takes pointers")]
+    // The crate wants the smaller stride along the columns of the result, and gets the transposes otherwise.
+    let ((a, b), [m, n], [row, column]) = match column < row {
+        true => ((b.transposed(), a.transposed()), [n, m], [column, row]),
+        false => ((a, b), [m, n], [row, column]),
+    };
+    // SAFETY: the assertion found the last value of each matrix, and so every value, inside its slice; c is
+    // borrowed exclusively.
+    #[allow(unsafe_code, reason = "`gemm_f32` takes pointers")]
     unsafe {
-        gemm::gemm(
+        gemm_f32::gemm::f32::get_gemm_fn()(
             m,
             n,
             k,
@@ -61,7 +87,7 @@ pub(super) fn multiply(
             false,
             false,
             false,
-            Parallelism::None,
+            threads,
         );
     }
 }

@@ -1,10 +1,11 @@
-//! Matrix products on the CPU: the gemm crate for f32, and for f16 widened to f32; plain loops for integers.
+//! Matrix products on the CPU: the gemm crates for f32, and for f16 widened to f32; plain loops for integers.
 
 use bytemuck::cast_slice_mut;
-use gemm::Parallelism;
+use gemm_common::Parallelism;
 use rayon::prelude::*;
 
 use super::{Form, extents};
+use crate::ops::slices::{View, multiply_by};
 use crate::ops::{Arithmetic, convert};
 use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{DType, Layout};
@@ -119,51 +120,23 @@ fn multiply(args: &CpuArgs<'_>, form: &Form, piece: Piece<'_, f32>, parallelism:
     let (k, n) = (product.k as usize, product.n as usize);
     let rows = piece.out.len() / n;
     let by = |transposed: bool, stride: u32| match transposed {
-        true => (1, stride as isize),
-        false => (stride as isize, 1),
+        true => [1, stride as usize],
+        false => [stride as usize, 1],
     };
-    let (a_row, a_column) = by(form.transposed[0], product.strides[0]);
-    let (b_row, b_column) = by(form.transposed[1], product.strides[1]);
     if k == 0 {
         piece.out.fill(0.0);
     } else {
-        let a = &a[a_layout.offsets().range(i)][piece.row * a_row as usize..];
+        let a_by = by(form.transposed[0], product.strides[0]);
+        let b_by = by(form.transposed[1], product.strides[1]);
+        let a = &a[a_layout.offsets().range(i)][piece.row * a_by[0]..];
         let b = &b[b_layout.offsets().range(j)];
-        // The last value read from each factor must exist.
-        let last = |rows: usize, row: isize, columns: usize, column: isize| {
-            (rows - 1) * row as usize + (columns - 1) * column as usize
-        };
-        assert!(last(rows, a_row, k, a_column) < a.len() && last(k, b_row, n, b_column) < b.len());
         for begin in (0..k).step_by(BLOCK) {
-            let a = &a[begin * a_column as usize..];
-            let b = &b[begin * b_row as usize..];
-            // SAFETY: the factors are rows x k and k x n values at these strides, which the assertion found inside the
-            // slices; this part of them ends at or before their end; and the result is rows x n values of a slice of
-            // its own.
-            #[allow(unsafe_code, reason = "`gemm` takes pointers")]
-            unsafe {
-                gemm::gemm(
-                    rows,
-                    n,
-                    BLOCK.min(k - begin),
-                    piece.out.as_mut_ptr(),
-                    1,
-                    n as isize,
-                    begin > 0,
-                    a.as_ptr(),
-                    a_column,
-                    a_row,
-                    b.as_ptr(),
-                    b_column,
-                    b_row,
-                    if begin > 0 { 1.0 } else { 0.0 },
-                    1.0,
-                    false,
-                    false,
-                    false,
-                    parallelism,
-                );
-            }
+            let factors = (
+                View::new(&a[begin * a_by[1]..], a_by),
+                View::new(&b[begin * b_by[0]..], b_by),
+            );
+            let extents = [rows, BLOCK.min(k - begin), n];
+            multiply_by(parallelism, piece.out, [n, 1], factors, extents, begin > 0);
         }
     }
     let epilogue = |row: usize, out: &mut [f32]| {
