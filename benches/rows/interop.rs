@@ -21,6 +21,9 @@ const WORKLOADS: &str = include_str!("../readme.txt");
 /// The most that bringing data in and out may take, in percent of a workload.
 const MOST: f64 = 5.0;
 
+/// The runs of each conversion. Those of a way take seconds together.
+const RUNS: usize = 3;
+
 /// A way to bring data in and out. Another one is a line in [`WAYS`] and a match arm in [`prepared`].
 #[derive(Clone, Copy)]
 struct Way {
@@ -182,8 +185,7 @@ fn row(bench: &mut Bench, way: Way, workloads: &[Workload]) -> Outcome<()> {
     let mut first = Duration::ZERO;
     let (mut check, mut checked) = (None, 0);
     let (sums, reference) = bench.beside(|bench| {
-        let runs = bench.size.runs.0;
-        let mut sums = vec![vec![Duration::ZERO; runs]; workloads.len()];
+        let mut sums = vec![[Duration::ZERO; RUNS]; workloads.len()];
         first = Duration::ZERO;
         checked = 0;
         for (workload, sums) in workloads.iter().zip(&mut sums) {
@@ -202,7 +204,7 @@ fn row(bench: &mut Bench, way: Way, workloads: &[Workload]) -> Outcome<()> {
         }
         Ok(sums)
     })?;
-    let all = (0..bench.size.runs.0).map(|run| sums.iter().map(|runs| runs[run]).sum());
+    let all = (0..RUNS).map(|run| sums.iter().map(|runs| runs[run]).sum());
     let times = Times::of_wall(Summary::of(all.collect()));
     let spec = Spec {
         name: way.name,
@@ -229,7 +231,7 @@ fn row(bench: &mut Bench, way: Way, workloads: &[Workload]) -> Outcome<()> {
             true => workload.call,
             false => workload.call + workload.transfers,
         };
-        let percent = share(Summary::of(runs).median, of);
+        let percent = share(Summary::of(runs.to_vec()).median, of);
         worst = worst.max(percent);
         row = row.note(format!("% of {}", workload.name), percent);
     }
