@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use naga::{AddressSpace, ArraySize, TypeInner};
+use naga::{AddressSpace, ArraySize, Module, TypeInner};
 
 use super::errors::Health;
 use super::pool::{GpuBuffer, Pool};
@@ -62,7 +62,9 @@ impl Watch {
         binding: usize,
     ) -> Result<String> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = instrumented(source, binding, places.len())
+        let parsed = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source));
+        let made = parsed
+            .and_then(|module| instrumented(source, &module, binding, places.len()))
             .and_then(|made| match places.len() + made.arrays.len() < RECORDS {
                 true => Ok(made),
                 false => Err("more arrays than records".to_owned()),
@@ -128,8 +130,13 @@ struct Array {
     of_matrices: bool,
 }
 
-fn instrumented(source: &str, binding: usize, first: usize) -> Result<Instrumented, String> {
-    let module = naga::front::wgsl::parse_str(source).map_err(|e| e.emit_to_string(source))?;
+/// Rewrites a source, which `module` is the parse of.
+fn instrumented(
+    source: &str,
+    module: &Module,
+    binding: usize,
+    first: usize,
+) -> Result<Instrumented, String> {
     let arrays = module.global_variables.iter().filter_map(|(_, variable)| {
         let TypeInner::Array { base, size, .. } = module.types[variable.ty].inner else {
             return None;

@@ -13,6 +13,8 @@ mod freed;
 mod grid;
 mod groups;
 mod kept;
+#[cfg(test)]
+mod parsed;
 mod pipelines;
 mod poll;
 mod pool;

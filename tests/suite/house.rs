@@ -368,8 +368,8 @@ fn find_wide(folder: &Path, wide: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            // Indented by the assembler, or made by a build.
-            if !path.ends_with("expanded") && !path.ends_with("target") {
+            // Made by a build.
+            if !path.ends_with("target") {
                 find_wide(&path, wide);
             }
             continue;

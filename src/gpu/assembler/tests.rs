@@ -1,9 +1,12 @@
 //! Tests that the declarations in Rust and in WGSL agree for every kernel.
 
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
+use rayon::prelude::*;
 
-use super::{Expansion, assemble};
+use super::Expansion;
+use crate::gpu::parsed::variants;
 use crate::gpu::pipelines::PARAM_WORDS;
+use crate::gpu::wgsl_text::without_comments;
 use crate::plan::{Access, Field, Interface, Variant};
 use crate::ragged::DType;
 
@@ -64,26 +67,21 @@ fn flat(fields: &[Field], to: &mut Vec<(String, usize)>) {
 
 #[test]
 fn names_of_slots_and_parameters_are_those_of_the_shader() {
-    for kernel in crate::ops::KERNELS {
+    variants().par_iter().for_each(|variant| {
         let Interface {
             slots: names,
             access,
             params: fields,
-        } = kernel.interface;
+        } = variant.kernel.interface;
         let names = names.iter().map(|name| name.to_string());
         let expected: Vec<_> = names.zip(access.iter().copied()).collect();
         let mut words = Vec::new();
         flat(fields, &mut words);
         assert!(words.iter().map(|word| word.1).sum::<usize>() <= PARAM_WORDS);
-        for variant in 0..kernel.listed().count() {
-            let name = kernel.name(variant);
-            let text = assemble(kernel, variant).unwrap();
-            let module = naga::front::wgsl::parse_str(&text)
-                .unwrap_or_else(|error| panic!("{}", error.emit_to_string_with_path(&text, &name)));
-            assert_eq!(params(&module), words, "{name}");
-            assert_eq!(slots(&module), expected, "{name}");
-        }
-    }
+        let (name, module) = (&variant.name, variant.module());
+        assert_eq!(params(module), words, "{name}");
+        assert_eq!(slots(module), expected, "{name}");
+    });
 }
 
 #[test]
@@ -151,50 +149,65 @@ fn loops_write_their_lines_once_for_each_value() {
     }
 }
 
-/// The variants in `shaders/expanded`, one of each generator, for readers.
-const EXPANDED: [&str; 16] = [
-    "ambient.f16.less.mask",
-    "attention_matrix.f16.matrix.r64.d64.plain",
-    "broadcast.f32.sub",
-    "bsr_matmul.f32.h16",
-    "bsr_matrix.f32.matrix.h16.s16",
-    "conv_cached.f32.n256",
-    "conv_fused.f32.large",
-    "fft.c32.n32",
-    "fft_bluestein.c32.n256",
-    "fft_pass.c32.r64.halves",
-    "fft_real.c32.n32",
-    "fft_smooth.c32",
-    "map_table.f32.exp",
-    "matmul.f32.native.sets",
-    "matmul.f32.t32",
-    "matmul_matrix.f32.matrix.t32",
-];
+/// The generated variant in `shaders/expanded`, for readers.
+const EXAMPLE: &str = "fft.c32.n32";
 
+/// The hash of a variant's text. Comments, blank lines and spaces at the ends of lines do not count.
+fn hash(text: &str) -> String {
+    let mut hasher = crc32fast::Hasher::new();
+    for line in without_comments(text).lines().map(str::trim_end) {
+        if !line.is_empty() {
+            hasher.update(line.as_bytes());
+            hasher.update(b"\n");
+        }
+    }
+    format!("{:08x}", hasher.finalize())
+}
+
+/// Compares every variant with its hash in `shaders/expanded/hashes.txt`, and the example with its text there.
+///
 /// `VSLA_BLESS=1` writes them anew. A published package does not contain them.
 #[test]
-fn expansions_are_current() {
+fn texts_are_those_of_the_hashes() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/expanded");
-    let bless = std::env::var_os("VSLA_BLESS").is_some();
-    if !bless && !folder.exists() {
+    if !folder.exists() {
         return;
     }
-    let kernels = crate::ops::kernels();
-    for name in EXPANDED {
-        let (_, text) = kernels.iter().find(|(known, _)| known == name).unwrap();
-        let file = folder.join(format!("{name}.wgsl"));
-        if bless {
-            std::fs::create_dir_all(&folder).unwrap();
-            std::fs::write(&file, text).unwrap();
-        }
-        let found = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(found == *text, "{name}: run this test with VSLA_BLESS=1");
-    }
-    let mut files = std::fs::read_dir(&folder).unwrap();
-    assert!(files.all(|file| {
-        let name = file.unwrap().file_name();
-        EXPANDED
+    let example = folder.join(format!("{EXAMPLE}.wgsl"));
+    let hashes = folder.join("hashes.txt");
+    let [text, stored] =
+        [&example, &hashes].map(|file| std::fs::read_to_string(file).unwrap_or_default());
+    let stored: Vec<&str> = stored.lines().collect();
+    let (mut lines, mut changed) = (Vec::new(), Vec::new());
+    for kernel in variants().chunk_by(|a, b| a.kernel.stem == b.kernel.stem) {
+        let stem = kernel[0].kernel.stem;
+        let before = stored
             .iter()
-            .any(|known| name == *format!("{known}.wgsl"))
-    }));
+            .find(|line| line.split(' ').next() == Some(stem));
+        let before: Vec<&str> = before.map_or_else(Vec::new, |line| line.split(' ').collect());
+        let mut line = stem.to_owned();
+        for variant in kernel {
+            let hash = hash(&variant.text);
+            if !before.contains(&&*hash) {
+                changed.push(variant.name.as_str());
+            }
+            line = format!("{line} {hash}");
+        }
+        lines.push(line);
+    }
+    let found = variants().iter().find(|variant| variant.name == EXAMPLE);
+    let found = &found.unwrap().text;
+    if std::env::var_os("VSLA_BLESS").is_some() {
+        std::fs::write(&example, found).unwrap();
+        std::fs::write(&hashes, lines.join("\n") + "\n").unwrap();
+        return;
+    }
+    let again = "run this test with VSLA_BLESS=1";
+    assert!(
+        changed.is_empty(),
+        "changed: {}; {again}",
+        changed.join(" ")
+    );
+    assert!(lines == stored, "variants were removed or moved; {again}");
+    assert!(text == *found, "{EXAMPLE} has other comments; {again}");
 }

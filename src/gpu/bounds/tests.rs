@@ -1,9 +1,11 @@
 //! Tests that the instrumentation covers every access of every kernel, and that it detects a faulty kernel.
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use naga::{AddressSpace, Expression, Function, Handle, Module, Statement, TypeInner};
+use naga::{Expression, Function, Handle, Statement};
+use rayon::prelude::*;
 
 use super::*;
+use crate::gpu::parsed::{Assembled, parsed, variants};
 use crate::gpu::{Gpu, GpuInput, GpuOptions};
 use crate::machine::Wait;
 use crate::plan::{
@@ -11,11 +13,6 @@ use crate::plan::{
     Variant, params, slots,
 };
 use crate::ragged::{DType, Layout};
-
-fn parsed(name: &str, source: &str) -> Module {
-    naga::front::wgsl::parse_str(source)
-        .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)))
-}
 
 /// The array that this expression refers to, if it is in a buffer or in workgroup memory.
 fn array_of(module: &Module, function: &Function, e: Handle<Expression>) -> Option<String> {
@@ -142,20 +139,21 @@ fn silent_ends(module: &Module, body: &naga::Block) -> usize {
     inside(body)
 }
 
-fn check(name: &str, source: &str) -> Instrumented {
-    let made = instrumented(source, 9, 5).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let before = parsed(name, source);
+fn check(kernel: &Assembled) -> Instrumented {
+    let Assembled { name, text, .. } = kernel;
+    let before = kernel.module();
+    let made = instrumented(text, before, 9, 5).unwrap_or_else(|e| panic!("{name}: {e}"));
     let after = parsed(name, &made.text);
     Validator::new(ValidationFlags::all(), Capabilities::all())
         .validate(&after)
         .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(&made.text, name)));
     assert_eq!(
         made.accesses,
-        accesses(&before),
+        accesses(before),
         "{name}: an access was missed"
     );
     assert_eq!(escaped(&after), None, "{name}");
-    assert!(escaped(&before).is_some(), "{name} reads no array at all");
+    assert!(escaped(before).is_some(), "{name} reads no array at all");
     let main = &after.entry_points[0].function.body;
     assert!(
         silent_ends(&after, main) == 0,
@@ -166,12 +164,9 @@ fn check(name: &str, source: &str) -> Instrumented {
 
 #[test]
 fn no_access_of_any_kernel_escapes() {
-    let (mut all, mut records) = (0, 0);
-    for (name, source) in crate::ops::kernels() {
-        let made = check(&name, &source);
-        all += made.accesses;
-        records += 1 + made.arrays.len();
-    }
+    let kernels = variants().par_iter().map(check);
+    let counts = kernels.map(|made| [made.accesses, 1 + made.arrays.len()]);
+    let [all, records] = counts.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
     assert!(all > 10_000, "{all} accesses");
     assert!(records <= RECORDS, "{records} records");
 }
