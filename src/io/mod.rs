@@ -26,7 +26,7 @@
 //! | ---: | --- | --- |
 //! | 0 | 8 bytes | `VSLAv02` and a 0 |
 //! | 8 | u8 | contents: 0 a ragged batch, 1 block-sparse matrices |
-//! | 9 | u8 | type of the values: 0 `f64`, 1 `f32`, 2 `f16`, 3 `u32`, 4 `i32`, 5 `Complex32` (real part first), 6 `u8` |
+//! | 9 | u8 | type of values: 0 `f64`, 1 `f32`, 2 `f16`, 3 `u32`, 4 `i32`, 5 `Complex32` (real part first), 6 `u8` |
 //! | 10 | u8 | rank r of an element, 1 to 8 |
 //! | 11 | 5 bytes | 0 |
 //! | 16 | u64 | number n of elements |
