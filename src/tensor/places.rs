@@ -53,16 +53,9 @@ impl<T: Ordered> Tensor<T> {
 mod tests {
     use super::*;
     use crate::ragged::{Ragged, Shape};
+    use crate::tensor::run::tests::devices;
     use crate::{Complex32, f16};
     use crate::{Device, Error};
-
-    fn on_each_device(test: impl Fn(&Device)) {
-        test(&Device::cpu());
-        #[cfg(feature = "gpu")]
-        if let Ok(device) = Device::gpu_blocking(crate::gpu::GpuOptions::default()) {
-            test(&device);
-        }
-    }
 
     /// Extents from 0 on, of one value and of many.
     fn layout(rank: usize, random: &mut fastrand::Rng) -> Layout {
@@ -158,7 +151,7 @@ mod tests {
 
     #[test]
     fn boxes_begin_anywhere() {
-        on_each_device(|device| {
+        devices().iter().for_each(|device| {
             random_boxes(device, |i| i as i32 + 1);
             random_boxes(device, |i| Complex32::new(i as f32 + 0.5, -(i as f32)));
             random_boxes(device, |i| f16::from_bits(i as u16 % 0x7c00 + 1));
@@ -168,7 +161,7 @@ mod tests {
     /// Elements of several tiles, and of a few words.
     #[test]
     fn long_vectors_are_aligned() {
-        on_each_device(|device| {
+        devices().iter().for_each(|device| {
             let x = Layout::from_lengths([70_001, 0, 5, 20_000, 3]).unwrap();
             let y = Layout::from_lengths([9_999, 4, 4, 33_333, 0]).unwrap();
             let x = counted(&x, |i| i as u32 + 1);
@@ -227,7 +220,7 @@ mod tests {
 
     #[test]
     fn places_are_those_of_a_slice() {
-        on_each_device(|device| {
+        devices().iter().for_each(|device| {
             random_places(device, |i| i as i32 + 1);
             random_places(device, |i| Complex32::new(i as f32 + 0.5, -(i as f32)));
             random_places(device, |i| f16::from_bits(i as u16 % 0x7c00 + 1));
@@ -236,7 +229,7 @@ mod tests {
 
     #[test]
     fn goldens() {
-        on_each_device(|device| {
+        devices().iter().for_each(|device| {
             let x = Ragged::from_rows([vec![1, 2, 3], vec![4], vec![]]).unwrap();
             let x = device.upload(&x).unwrap();
             let layout = Layout::from_lengths([8, 3, 2]).unwrap();
@@ -323,7 +316,7 @@ mod tests {
 
     #[test]
     fn values_by_index() {
-        on_each_device(|device| {
+        devices().iter().for_each(|device| {
             let mut random = fastrand::Rng::with_seed(3);
             let long = Layout::from_lengths([5000, 0, 3, 70_000]).unwrap();
             let mut layouts = vec![long];

@@ -311,4 +311,4 @@ impl<T: Scalar> Tensor<T> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

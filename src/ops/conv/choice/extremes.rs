@@ -65,7 +65,9 @@ pub(crate) fn series() -> Vec<Layout> {
 /// Boxes of these extents whose number of values fits 32 bits; empty ones may have any extents.
 pub(crate) fn boxes(rank: usize) -> Vec<Layout> {
     let lengths = lengths();
-    let shapes = lengths.iter().flat_map(|&first| {
+    // With one axis, the second length is the only one.
+    let firsts = if rank == 1 { 1 } else { lengths.len() };
+    let shapes = lengths[..firsts].iter().flat_map(|&first| {
         lengths.iter().map(move |&second| {
             let mut extents = vec![first as usize; rank];
             extents[rank - 1] = second as usize;

@@ -90,7 +90,7 @@ fn slopes_are_within_their_bounds() {
         for &(name, scalars, reference) in ROWS {
             for &(s, t) in scalars {
                 let exact = |x: f64| reference(x, s.into(), t.into());
-                check(&device, name, (s, t), &values, f64::from, exact, 0.0);
+                check(device, name, (s, t), &values, f64::from, exact, 0.0);
                 // Half a unit of f16: at least 2⁻²⁵, and at most 2⁻¹¹ of the result.
                 check(
                     &device,
