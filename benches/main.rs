@@ -8,8 +8,7 @@
 //! cargo bench -- --table benches/results/name.json
 //! cargo bench -- --table benches/results/name.json --beside benches/results/name-pytorch.json
 //! cargo bench -- --table .. --beside .. --rows benches/readme.txt --picture docs/pictures/overview.svg
-//! cargo bench -- --table .. --beside .. --report docs/benchmark.html
-//! cargo bench -- conv --report target/conv.html
+//! cargo bench -- --lengths
 //! ```
 //!
 //! A row is the median of several runs, with its 95 % confidence interval. It has separate columns for device time,
@@ -26,7 +25,7 @@ use std::time::Instant;
 use clap::Parser;
 use vsla::{Device, device::DeviceKind};
 
-use harness::{Bench, Size, chosen, page, picture, report, table};
+use harness::{Bench, Size, chosen, picture, report, table};
 
 mod harness;
 mod rows;
@@ -64,10 +63,9 @@ struct Args {
     /// With --rows: also draw these rows, and the lengths of the first row
     #[arg(long, value_name = "OUT.svg", requires = "rows")]
     picture: Option<PathBuf>,
-    /// Also write the results as one page of HTML, with plots: the results of this run, or with --table those of the
-    /// stored run, and with --beside also the times of PyTorch
-    #[arg(long, value_name = "OUT.html")]
-    report: Option<PathBuf>,
+    /// Measure nothing; print the lengths that rows compute on, and how different they are
+    #[arg(long, conflicts_with_all = ["json", "table"])]
+    lengths: bool,
     /// Devices to measure
     #[arg(long, value_enum, default_value = "all")]
     device: Choice,
@@ -110,6 +108,10 @@ fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         print!("{}", stored(path, args)?);
         return Ok(true);
     }
+    if args.lengths {
+        print!("{}", table::lengths()?);
+        return Ok(true);
+    }
     let began = Instant::now();
     let mut reports = Vec::new();
     for device in devices(args)? {
@@ -127,9 +129,6 @@ fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     report::print(&reports);
     println!("{:.0} s in all", began.elapsed().as_secs_f64());
     let json = report::json(&reports, began.elapsed());
-    if let Some(path) = &args.report {
-        std::fs::write(path, page::html(&json, None)?).map_err(|error| about(path, &error))?;
-    }
     if let Some(path) = &args.json {
         let folder = path.parent().unwrap_or(path);
         std::fs::create_dir_all(folder)
@@ -150,10 +149,6 @@ fn stored(path: &Path, args: &Args) -> Result<String, String> {
     };
     let run = read(path)?;
     let peer = args.beside.as_deref().map(read).transpose()?;
-    if let Some(path) = &args.report {
-        let page = page::html(&run, peer.as_ref()).map_err(|error| error.to_string())?;
-        std::fs::write(path, page).map_err(|error| about(path, &error))?;
-    }
     if let Some(peer) = peer {
         let Some(list) = &args.rows else {
             return Ok(table::beside(&run, &peer));

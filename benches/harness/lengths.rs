@@ -187,7 +187,7 @@ pub const SETS: [Set; 13] = [
     },
     Set {
         name: "photographs",
-        about: "Rows and columns of each image; below, the pixels",
+        about: "Pixels of each image, of rows and columns",
         source: Some(
             "D. Tran, Raccoon Detector Dataset (2017), github.com/datitran/raccoon_dataset; sizes only, under the MIT \
              licence",

@@ -3,14 +3,11 @@
 pub mod chosen;
 pub mod data;
 pub mod lengths;
-pub mod page;
 pub mod picture;
-pub mod plot;
 pub mod rates;
 pub mod report;
 mod size;
 pub mod stats;
-pub mod svg;
 pub mod table;
 pub mod text;
 

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::chosen::Chosen;
-use super::svg::{circle, diamond, line, put};
+use super::text::escaped;
 
 const WIDTH: f64 = 840.0;
 /// The ends of the axis of values.
@@ -178,4 +178,35 @@ fn times(text: &mut String, rows: &[Chosen<'_>], device: &str) {
         let ratio = format!("{:.1}", row.times_as_fast());
         put(text, "end", WIDTH, y + 4.0, &ratio);
     }
+}
+
+fn put(text: &mut String, class: &str, x: f64, y: f64, content: &str) {
+    _ = writeln!(
+        text,
+        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y}\">{}</text>",
+        escaped(content)
+    );
+}
+
+fn line(text: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
+    _ = writeln!(
+        text,
+        "<line class=\"{class}\" x1=\"{:.1}\" y1=\"{}\" x2=\"{:.1}\" y2=\"{}\"/>",
+        from.0, from.1, to.0, to.1
+    );
+}
+
+fn circle(text: &mut String, x: f64, y: f64) {
+    _ = writeln!(
+        text,
+        "<circle class=\"ours\" cx=\"{x:.1}\" cy=\"{y}\" r=\"5.5\"/>"
+    );
+}
+
+fn diamond(text: &mut String, class: &str, x: f64, y: f64) {
+    _ = writeln!(
+        text,
+        "<path class=\"{class}\" d=\"M{:.1} {y}l6-6 6 6-6 6z\"/>",
+        x - 6.0
+    );
 }

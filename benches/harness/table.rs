@@ -1,7 +1,9 @@
-//! Formats a stored run as Markdown tables, for docs/measurements.md.
+//! Formats a stored run, and the lengths that rows compute on, as Markdown tables, for docs/measurements.md.
 
 use serde_json::Value;
+use vsla::conv::{CostTable, HeterogeneityProfile};
 
+use super::lengths::SETS;
 use super::text::number;
 
 /// The rows whose names contain `filter`, in one table for each device whose kind `accepts` accepts.
@@ -140,12 +142,12 @@ fn ways_of<'a>(peer: &'a Value, operation: &str) -> Vec<&'a str> {
     ways
 }
 
-pub fn list(value: &Value) -> &[Value] {
+fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// The time that rates are computed from, if the device has timestamps.
-pub fn device(row: &Value) -> Option<f64> {
+fn device(row: &Value) -> Option<f64> {
     let in_row = row["back_to_back_us"].as_f64().unwrap_or(f64::INFINITY);
     row["device_us"].as_f64().map(|device| device.min(in_row))
 }
@@ -168,7 +170,7 @@ const ALWAYS: [bool; 10] = [
 ];
 
 /// How far the ends of the interval that a file has are from the median, in percent of it.
-pub fn around(row: &Value, runs: &str, median: Option<f64>) -> String {
+fn around(row: &Value, runs: &str, median: Option<f64>) -> String {
     let end = |end: &str| Some(100.0 * (row[runs][end].as_f64()? / median? - 1.0));
     match (end("low_us"), end("high_us")) {
         (Some(low), Some(high)) => format!("{low:+.1} {high:+.1}"),
@@ -177,7 +179,7 @@ pub fn around(row: &Value, runs: &str, median: Option<f64>) -> String {
 }
 
 /// The name of the runs that `device` is the median of.
-pub fn device_runs(row: &Value) -> &'static str {
+fn device_runs(row: &Value) -> &'static str {
     match device(row) < row["device_us"].as_f64() {
         true => "back_to_back_runs",
         false => "device_runs",
@@ -222,7 +224,7 @@ fn cells(name: &str, row: &Value) -> [String; 10] {
     ]
 }
 
-pub fn target(target: &Value) -> String {
+fn target(target: &Value) -> String {
     let bound = match (target["at_least"].as_f64(), target["at_most"].as_f64()) {
         (Some(bound), _) => format!("≥ {bound}"),
         (_, Some(bound)) => format!("≤ {bound}"),
@@ -239,4 +241,42 @@ pub fn target(target: &Value) -> String {
         "{} {bound}, {verdict}",
         target["what"].as_str().unwrap_or_default()
     )
+}
+
+/// The lengths that rows compute on: how different they are, and where they come from.
+///
+/// # Errors
+/// If a layout cannot be made.
+pub fn lengths() -> vsla::Result<String> {
+    let mut text = "| lengths | elements | of them empty | shortest | median | mean | longest | deviation / mean | padding | rows |\n\
+                    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n"
+        .to_owned();
+    let mut about = String::from("\n");
+    for set in &SETS {
+        let layout = set.layout()?;
+        // Only the times that the profile predicts depend on the costs, and they are not shown.
+        let profile = HeterogeneityProfile::new(&layout, &CostTable::cpu())?;
+        let rows = set.rows.iter().map(|row| format!("`{row}`"));
+        text += &format!(
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} % | {} |\n",
+            set.name,
+            profile.elements,
+            profile.empty,
+            profile.min,
+            number(profile.median),
+            number(profile.mean),
+            profile.max,
+            number(profile.coefficient_of_variation),
+            number(100.0 * layout.padding_waste()),
+            rows.collect::<Vec<_>>().join(", "),
+        );
+        let source = set.source.map(|source| format!(" {source}."));
+        about += &format!(
+            "- {}: {}.{}\n",
+            set.name,
+            set.about,
+            source.unwrap_or_default()
+        );
+    }
+    Ok(text + &about)
 }

@@ -9,7 +9,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// The text as it is written between tags and in attributes of HTML and SVG.
+/// The text as it is written between tags and in attributes of SVG.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -4,16 +4,10 @@
 
 #[path = "../../../benches/harness/lengths.rs"]
 pub mod lengths;
-#[path = "../../../benches/harness/page.rs"]
-pub mod page;
-#[path = "../../../benches/harness/plot.rs"]
-pub mod plot;
 #[path = "../../../benches/harness/rates.rs"]
 pub mod rates;
 #[path = "../../../benches/harness/stats.rs"]
 pub mod stats;
-#[path = "../../../benches/harness/svg.rs"]
-pub mod svg;
 #[path = "../../../benches/harness/table.rs"]
 pub mod table;
 #[path = "../../../benches/harness/text.rs"]
