@@ -93,7 +93,7 @@ fn slopes_are_within_their_bounds() {
                 check(device, name, (s, t), &values, f64::from, exact, 0.0);
                 // Half a unit of f16: at least 2⁻²⁵, and at most 2⁻¹¹ of the result.
                 check(
-                    &device,
+                    device,
                     name,
                     (s, t),
                     &halves,
