@@ -1,4 +1,9 @@
 //! Checksummed reading that allocates only for data that arrives.
+//!
+//! Parsers need no other guard: they check each number as they read it, and then request the next part. A format in
+//! which a few bytes stand for a large structure would break this. Each element therefore has its extents in a file
+//! even if all are alike, and a topology has the counts of its columns. `tests/suite/io/bad.rs` measures this, and
+//! `fuzz/` looks for cases that the test misses.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};

@@ -1,6 +1,10 @@
 //! Appends rows in place to the keys and values of a cache, after the rows that each element already has.
 //!
 //! Cost: the new rows read once and written once, in one dispatch. The rows that the cache holds are not touched.
+//!
+//! The kernel writes new lengths: if it incremented them in place, other workgroups of the same dispatch might read the
+//! new ones. Each append must continue from the previous one (`Graph::changed_by`); clones that attend to fewer rows
+//! remain valid, because an append changes no row within their lengths.
 
 use crate::ops::strided::extent_of;
 use crate::plan::{

@@ -2,6 +2,9 @@
 //!
 //! Cost: the sums and targets and one value of x for each row read once, and the results written once, in one dispatch.
 //! For slopes, x read once, and the result written once; the weights, sums and targets of rows stay in caches.
+//!
+//! The score is subtracted from the maximum before the logarithm is added. A sum of these two would be rounded to the
+//! precision of the largest score.
 
 use half::f16;
 use num_complex::Complex32;

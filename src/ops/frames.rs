@@ -3,6 +3,10 @@
 //!
 //! Cost: one dispatch. Vectors and frames each move through memory once, because frames that share values are made, or
 //! added, at the same time. A value of a vector takes one multiply-add for each frame that it is in.
+//!
+//! `stft` cuts the frames of all elements into one batch of rows, transforms the rows by `rfft`, and views the spectra
+//! as matrices again. `istft` transforms the rows back, and the kernel adds the frames at each value in order, so there
+//! are no atomics. A fused transform would not write the frames to memory and read them back.
 
 use super::par_tiles;
 use crate::plan::{

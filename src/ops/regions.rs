@@ -3,6 +3,10 @@
 //! Cost: labels read once, in one dispatch that adds cells up by component, with atomic additions and maxima of
 //! integers; then one value and 40 bytes for each component. Memory: 40 bytes for each component. Workgroups first add
 //! to tables in their memory, so that large components are not a bottleneck.
+//!
+//! The fields of a component are its number of cells, sums of rows and columns in two words each, and the ends of its
+//! box as maxima, so that all of them start at zero. Means are quotients of integers, rounded by integer arithmetic:
+//! the order of additions matters nowhere. The numbers of components are read back for the shapes.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Comparisons of batches by the traits of the `approx` crate.
+//! Comparisons of batches by the traits of the `approx` crate. Not in `io`, because they convert nothing.
 
 use approx::{AbsDiffEq, RelativeEq, UlpsEq};
 

@@ -1,4 +1,11 @@
 //! A ragged cache of keys and values: rows are appended in place, and attention reads them without a copy.
+//!
+//! Plans follow from layouts, so layouts must not change from one decoding step to the next: keys and values have the
+//! layout of the reserved rows, for which tiles and pieces are planned, and lengths are a tensor of u32. The kernel
+//! reads the number of keys there; lengths take the binding of the bias (`cached`), since a kernel has at most eight
+//! storage buffers. Stages beyond the length are never loaded, and pieces that begin beyond it end at once.
+//! `Plan::run_with` detaches the caches first, so that a run always changes them in place; on the CPU, it takes the
+//! memory out of the caches during the run.
 
 use std::sync::Arc;
 

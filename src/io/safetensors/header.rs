@@ -1,4 +1,7 @@
 //! The header of a file: a JSON object that maps names to tensors.
+//!
+//! The format's own crate needs the whole file, and holds many times the header in memory before it validates it. The
+//! tests compare with that crate.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,5 +1,18 @@
 //! The table of functions of two and three values: each row defines the function's GPU kernels, its CPU kernel, and the
 //! error bound that its tests check.
+//!
+//! The group that contains a row determines its types, and what a missing entry means. The row defines the kernels for
+//! one layout, for vectors, for matrices and boxes, and for operands that are spread (`broadcast`), whose loads and
+//! stores `shaders/lib/loads.wgsl` has for each type. The text of an expression should not return early: Mesa's
+//! software GPU miscompiles functions that return inside a loop.
+//!
+//! Complex values take two words, so that functions with complex results (flag `WIDE`) make one value at a time instead
+//! of four; an operand's base then counts pairs of words (`Param::InputPairBase`). A negated, copied or scaled complex
+//! value is two words of `map`.
+//!
+//! A spread operand is a vector. Along an axis whose later extents multiply to `inner`, value i of an element is paired
+//! with value (i / inner) mod extent of the vector; one division serves four values. The CPU kernel lays out chunks of
+//! up to 1,024 values, which may hold many short elements, and so does not work element by element.
 
 use num_complex::Complex32;
 

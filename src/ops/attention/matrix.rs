@@ -1,4 +1,7 @@
 //! Attention of f16 on cooperative matrices: the builds of `attention_matrix.wgsl`.
+//!
+//! They compute heads of up to 128 values in multiples of 8, except pieces of keys, elements of at most four rows,
+//! caches, and elements without keys.
 
 use std::borrow::Cow;
 

@@ -7,6 +7,18 @@
 //!
 //! Cost: d + dv multiply-adds for each score, except in stages whose keys are all masked; keys and values read once for
 //! each tile of rows; queries read and results written once.
+//!
+//! Caps, biases, ALiBi and blocks of a mask are applied score by score, in a loop over workgroup memory
+//! (`shaders/lib/scores.wgsl`), because the unrolled text took a software driver many seconds to compile. Without them
+//! (`plain`), scores are scaled and masked in registers. Parameters choose, which are equal for all invocations.
+//!
+//! **Numbers.** Products, weights and sums are f32, also for f16, whose results are rounded once; on matrices, weights
+//! are f16, and results are divided by the sum of the rounded ones. A row without keys gives zeros. Portable kernels
+//! add up the values that they stage; from the first sum on that is not finite, they skip products with a weight of 0,
+//! since 0 · NaN is NaN. The CPU does so when a result is not finite.
+//!
+//! **Alignment.** On GPUs, operands that do not begin at a whole unit of 16 bytes are copied first; another kernel
+//! would compute other bits.
 
 mod few;
 mod matrix;

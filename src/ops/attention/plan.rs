@@ -2,6 +2,28 @@
 //!
 //! How an element is cut into tiles depends only on its own numbers of queries and keys and on the mask, so its results
 //! do not depend on the other elements.
+//!
+//! | kind | elements | rows × keys of a stage |
+//! | --- | --- | --- |
+//! | `SHORT` | at most 16 keys, results of at most 128 values | 16 × 16, four tiles in a workgroup of 64 invocations |
+//! | `attention_few` | at most 16 rows of heads of whole units | 1 or 4 rows × all keys, at most 512 |
+//! | `FEW` | at most 16 rows of other heads | 16 × 32 |
+//! | these with `PIECES` | more than 512 keys | the same, over pieces of 512 keys |
+//! | `MEDIUM` | at most 32 rows, or results of more than 128 values | 32 × 32 |
+//! | `TALL` | others | 64 × 32, eight rows an invocation |
+//!
+//! An invocation computes four scores of each of its rows for a stage, and four results of each for every chunk of as
+//! many results as a stage has keys. Registers for chunks that a head does not have would cost occupancy, so their
+//! number (`C1` to `C8`) is a number of the variant.
+//!
+//! - If all keys fit in one stage (`SHORT`), there is no loop over stages, and tiles of several elements share a
+//!   workgroup: all of its invocations reach the same barriers.
+//! - A few rows over many keys would keep only one workgroup busy. Their keys are cut into pieces, each a tile of its
+//!   own with f32 results in scratch memory, and `attention_merge` adds the pieces of a row in order, and the sinks
+//!   once.
+//! - Stages outside the keys that any row of the tile attends to are never loaded, which halves the work of causal
+//!   masks. For a mask of blocks, each tile of rows has a list of the stages with a block.
+//! - Every kind that occurs is a dispatch of tiles × key heads.
 
 use std::ops::Range;
 

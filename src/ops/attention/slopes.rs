@@ -3,6 +3,9 @@
 //! Each operand has its own dispatches, whose tiles are rows of that operand. So no atomics are needed, and results do
 //! not depend on the order of workgroups. Cost: three products for each of q and k, and two for v, of each score whose
 //! stage is not entirely masked; two for a bias, of every score.
+//!
+//! One kernel for keys and values would compute the scores once instead of twice, 7 products instead of 8, but needs
+//! workgroup memory for both weights and registers for both sums.
 
 mod matrix;
 

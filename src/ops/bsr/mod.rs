@@ -3,6 +3,20 @@
 //! A product is `f b`, where f is the block-sparse matrix or its transpose; `b f` is computed as the transpose of
 //! `fᵀ bᵀ`. Nothing is transposed in memory: blocks are traversed in row or column order, and dense matrices are read
 //! and written with strides. How a row of blocks is cut into pieces depends only on its own number of blocks.
+//!
+//! **Order of work.** Tiles are numbered in panels, each with all rows of blocks, so that their values of b are still
+//! in a cache. In a panel, the longest rows come first. On cooperative matrices, pieces more than twice as long as the
+//! mean come first for all panels, since a long piece that begins among the last delays the end.
+//!
+//! **Cuts.** A row of blocks is summed in chunks of 480 to 512 inner products, and cut into pieces of four chunks, or
+//! sixteen on cooperative matrices. The first piece writes to the result, the others to slots of a scratch buffer,
+//! which `bsr_finish` adds in order. A row without blocks is a piece without steps: it writes zeros.
+//!
+//! **Stages.** In the baseline, a stage of 16 inner products consists of two halves of eight, which divide every block
+//! side; each half has its own address in a and in b. On cooperative matrices, positions after a row's last block are
+//! zeroed in the stage's registers, in both factors, because zero times infinity is not zero, and `order` is read one
+//! stage ahead, so that no load waits for its address. Results go through workgroup memory, so that neighbouring
+//! invocations write whole sectors of memory; a matrix stored to a buffer directly does not.
 
 mod align;
 mod baseline;

@@ -6,6 +6,20 @@
 //! separate operations' results, except that a GPU does not preserve the bits of a NaN.
 //!
 //! Cost: the operands read once and the results written once, in one dispatch.
+//!
+//! One kernel has all functions and runs every chain. WGSL generated for each chain would not promise these bits, would
+//! take time to compile, and would end the closed list of kernels. No step depends on values, so all invocations take
+//! the same branch.
+//!
+//! - Between two instructions is a branch whose outcome compilers cannot know, so that they never contract across it.
+//! - Registers are variables, because compilers put an array that is indexed at run time into memory. Moves are cases
+//!   of the same `switch` as functions: as separate conditions, every step would test them.
+//! - Short expressions are written out for each value. Longer ones are loops over the words of an invocation, which are
+//!   rotated in each round, with a bound that compilers do not know: unrolled, the kernel would be several times as
+//!   large.
+//! - Builds have 0, 2 or 6 registers, because registers cost occupancy, even those that a chain does not use.
+//! - The limits are those of the parameter block (47 bytes of steps; 16 words for the places of operands and for
+//!   scalars) and of bindings (5 operands, 2 results).
 
 mod code;
 mod registers;

@@ -3,6 +3,10 @@
 //!
 //! The cost is that of the convolution, or m·n multiply-adds per pair. The memory is 8 bytes per pair or per tile of
 //! 448 lags; the distance also takes copies of the operands.
+//!
+//! Each tile of lags, or each pair that `conv_fused` transforms (not for the distance), leaves the best (value, index),
+//! and a final dispatch combines these. For series of one shape, the distance is not 1 − c: it takes the residual of
+//! the unit-norm series at the best lag, and at the lags that f32 cannot distinguish from it.
 
 mod normalize;
 mod tiles;

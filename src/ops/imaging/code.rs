@@ -1,4 +1,21 @@
 //! The instructions of image programs: what each computes is in `twin/`, and for users in `tensor/imaging/image.rs`.
+//!
+//! To add an instruction:
+//!
+//! 1. Here: a row of `opcodes!`, with a name for the shader, and with the operands and the meaning of the two numbers
+//!    if they are not obvious. A function of two cells is a variant of `Function` instead, and needs no capacity.
+//! 2. `graph.rs`: the capacity of its result, in `Graph::capacity`. In `compile.rs`, `Class::of` says what a cell
+//!    costs; `words` lists the opcodes that need as many words again for themselves.
+//! 3. `src/tensor/imaging/image.rs`: a line of `operations!` if all parameters are images, otherwise a method. Its
+//!    documentation says what it computes, when the result is invalid, and its capacity if that is not the largest
+//!    operand's.
+//! 4. `twin/`: the function, and an arm of `run` in its `mod.rs`. It asks `Out` for room before it writes cells, which
+//!    makes the result overflown if there are too many.
+//! 5. `shaders/imaging.wgsl`: the extents in `shape_of`, and the cells in `cell_of`, each independently. An operation
+//!    that needs the whole image has a function of its own, which `execute` calls. All invocations of a workgroup must
+//!    reach its barriers: decisions that depend on values go through `agreed` or `total`.
+//! 6. `tests/suite/imaging.rs`: cases in `by_hand`, among them an invalid one; an arm in `recorded`, which the random
+//!    programs draw from; and a comparison in `as_on_tensors` if a method of `Tensor` does the same.
 
 use crate::plan::Constants;
 

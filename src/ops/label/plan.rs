@@ -1,4 +1,7 @@
 //! Divides images into what a workgroup labels.
+//!
+//! A workgroup labels 64 words of 32 cells of a row: an image that fits, or a tile of 64 × 32 cells, or of as many
+//! columns as 64 words allow if an image has few rows. A matrix of one column is labelled as one row.
 
 use std::sync::Arc;
 

@@ -4,6 +4,9 @@
 //! A line is the values of an element along one axis, or the whole element. Cost: the values read once from memory, and
 //! for strided lines up to twice more from a cache; one value written for each line, or all values. Normalizations of
 //! lines that are cut into tiles read the values twice from memory.
+//!
+//! Sums of squares leave the range of f32 where their roots do not. The plain sum shows it, and each invocation of such
+//! a line adds all its values again, scaled and alone: slowly, but without a barrier, and at no cost for other lines.
 
 mod cumulate;
 mod plan;

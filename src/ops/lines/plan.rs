@@ -1,4 +1,17 @@
 //! Assigns invocations to lines by the length and step of each line only, so that no result depends on other lines.
+//!
+//! - Consecutive values: the invocations of a line, a power of two and at least 4, hold up to 16 values each in
+//!   registers, and combine their statistics in two rounds through workgroup memory.
+//! - Strided values: 8 or 32 invocations share a line, and neighbouring invocations process neighbouring lines, so that
+//!   they read neighbouring values.
+//! - Longer lines are cut into tiles: `lines_parts` writes the statistics of each, `lines_finish` merges them, and a
+//!   third dispatch maps the values.
+//!
+//! Because a dispatch waits for the one before, consecutive lines of all lengths up to 2,048 values share a dispatch,
+//! and so do strided ones. The workgroups with the longest lines come first.
+//!
+//! `reduce_lines` and `cumulate` use the same plan. In a scan, each invocation scans a run of 16 neighbouring values in
+//! workgroup memory, beginning with the total of the runs before it.
 
 use crate::plan::{Constants, PlanBuffer, constants};
 use crate::ragged::Layout;

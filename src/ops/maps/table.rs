@@ -1,4 +1,26 @@
 //! The table of maps: each row defines a map's kernels, its CPU kernel, and the error bounds that its tests check.
+//!
+//! A row has the public name, which must be unique because errors, profiles and plans use it; the flag of its kernels;
+//! the files of `shaders/lib` that its expression needs; the expression in WGSL, of `x` and the scalars `s` and `t`;
+//! the same in Rust; and the bound. Anything longer than an expression is a function in a file of `shaders/lib`, and in
+//! `functions.rs`. Rows of `SLOPES`, which only gradients use, have no method: `silu_slope` is the slope of `silu` at
+//! x. A unit test compares them with f64 (`src/tensor/run/tests/slopes.rs`).
+//!
+//! A formula must account for the following:
+//!
+//! - WGSL promises little of its built-in functions: of `cos`, 2⁻¹¹ absolute, and only from −π to π; of `exp`, three
+//!   units in the last place and two more for each unit of |x|; of a division, 2.5. Rows use only WGSL's `sqrt` and
+//!   `inverseSqrt`, and its quotients if their error hardly counts. Everything else is a polynomial after a reduction
+//!   of the argument, with the same coefficients on both devices.
+//! - Compilers may reassociate sums of floats, and may fuse or not. Reductions are chains of `fma` whose constants have
+//!   so few bits that products are exact without it, too. Values that must be exact in `powf` are cut by masks of bits.
+//!   Large arguments of `sin` and `cos`, and `rem`, use integers.
+//! - Compilers may assume that no value is NaN or infinite. The kernel preserves a NaN by its bits, whatever the row's
+//!   expression returns for it. Infinite results are made of bits of an operand.
+//! - A GPU may flush operands and results below 2⁻¹²⁶ to zero, so every bound has that much in addition. To keep
+//!   intermediate values from being flushed, scale last (`exp_times`).
+//! - The CPU kernel is a loop without a branch that LLVM vectorizes, also without the FMA, SSE4.1 or AVX features: no
+//!   `mul_add`, no `floor`, no conversion to integers; instead, additions of 1.5 · 2²³.
 
 use super::activations as a;
 use super::cheap::{Abs, AddScalar, Cheap, Clamp, LeakyRelu, Relu, Square, SubFrom};

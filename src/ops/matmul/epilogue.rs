@@ -1,4 +1,9 @@
 //! The epilogue of a product, applied to sums before they are stored: scale, bias, activation, residual.
+//!
+//! Its steps are flags in the parameters, not variants. They are applied while the last sum is in registers; the
+//! largest tile has no registers left for this and applies them after all of its sums are stored. Bias and residual are
+//! operands, whose layouts are part of the plan's key. A result to which a residual is added has the residual's layout,
+//! so that layer after layer finds the same plans.
 
 use crate::ops::maps::{gelu, in_place};
 use crate::plan::{Constants, CpuArgs, constants};

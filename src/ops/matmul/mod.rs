@@ -2,6 +2,17 @@
 //!
 //! `(A B)_ij = Σ_l A_il B_lj`, rank 2. The tiles of all products run in one dispatch for each tile size. The bits of a
 //! product do not depend on other products: where these influence its tile, all tiles sum in the same order.
+//!
+//! **Work list.** An entry of 12 words has all data of a tile: where a, b, c and bias begin, extents, strides, first
+//! row and column. It is loaded at once, because a workgroup cannot start without it. Within a product, tiles are in
+//! bands of eight rows of tiles, so that their values of b are still in a cache.
+//!
+//! **Loading.** A transposed operand changes only the order in which its values are read. If the rows of both operands
+//! begin at whole quads, four values are loaded at a time. This is tested once per tile, since a view may begin
+//! anywhere. Whole stages are loaded without any other condition; unaligned quads are selected from two aligned ones.
+//! The largest tile has no registers for both ways in one loop, so it has a loop for each, and is used for aligned
+//! products only. The smallest tile stores rows that do not begin at quads through workgroup memory, so that
+//! neighbouring invocations store neighbouring values.
 
 mod epilogue;
 mod matrix;

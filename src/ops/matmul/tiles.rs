@@ -3,6 +3,15 @@
 //! The choice depends only on the product's own shape and on the table, except among native tiles for long sums, which
 //! all give the same bits. So other products change no bit. The tables come from the measurements in
 //! `docs/performance.md`.
+//!
+//! **Order of sums.** Tiles for every device add 512 products at a time. A long sum of few values would be one tile of
+//! 32 × 32, 64 invocations alone on a core. In the native tier, s sets of invocations share such a sum, without
+//! workgroup memory and its barriers, so that as many loads as possible are in flight. The sum is cut into blocks of 32
+//! · ⌈k / 2048⌉ products, at most 512. Each set computes every s-th block, and after every round of one block per set,
+//! their sums are added in order. If a launch has many of these products, they have work for every core without sets,
+//! which would only load more: `KEPT` computes all blocks of a tile of 32 × 32, with both sums in registers. All four
+//! kernels thus add in the same order, so that a launch may take the largest tile that its products together fill often
+//! enough.
 
 use crate::plan::Matrices;
 use crate::{Result, host};

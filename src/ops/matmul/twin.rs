@@ -1,4 +1,7 @@
 //! Matrix products on the CPU: the gemm crates for f32, and for f16 widened to f32; plain loops for integers.
+//!
+//! Bands of rows are multiplied with all workers if a product is large enough, otherwise pieces of rows with one worker
+//! each; both depend on the product's extents alone. The epilogue follows each of them, while sums are in a cache.
 
 use bytemuck::cast_slice_mut;
 use gemm_common::Parallelism;

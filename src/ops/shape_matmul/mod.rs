@@ -4,6 +4,9 @@
 //! dispatch. Other convolutions use transforms ([`spectral`]): an entry is transformed once for each length that a
 //! result needs, spectra are summed, and each result is transformed back once. The method of a result depends only on
 //! the lengths in its row and column.
+//!
+//! Grids are operands without values, and the grid of a product is attached to its plan. An empty entry has no
+//! spectrum: it is left out instead of being treated as zero, because it may be paired with a NaN.
 
 mod spectral;
 mod twin;

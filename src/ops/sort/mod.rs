@@ -3,6 +3,9 @@
 //! Cost: lines of up to 2,048 values are read and written once, and sorted in workgroup memory, in one dispatch for
 //! each of six classes of lengths. Longer lines are sorted in blocks of 2,048 values, which are then merged in pairs,
 //! in one dispatch for each doubling; only lines that have blocks to merge take part.
+//!
+//! Halves become keys when they are read, and halves again when the last result is written. Keys of long lines take a
+//! word each, so the result, which is half as large, cannot serve as a buffer for merges.
 
 mod plan;
 mod quantile;

@@ -7,6 +7,9 @@
 //! becomes contiguous runs.
 //!
 //! Cost: the source values that are used read once, the result written once, in one dispatch.
+//!
+//! `strided` copies runs, `transpose` larger matrices in tiles, and `strided_boxes` does the rest: for each element, it
+//! computes (first, count, stride) of each axis once per tile.
 
 mod rules;
 mod stacks;

@@ -3,6 +3,29 @@
 //! A rule records the operations that turn the cotangents of an operation's results into cotangents of its operands. It
 //! uses the public methods of tensors, so what it records can be differentiated again. A cotangent has the type and the
 //! layout of its value.
+//!
+//! - Functions of floats are differentiated in f32, and the cotangents of f16 operands are rounded once at the end.
+//!   Linear operations keep the type of the cotangent.
+//! - The cotangent of x + yi is that of x plus i times that of y, so that views as pairs of floats are their own
+//!   adjoints.
+//! - Of an operation on pairs, a rule computes the cotangents of both operands for each pair, and adds those that
+//!   belong to one element ([`parts`]). Members are brought together by `reorder`, unless they are in order, and seen
+//!   as the rows of a matrix for each element, whose columns `sum_axis` adds: one dispatch, in an order that follows
+//!   from the pairs alone. If all pairs share one matrix of weights, all rows of the other operands are one matrix, and
+//!   their products are one product.
+//! - The cotangents of views of elements are kept as parts until all are known, and then joined, with zeros between
+//!   them: weights that are one batch get their gradient in one dispatch for every seven layers.
+//! - A few operations exist for gradients alone, without a public method: boxes that end with an axis or are centred,
+//!   values placed apart, values at the indices that a device holds, the places of largest values of windows, sums of
+//!   frames, the slopes of cross-entropies, and functions of two operands that are both spread.
+//! - A rule must not divide by zero even where a mask discards the quotient, because the gradient of the masked
+//!   quotient would multiply 0 by infinity: `Applied::divided` replaces the divisor first.
+//! - A rule must not divide by a square either, which leaves the range long before the slope does: directions are
+//!   divided by sizes (`Applied::divisor`), and points by complex numbers (`Applied::over_point`). The cotangent comes
+//!   first in a product, because it may be 0 where a slope is infinite.
+//! - A value that is reached from a target, but gets no cotangent, has the gradient 0 if the path is one of floats
+//!   (`Trace::reaches`). A derivative is taken as a function of the values that were differentiated, even if no
+//!   recorded operation shows that it depends on them, as for the gradient of a sum.
 
 mod attention;
 mod convolutions;

@@ -3,6 +3,15 @@
 //! The direct method computes only the kept results. The other methods are those for vectors: rows are laid out so far
 //! apart that the convolution of the two vectors contains that of the boxes (Kronecker substitution), and the kept
 //! results are copied from it.
+//!
+//! Rows are m + n − 1 values apart for `Full`, but only m for `Valid`, where the part of a row's results that reaches
+//! into the next row is not kept. `conv_place` lays out the boxes and extracts the kept results. Between these two, the
+//! dispatches for vectors run, with scratch buffers for their operands and results, 2²⁴ values at a time.
+//!
+//! Vectors without a stride need no such layout: `conv_direct` begins at the mode's first result, and an item of
+//! `conv_fused` writes only the kept results. Its transform need only be so long that no result that wraps around
+//! reaches them. So the gradients of a full convolution, which are correlations of mode `Valid`, take transforms as
+//! long as its own.
 
 mod direct;
 mod place;
