@@ -1,4 +1,7 @@
 //! Runs a program's schedule: the CPU kernels of its launches over the slabs of an arena.
+//!
+//! A run takes the buffers that a step writes out of the arena, so that it can borrow the others, and puts them back.
+//! If a kernel panics, the slabs are lost and allocated again.
 
 use std::sync::Arc;
 

@@ -3,6 +3,9 @@
 //!
 //! An array of lists of lists of numbers is a tree with one node a level. [`Level`] is a level of lists. Its entries
 //! are numbered as those of the level above refer to them, and all entries of an element are a range, at every level.
+//!
+//! Safe code cannot make an `ArrayData` that breaks Arrow's rules, but the C interface can bring one in, so lengths and
+//! offsets are compared before they are used.
 
 use core::ops::Range;
 
