@@ -437,7 +437,7 @@ mod tests {
     use rayon::prelude::*;
 
     use super::emulated;
-    use crate::gpu::parsed::{Assembled, parsed, variants};
+    use crate::gpu::tests::{Assembled, parsed, variants};
     use crate::plan::Matrices;
 
     /// Every kernel on matrices becomes valid WGSL without them, and no other kernel changes.

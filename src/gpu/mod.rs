@@ -13,8 +13,6 @@ mod freed;
 mod grid;
 mod groups;
 mod kept;
-#[cfg(test)]
-mod parsed;
 mod pipelines;
 mod poll;
 mod pool;
@@ -24,6 +22,8 @@ mod recorder;
 mod replay;
 mod run;
 mod staging;
+#[cfg(test)]
+mod tests;
 mod wgsl_text;
 
 use std::collections::HashMap;

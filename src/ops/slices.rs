@@ -1,5 +1,4 @@
-//! Products of matrices in slices, by the gemm crates. Only the one for f32 is a dependency: the face of all types compiles
-//! four more.
+//! Products of matrices in slices, by the gemm crate for f32. The crate for all types would compile four more.
 
 use gemm_common::Parallelism;
 

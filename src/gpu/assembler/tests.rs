@@ -4,8 +4,8 @@ use naga::{AddressSpace, Module, StorageAccess, TypeInner};
 use rayon::prelude::*;
 
 use super::Expansion;
-use crate::gpu::parsed::variants;
 use crate::gpu::pipelines::PARAM_WORDS;
+use crate::gpu::tests::variants;
 use crate::gpu::wgsl_text::without_comments;
 use crate::plan::{Access, Field, Interface, Variant};
 use crate::ragged::DType;

@@ -5,7 +5,7 @@ use naga::{Expression, Function, Handle, Statement};
 use rayon::prelude::*;
 
 use super::*;
-use crate::gpu::parsed::{Assembled, parsed, variants};
+use crate::gpu::tests::{Assembled, parsed, variants};
 use crate::gpu::{Gpu, GpuInput, GpuOptions};
 use crate::machine::Wait;
 use crate::plan::{
