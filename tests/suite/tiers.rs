@@ -3,8 +3,8 @@
 //! On a software GPU, those of quarter i run only with `VSLA_QUARTER=i`, so that four runs of the checks cover all.
 //! `VSLA_QUARTER=all` and `VSLA_LONG=1` run all of them, as every hardware GPU does.
 //!
-//! The trials were chosen by measurement: those whose own time, and the time to compile the kernels that only they need,
-//! is longest. The quarters take about the same time, and trials that need the same kernels are in the same quarter.
+//! The trials were chosen by measurement: those that take longest, with the compilation of the kernels that only they
+//! need. The quarters take about the same time, and trials that need the same kernels are in the same quarter.
 
 use std::collections::BTreeMap;
 #[cfg(feature = "gpu")]
