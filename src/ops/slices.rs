@@ -44,7 +44,7 @@ pub(super) fn multiply(
     multiply_by(Parallelism::None, c, strides, factors, extents, add);
 }
 
-/// The same, by all threads if they are asked for.
+/// The same, on the calling thread or on all of them.
 pub(super) fn multiply_by(
     threads: Parallelism,
     c: &mut [f32],
