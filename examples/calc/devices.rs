@@ -1,9 +1,9 @@
 //! Devices by name: opened once, cached, and reopened after a loss.
 
+use catalogue::Result;
 use vsla::{Device, device::DeviceKind};
 
 use crate::device::Choice;
-use crate::failure::Result;
 
 #[derive(Default)]
 pub struct Devices {

@@ -8,26 +8,15 @@ use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
-use batch::Batch;
+use catalogue::{Answer, Batch, Failure, Request, Result};
 use device::Choice;
 use devices::Devices;
-use failure::{Failure, Result};
-use operations::Answer;
-use request::Request;
 
-mod batch;
 #[path = "../common/device.rs"]
 mod device;
 mod devices;
-mod epilogue;
-mod failure;
-mod files;
-mod held;
-mod operations;
-mod request;
-mod sparse;
 #[cfg(test)]
 mod tests;
 
@@ -143,17 +132,28 @@ fn serve(
     }
 }
 
+/// The device of this name.
+fn named(device: &str) -> Result<Choice> {
+    Choice::from_str(device, false).map_err(|_| {
+        let message = format!("device: expected \"auto\", \"cpu\" or \"gpu\", got {device:?}");
+        Failure::request(message)
+    })
+}
+
 impl Calculator {
     fn answer(&mut self, line: &[u8]) -> Result<Answer<Batch>> {
         // A byte order mark can only start a file; it is not part of any line.
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         let request = Request::parse(line)?;
-        let choice = request.device.unwrap_or(self.device);
+        let choice = match &request.device {
+            None => self.device,
+            Some(name) => named(name).map_err(|failure| failure.of(&request.op))?,
+        };
         let devices = &mut self.devices;
         let max_values = self.max_values;
         // No panic is known, but one line must not prevent the answers to others.
         let answered = catch_unwind(AssertUnwindSafe(|| {
-            operations::answer(request, devices, choice, max_values)
+            catalogue::answer(request, &mut || devices.get(choice), max_values)
         }));
         let answer = answered.unwrap_or_else(|panic| {
             let message = match panic.downcast_ref::<String>() {

@@ -2,90 +2,21 @@
 
 use std::io;
 
+use catalogue::{
+    Example, Failure, Number, OPTIONS, Operation, Outcome, Written, examples, operations,
+};
 use serde_json::{Value, json};
 use vsla::Ragged;
 
-use crate::batch::{self, Number, Written};
 use crate::device::Choice;
 use crate::devices::Devices;
-use crate::failure::Failure;
-use crate::operations::{Operation, operations};
-use crate::request::OPTIONS;
 use crate::{Calculator, EXAMPLES, serve};
 
-mod along;
-mod arithmetic;
-mod attention;
-mod complex;
-mod components;
-mod created;
 mod files;
-mod functions;
 mod gradient;
-mod images;
-mod labels;
 mod limits;
-mod lines;
-mod maps;
-mod matrices;
 mod offered;
-mod places;
-mod pooling;
-mod products;
-mod reductions;
 mod refusals;
-mod shape_matrices;
-mod transforms;
-
-/// A line, and its answer.
-type Golden = (&'static str, &'static str);
-
-/// A line, and the kind and the element of its error.
-type Refused = (&'static str, &'static str, Option<u64>);
-
-const GOLDEN: &[&[Golden]] = &[
-    arithmetic::GOLDEN,
-    attention::GOLDEN,
-    complex::GOLDEN,
-    created::GOLDEN,
-    functions::GOLDEN,
-    gradient::GOLDEN,
-    components::GOLDEN,
-    images::GOLDEN,
-    labels::GOLDEN,
-    maps::GOLDEN,
-    places::GOLDEN,
-    pooling::GOLDEN,
-    along::GOLDEN,
-    reductions::GOLDEN,
-    products::GOLDEN,
-    matrices::GOLDEN,
-    shape_matrices::GOLDEN,
-    transforms::GOLDEN,
-    lines::GOLDEN,
-];
-
-const REFUSED: &[&[Refused]] = &[
-    arithmetic::REFUSED,
-    attention::REFUSED,
-    complex::REFUSED,
-    created::REFUSED,
-    functions::REFUSED,
-    gradient::REFUSED,
-    components::REFUSED,
-    images::REFUSED,
-    labels::REFUSED,
-    maps::REFUSED,
-    places::REFUSED,
-    pooling::REFUSED,
-    along::REFUSED,
-    reductions::REFUSED,
-    products::REFUSED,
-    matrices::REFUSED,
-    shape_matrices::REFUSED,
-    transforms::REFUSED,
-    lines::REFUSED,
-];
 
 const MAX_LINE: u64 = 1 << 20;
 
@@ -138,18 +69,75 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// The examples that have an answer: requests and answers.
+fn answered() -> Vec<(Value, Value)> {
+    let answered = |Example { request, outcome }| match outcome {
+        Outcome::Answer(answer) => Some((request, answer)),
+        Outcome::Error { .. } => None,
+    };
+    examples().filter_map(answered).collect()
+}
+
 #[test]
-fn golden_lines_are_answered_exactly() {
+fn examples_are_answered_exactly() {
+    let all: Vec<Example> = examples().collect();
+    let lines: Vec<String> = all
+        .iter()
+        .map(|example| example.request.to_string())
+        .collect();
     for device in choices() {
-        let golden = GOLDEN.concat();
-        let lines: Vec<&str> = golden.iter().map(|(line, _)| *line).collect();
         let answers = run(device, lines.join("\n").as_bytes());
-        assert_eq!(answers.len(), golden.len());
-        for ((line, expected), answer) in golden.iter().zip(&answers) {
-            let expected: Value = serde_json::from_str(expected).unwrap();
+        assert_eq!(answers.len(), all.len());
+        for (example, answer) in all.iter().zip(&answers) {
+            let line = &example.request;
+            match &example.outcome {
+                Outcome::Answer(expected) => {
+                    assert!(
+                        same(&answer["ok"], expected),
+                        "{device:?}: {line}\n{answer}"
+                    );
+                }
+                Outcome::Error { kind, element } => {
+                    let error = &answer["error"];
+                    assert_eq!(error["kind"], *kind, "{device:?}: {line}\n{answer}");
+                    assert_eq!(error["element"].as_u64(), *element, "{line}\n{answer}");
+                    assert!(
+                        !error["message"].as_str().unwrap_or("").is_empty(),
+                        "{line}\n{answer}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Lines that are no requests, with the kinds of their errors.
+#[test]
+fn lines_that_are_no_requests_are_refused() {
+    let choices = choices();
+    for (line, kind) in [
+        ("", "bad_json"),
+        ("  \r", "bad_json"),
+        ("{", "bad_json"),
+        (r#"{"op": "sum", "args": [[[1e999]]]}"#, "bad_json"),
+        (r#"{"op": "sum"} {}"#, "bad_json"),
+        ("null", "bad_request"),
+        ("[]", "bad_request"),
+        ("{}", "bad_request"),
+        (r#"{"op": 7}"#, "bad_request"),
+    ] {
+        for &device in &choices {
+            let answers = run(device, format!("{line}\n").as_bytes());
+            assert_eq!(answers.len(), 1, "{line}: {answers:?}");
+            let error = &answers[0]["error"];
+            assert_eq!(
+                (&error["kind"], &error["element"]),
+                (&json!(kind), &Value::Null),
+                "{line}"
+            );
             assert!(
-                same(&answer["ok"], &expected),
-                "{device:?}: {line}\n{answer}"
+                !error["message"].as_str().unwrap_or("").is_empty(),
+                "{line}"
             );
         }
     }
@@ -169,26 +157,6 @@ fn shapes_of_unequal_matrices_grow_on_both_axes() {
             .iter()
             .all(|row| row.as_array().unwrap().len() == 5)
     );
-}
-
-#[test]
-fn what_is_wrong_is_named() {
-    for device in choices() {
-        for (line, kind, element) in REFUSED.concat() {
-            let input = format!("{line}\n");
-            let answers = run(device, input.as_bytes());
-            let [answer] = &answers[..] else {
-                panic!("{line}: {answers:?}");
-            };
-            let error = &answer["error"];
-            assert_eq!(error["kind"], kind, "{line}\n{answer}");
-            assert_eq!(error["element"].as_u64(), element, "{line}\n{answer}");
-            assert!(
-                !error["message"].as_str().unwrap_or("").is_empty(),
-                "{line}\n{answer}"
-            );
-        }
-    }
 }
 
 #[test]
@@ -290,9 +258,10 @@ fn damaged_lines_are_answered_too() {
     let mut stream = Stream(1);
     let mut input = Vec::new();
     let mut lines = 0;
+    let answered = answered();
     for _ in 0..100 {
-        for (line, _) in GOLDEN.concat() {
-            let mut line = line.as_bytes().to_vec();
+        for (line, _) in &answered {
+            let mut line = line.to_string().into_bytes();
             for _ in 0..1 + stream.next() % 3 {
                 let at = stream.next() as usize % line.len();
                 match stream.next() % 3 {
@@ -365,12 +334,13 @@ fn a_printed_batch_reads_back() {
         "[[[]],[[],[]]]",
         "[[[1.0],[2.0]],[[]],[]]",
     ] {
-        let batch: Ragged<f32> = batch::read(&serde_json::from_str(text).unwrap(), None).unwrap();
+        let batch: Ragged<f32> =
+            catalogue::read(&serde_json::from_str(text).unwrap(), None).unwrap();
         let mut out = Vec::new();
-        batch::write(&batch, &mut out).unwrap();
+        catalogue::write(&batch, &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), text);
     }
-    let batch: Ragged<i32> = batch::read(&json!([[[], []], []]), None).unwrap();
+    let batch: Ragged<i32> = catalogue::read(&json!([[[], []], []]), None).unwrap();
     assert_eq!(
         (batch.shape(0).extents(), batch.shape(1).extents()),
         (&[2, 0][..], &[0, 0][..])
@@ -464,17 +434,16 @@ fn request(operation: &Operation) -> Value {
 
 #[test]
 fn the_table_is_whole() {
-    let golden = GOLDEN.concat();
     for (i, operation) in operations().enumerate() {
         let name = operation.name;
         assert!(
             operations().take(i).all(|other| other.name != name),
             "{name} twice"
         );
-        let field = format!("\"op\": \"{name}\"");
+        let is_answered = |example: Example| matches!(example.outcome, Outcome::Answer(_));
         assert!(
-            golden.iter().any(|(line, _)| line.contains(&field)) || untold(operation),
-            "{name} has no golden line"
+            operation.examples().any(is_answered) || untold(operation),
+            "{name} has no example with an answer"
         );
         for option in operation.options {
             assert!(

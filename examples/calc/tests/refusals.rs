@@ -1,10 +1,10 @@
 //! Refusals name their operation, and speak of options where the library speaks of calls.
 
+use catalogue::{Operation, operations};
 use serde_json::{Value, json};
 
 use super::{request, run};
 use crate::device::Choice;
-use crate::operations::{Operation, operations};
 
 /// Requests that an operation refuses, or most of them.
 fn odd(operation: &Operation) -> Vec<Value> {

@@ -1,0 +1,22 @@
+//! The catalogue: everything known about each operation, once.
+//!
+//! A row ([`Operation`]) has the name that users know, the options, the types and the laws of an operation, and one
+//! function that runs it on the tensors of a device, or of a program while it is recorded. Its examples are requests
+//! with their answers or errors, as data that any language can read. The calculator, tests and tables are made of the
+//! rows by iteration, so nothing in a row is knowledge of Rust except its function.
+
+mod batch;
+mod epilogue;
+mod examples;
+mod failure;
+mod files;
+mod held;
+mod operations;
+mod request;
+mod sparse;
+
+pub use batch::{Batch, Number, Written, read, shown, write};
+pub use examples::{Example, Outcome, examples};
+pub use failure::{Failure, KINDS, Result};
+pub use operations::{Answer, EXCEPTIONS, Open, Operation, answer, find, operations};
+pub use request::{OPTIONS, Request};

@@ -1,0 +1,185 @@
+//! Files, layouts, devices, and help.
+
+use serde_json::{Value, json};
+use vsla::{Device, device::DeviceInfo};
+
+use super::{Answer, Call, Grows, Operation, ROW, UNARY, operations};
+use crate::failure::{KINDS, Result};
+use crate::files;
+use crate::request::OPTIONS;
+
+/// What the library offers and the calculator does not, and why.
+pub const EXCEPTIONS: &[(&[&str], &str)] = &[
+    (
+        &["map1", "map2", "apply", "wgsl", "image::Program"],
+        "functions and image programs of one's own are closures; the operations of image programs are offered one by one",
+    ),
+    (
+        &[
+            "new", "append", "counts", "keys", "values", "lengths", "layouts",
+        ],
+        "a line leaves nothing behind, so no cache grows: attention takes the contents of a cache by the option cached",
+    ),
+    (
+        &[
+            "conv_choice",
+            "choice",
+            "tier",
+            "costs",
+            "with_costs",
+            "calibrate_conv",
+            "profile",
+            "accesses_outside",
+            "counters",
+            "instrumented_kernels",
+        ],
+        "plans, choices of methods, costs and measurements have no values; gradient plans and runs a program",
+    ),
+    (
+        &[
+            "auto",
+            "cpu",
+            "gpu",
+            "from_wgpu",
+            "wgpu",
+            "list",
+            "is_gpu",
+            "memory",
+            "flush",
+            "with_work_limit",
+            "work_limit",
+            "device",
+            "upload",
+            "upload_bsr",
+            "upload_layout",
+            "download",
+            "download_into",
+            "export",
+            "import",
+            "to_device",
+        ],
+        "devices are chosen by the field device, described by info and devices, and limited by --max-work; arguments are \
+         uploaded, and answers read",
+    ),
+    (
+        &["len", "is_empty", "is_transposed", "identity", "to_nested"],
+        "arguments and answers show it",
+    ),
+];
+
+pub const ROWS: &[Operation] = &[
+    Operation {
+        name: "read",
+        args: 0,
+        options: &["file"],
+        grows: Grows::No,
+        about: "reads a .vsla file; block-sparse matrices become dense",
+        run: files::read,
+..ROW
+},
+    Operation {
+        name: "write",
+        args: 1,
+        options: &["dtype", "rank", "file"],
+        grows: Grows::No,
+        about: "writes x to a .vsla file, replacing it if it exists; answers its size in bytes",
+        run: files::write,
+..ROW
+},
+    Operation {
+        name: "layout",
+        args: 1,
+        options: UNARY,
+        grows: Grows::No,
+        about: "the memory layout of the batch: shapes, offsets, and the share that padding would waste",
+        run: layout,
+..ROW
+}.without_gradient(),
+    Operation {
+        name: "info",
+        args: 0,
+        options: &[],
+        grows: Grows::No,
+        about: "the device, why it was chosen, and its memory in bytes",
+        run: |call| {
+            let device = call.device()?;
+            let (mut info, memory) = (described(&device.info()), device.memory());
+            info["memory"] =
+                json!({"live": memory.live, "peak": memory.peak, "cached": memory.cached});
+            Ok(Answer::About(info))
+        },
+..ROW
+},
+    Operation {
+        name: "devices",
+        args: 0,
+        options: &[],
+        grows: Grows::No,
+        about: "all devices of this machine",
+        run: |_| {
+            Ok(Answer::About(
+                Device::list().iter().map(described).collect(),
+            ))
+        },
+..ROW
+},
+    Operation {
+        name: "help",
+        args: 0,
+        options: &[],
+        grows: Grows::No,
+        about: "this list of operations and their options",
+        run: |_| Ok(Answer::About(help())),
+..ROW
+},
+];
+
+fn layout(call: &mut Call<'_>) -> Result<Answer> {
+    let layout = call.layout(0);
+    let shapes: Vec<_> = layout
+        .shapes()
+        .map(|shape| shape.extents().to_vec())
+        .collect();
+    Ok(Answer::Json(json!({
+        "rank": layout.rank(),
+        "shapes": shapes,
+        "offsets": layout.offsets().as_slice(),
+        "padding_waste": layout.padding_waste(),
+    })))
+}
+
+fn described(info: &DeviceInfo) -> Value {
+    json!({
+        "name": info.name,
+        "backend": info.backend,
+        "kind": format!("{:?}", info.kind).to_lowercase(),
+        "driver": info.driver,
+        "reason": info.reason,
+    })
+}
+
+fn help() -> Value {
+    let operations = operations().map(|operation| {
+        json!({
+            "op": operation.name,
+            "args": operation.args,
+            "options": operation.options,
+            "about": operation.about,
+        })
+    });
+    let table = |rows: &[(&str, &str)]| -> Value {
+        let rows = rows
+            .iter()
+            .map(|&(name, about)| (name.to_owned(), json!(about)));
+        Value::Object(rows.collect())
+    };
+    json!({
+        "operations": operations.collect::<Vec<_>>(),
+        "options": table(OPTIONS),
+        "device": "auto, cpu or gpu; default: the flag --device",
+        "args": "batches: arrays of elements; an element of rank r is an array nested r deep; \"nan\", \"inf\" and \
+         \"-inf\" are numbers",
+        "errors": table(KINDS),
+        "not_offered": EXCEPTIONS.iter().map(|(names, why)| json!([names, why])).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,99 @@
+//! Images: whole numbers in rows and columns.
+
+use vsla::scalar::Pixel;
+use vsla::{
+    image::{Components, Neighbours},
+    scalar::DType,
+};
+
+use super::{Answer, Grows, Operation, ROW, batch};
+use crate::batch::Number;
+use crate::failure::Result;
+use crate::request::Options;
+
+const OPTIONS: &[&str] = &["dtype", "rank", "background", "foreground", "diagonal"];
+
+pub const ROWS: &[Operation] = &[
+    LABEL
+        .for_methods(&[
+            ("background", "background"),
+            ("neighbours", "diagonal"),
+            ("of_equal_values", ""),
+            ("of_foreground", "foreground"),
+        ])
+        .without_gradient()
+        .of(DType::I32)
+        .of_rank(2),
+    REGIONS.without_gradient().of(DType::I32).of_rank(2),
+    FILL_HOLES.without_gradient().of(DType::I32).of_rank(2),
+];
+
+const LABEL: Operation = Operation {
+    name: "label",
+    args: 1,
+    options: OPTIONS,
+    grows: Grows::No,
+    about: "{labels, numbers}: the connected components of each matrix, of equal values, and how many there are",
+    run: |call| {
+        pixels!(call, |device, args| {
+            let components = components(&call.options)?;
+            let (labels, numbers) = args[0].on(&device)?.label(components)?;
+            let (labels, numbers) = (labels.into(), numbers.into());
+            Ok(Answer::Fields([("labels", labels), ("numbers", numbers)]))
+        })
+    },
+    ..ROW
+};
+
+const REGIONS: Operation = Operation {
+    name: "regions",
+    args: 1,
+    options: OPTIONS,
+    grows: Grows::No,
+    about: "[areas, boxes, centroids, values] of the components that label finds, in the order of labels",
+    run: |call| {
+        pixels!(call, |device, args| {
+            let x = args[0].on(&device)?;
+            let (labels, numbers) = x.label(components(&call.options)?)?;
+            let regions = x.regions_blocking(&labels, &numbers)?;
+            let (areas, boxes) = (regions.areas.into(), regions.boxes.into());
+            let (centroids, values) = (regions.centroids.into(), regions.values.into());
+            Ok(Answer::Batches(vec![areas, boxes, centroids, values]))
+        })
+    },
+    ..ROW
+};
+
+const FILL_HOLES: Operation = Operation {
+    name: "fill_holes",
+    args: 1,
+    options: &["dtype", "rank", "background", "value", "diagonal"],
+    grows: Grows::No,
+    about: "each matrix with a value in background that no path of background connects to the border",
+    run: |call| {
+        pixels!(call, |device, args| {
+            let background = call.options.optional("background")?.unwrap_or_default();
+            let value = call.options.number("value")?;
+            let x = args[0].on(&device)?;
+            batch(x.fill_holes(neighbours(&call.options)?, background, value)?)
+        })
+    },
+    ..ROW
+};
+
+fn components<T: Pixel + Number>(options: &Options) -> Result<Components<T>> {
+    let components = match options.flag("foreground")? {
+        true => Components::of_foreground(),
+        false => Components::of_equal_values(),
+    };
+    let background = options.optional("background")?.unwrap_or_default();
+    let neighbours = neighbours(options)?;
+    Ok(components.background(background).neighbours(neighbours))
+}
+
+fn neighbours(options: &Options) -> Result<Neighbours> {
+    Ok(match options.flag("diagonal")? {
+        true => Neighbours::Eight,
+        false => Neighbours::Four,
+    })
+}

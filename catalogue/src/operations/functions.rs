@@ -1,0 +1,99 @@
+//! Functions of two and three operands, under their names in NumPy or PyTorch; the last may be spread.
+
+use vsla::{Tensor, batch::Spread, scalar::Scalar};
+
+use super::{Call, Grows, Operation, ROW, batch};
+use crate::failure::{Failure, Result};
+
+const SPREAD: &[&str] = &["dtype", "rank", "pairing", "each", "axis"];
+const FLAT: &[&str] = &["dtype", "rank", "each", "axis"];
+
+/// The second operand, as it is or spread.
+fn spread<'a, T: Scalar>(call: &Call<'_>, x: &'a Tensor<T>) -> Result<Spread<'a, T>> {
+    Ok(
+        match (call.options.each()?, call.options.optional_axis()?) {
+            (true, None) => x.each(),
+            (false, Some(axis)) => x.along(axis),
+            (false, None) => x.into(),
+            (true, Some(_)) => return Err(Failure::request("each and axis exclude each other")),
+        },
+    )
+}
+
+/// A function of two operands of these types.
+macro_rules! function {
+    ($name:literal, $method:ident, $about:literal, $($kind:ident)*) => {
+        Operation {
+            name: $name,
+            args: 2,
+            options: SPREAD,
+            grows: Grows::Ambient,
+            about: $about,
+            run: |call| {
+                of_types!(call, [$($kind)*], |device, args| {
+                    let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+                    let result = match call.options.pairs()? {
+                        None => a.$method(spread(call, &b)?)?,
+                        Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
+                    };
+                    batch(result)
+                })
+            },
+..ROW
+}
+    };
+}
+
+/// The first operand, and the last one spread.
+macro_rules! three {
+    ($call:ident, [$($kind:ident)*], |$a:ident, $b:ident, $c:ident| $body:expr) => {
+        of_types!($call, [$($kind)*], |device, args| {
+            let tensor = |i: usize| args[i].on(&device);
+            let ($a, $b, $c) = (tensor(0)?, tensor(1)?, tensor(2)?);
+            let $c = spread($call, &$c)?;
+            batch($body?)
+        })
+    };
+}
+
+pub const ROWS: &[Operation] = &[
+    function!("add", add, "a + b; missing entries are zero", F32 F16 I32 U32 C32).for_methods(&[("along", "axis"), ("each", "each"), ("pair", "pairing")]),
+    function!("sub", sub, "a - b; missing entries are zero", F32 F16 I32 U32 C32),
+    function!("hadamard", hadamard, "a * b, value by value; zero where either value is missing", F32 F16 I32 U32 C32),
+    function!("divide", div, "a / b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32).for_methods(&[("div", "")]),
+    function!("multiply", hadamard, "a * b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32).for_methods(&[("scale_by", "each")]),
+    function!("fmod_by", remainder, "the remainder of a / b, with a's sign", F32 F16 I32 U32).for_methods(&[("remainder", "")]),
+    function!("maximum", maximum, "the larger value, or the only value", F32 F16 I32 U32 U8),
+    function!("minimum", minimum, "the smaller value, or the only value", F32 F16 I32 U32 U8),
+    function!("power", pow, "a to the power of b (f32 or f16)", F32 F16),
+    function!("arctan2", atan2, "the angle of the point (b, a) (f32 or f16)", F32 F16).for_methods(&[("atan2", "")]),
+    function!("equal", equal, "1 where a = b; missing entries are zero", F32 F16 I32 U32 U8).without_gradient(),
+    function!("not_equal", not_equal, "1 where a and b differ", F32 F16 I32 U32 U8).without_gradient(),
+    function!("less", less, "1 where a < b", F32 F16 I32 U32 U8).without_gradient(),
+    function!("less_equal", less_equal, "1 where a <= b", F32 F16 I32 U32 U8).without_gradient(),
+    function!("greater", greater, "1 where a > b", F32 F16 I32 U32 U8).without_gradient(),
+    function!("greater_equal", greater_equal, "1 where a >= b", F32 F16 I32 U32 U8).without_gradient(),
+    Operation {
+        name: "addcmul",
+        args: 3,
+        options: FLAT,
+        grows: Grows::Ambient,
+        about: "a + b * c, value by value; c may be broadcast",
+        run: |call| three!(call, [F32 F16 I32 U32], |a, b, c| b.mul_add(c, &a)),
+..ROW
+}.for_methods(&[("mul_add", "")]),
+    Operation {
+        name: "where",
+        args: 3,
+        options: FLAT,
+        grows: Grows::Ambient,
+        about: "b where a is not 0, c elsewhere; c may be broadcast",
+        run: |call| {
+            three!(call, [F32 F16 I32 U32 U8], |a, b, c| {
+                let zero = a.device().full(a.layout(), Default::default())?;
+                a.not_equal(&zero)?.if_else(&b, c)
+            })
+        },
+..ROW
+}.for_methods(&[("if_else", "")]),
+];

@@ -1,0 +1,226 @@
+//! Elementwise functions, under their names in NumPy or PyTorch.
+
+use vsla::scalar::DType;
+
+use super::{Grows, Operation, ROW, UNARY, batch, complex};
+use crate::held::Args;
+
+/// The body for whichever integer type the arguments have.
+macro_rules! integer {
+    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
+        of_types!($call, [I32 U32], |$device, $args| $body)
+    };
+}
+
+/// A function of the argument, of these types.
+macro_rules! of {
+    ($types:ident, $call:ident, |$x:ident| $body:expr) => {
+        $types!($call, |device, args| {
+            let $x = args[0].on(&device)?;
+            batch($body)
+        })
+    };
+}
+
+macro_rules! row {
+    ($name:literal, $options:expr, $about:literal, $run:expr) => {
+        Operation {
+            name: $name,
+            args: 1,
+            options: $options,
+            grows: Grows::No,
+            about: $about,
+            run: $run,
+            ..ROW
+        }
+    };
+}
+
+/// A method without options.
+macro_rules! function {
+    ($name:literal, $method:ident, $about:literal) => {
+        row!($name, UNARY, $about, |call| of!(float, call, |x| x
+            .$method()?))
+    };
+}
+
+const SCALAR: &[&str] = &["dtype", "rank", "value"];
+const PLACES: &[&str] = &["dtype", "rank", "places"];
+
+pub const ROWS: &[Operation] = &[
+    function!(
+        "exp",
+        exp,
+        "e to the power of x (f32 or f16, like all functions of this group)"
+    ),
+    function!("exp2", exp2, "2 to the power of x"),
+    function!("expm1", expm1, "e to the power of x, minus 1"),
+    function!("log", log, "the natural logarithm"),
+    function!("log2", log2, "the logarithm to the base 2"),
+    function!("log1p", log1p, "log(1 + x)"),
+    function!("sqrt", sqrt, "the square root"),
+    function!("rsqrt", rsqrt, "1 / the square root"),
+    function!("reciprocal", reciprocal, "1 / x"),
+    function!("sin", sin, "the sine"),
+    function!("cos", cos, "the cosine"),
+    function!("tanh", tanh, "the hyperbolic tangent"),
+    function!("sigmoid", sigmoid, "1 / (1 + exp(-x))"),
+    function!("silu", silu, "x sigmoid(x)"),
+    function!("softplus", softplus, "log(1 + exp(x))"),
+    function!("erf", erf, "the error function"),
+    function!(
+        "gelu",
+        gelu,
+        "x times the standard normal distribution function of x"
+    ),
+    function!("gelu_tanh", gelu_tanh, "gelu, approximated with tanh"),
+    function!("relu", relu, "x if above 0, else 0"),
+    function!("floor", floor, "the largest integer not above x"),
+    function!("ceil", ceil, "the smallest integer not below x"),
+    function!("round", round, "the nearest integer, ties to even"),
+    row!(
+        "leaky_relu",
+        &["dtype", "rank", "negative_slope"],
+        "x if above 0, else negative_slope * x",
+        |call| {
+            let slope = call.options.optional("negative_slope")?.unwrap_or(0.01);
+            of!(float, call, |x| x.leaky_relu(slope)?)
+        }
+    ),
+    row!(
+        "pow",
+        &["dtype", "rank", "exponent"],
+        "x to the power of exponent; by multiplication for integer exponents of at most 8",
+        |call| {
+            let y: f32 = call.options.number("exponent")?;
+            let whole = y.fract() == 0.0 && y.abs() <= 16_777_216.0;
+            of!(float, call, |x| if whole {
+                x.powi(y as i32)?
+            } else {
+                x.powf(y)?
+            })
+        }
+    )
+    .for_methods(&[("powf", ""), ("powi", "")]),
+    row!("abs", UNARY, "the absolute value", |call| {
+        if let Args::C32(_) = &call.args {
+            let (device, args) = complex(call)?;
+            return batch(args[0].on(&device)?.abs()?);
+        }
+        of!(ordered, call, |x| x.abs()?)
+    }),
+    row!("sign", UNARY, "1, 0 or -1", |call| of!(
+        ordered,
+        call,
+        |x| x.sign()?
+    )),
+    row!("square", UNARY, "x * x", |call| of!(ordered, call, |x| x
+        .square(
+    )?)),
+    row!(
+        "clip",
+        &["dtype", "rank", "min", "max"],
+        "x, but at least min and at most max",
+        |call| of!(ordered, call, |x| x
+            .clamp(call.options.number("min")?, call.options.number("max")?)?)
+    )
+    .for_methods(&[("clamp", "")]),
+    row!("add_scalar", SCALAR, "x + value", |call| of!(
+        ordered,
+        call,
+        |x| x.add_scalar(call.options.number("value")?)?
+    )),
+    row!("rsub", SCALAR, "value - x", |call| of!(
+        ordered,
+        call,
+        |x| x.sub_from(call.options.number("value")?)?
+    ))
+    .for_methods(&[("sub_from", "")]),
+    row!(
+        "div_scalar",
+        SCALAR,
+        "x / value; integer division truncates",
+        |call| of!(ordered, call, |x| x
+            .div_scalar(call.options.number("value")?)?)
+    ),
+    row!("rdiv", SCALAR, "value / x (f32 or f16)", |call| of!(
+        float,
+        call,
+        |x| x.div_from(call.options.number("value")?)?
+    ))
+    .for_methods(&[("div_from", "")]),
+    row!(
+        "fmod",
+        SCALAR,
+        "the remainder of x / value, with x's sign",
+        |call| of!(ordered, call, |x| x.rem(call.options.number("value")?)?)
+    )
+    .for_methods(&[("rem", "")]),
+    row!(
+        "bitwise_and",
+        SCALAR,
+        "bitwise AND of x and value (i32 or u32)",
+        |call| {
+            of!(integer, call, |x| x
+                .bit_and(call.options.number("value")?)?)
+        }
+    )
+    .for_methods(&[("bit_and", "")])
+    .without_gradient()
+    .of(DType::I32),
+    row!(
+        "bitwise_or",
+        SCALAR,
+        "bitwise OR of x and value (i32 or u32)",
+        |call| {
+            of!(integer, call, |x| x
+                .bit_or(call.options.number("value")?)?)
+        }
+    )
+    .for_methods(&[("bit_or", "")])
+    .without_gradient()
+    .of(DType::I32),
+    row!(
+        "bitwise_xor",
+        SCALAR,
+        "bitwise XOR of x and value (i32 or u32)",
+        |call| of!(integer, call, |x| x
+            .bit_xor(call.options.number("value")?)?)
+    )
+    .for_methods(&[("bit_xor", "")])
+    .without_gradient()
+    .of(DType::I32),
+    row!(
+        "bitwise_not",
+        UNARY,
+        "bitwise NOT of x (i32 or u32)",
+        |call| { of!(integer, call, |x| x.bit_not()?) }
+    )
+    .for_methods(&[("bit_not", "")])
+    .without_gradient()
+    .of(DType::I32),
+    row!(
+        "left_shift",
+        PLACES,
+        "x shifted left by places (i32 or u32)",
+        |call| {
+            let places: u32 = call.options.number("places")?;
+            of!(integer, call, |x| x.shift_left(places)?)
+        }
+    )
+    .for_methods(&[("shift_left", "")])
+    .without_gradient()
+    .of(DType::I32),
+    row!(
+        "right_shift",
+        PLACES,
+        "x shifted right by places, preserving the sign of i32 (i32 or u32)",
+        |call| {
+            let places: u32 = call.options.number("places")?;
+            of!(integer, call, |x| x.shift_right(places)?)
+        }
+    )
+    .for_methods(&[("shift_right", "")])
+    .without_gradient()
+    .of(DType::I32),
+];
