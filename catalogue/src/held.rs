@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::Value;
-use vsla::program::{HostOutputs, HostValue, Recording};
+use vsla::program::{HostValue, Recording};
 use vsla::{Complex32, Device, Layout, Ragged, Tensor, f16, scalar::DType, scalar::Scalar};
 
 use crate::batch::{Batch, Number, read};
@@ -116,18 +116,6 @@ impl Args {
             Args::C32(args) => Args::C32(all(args, r)?),
             Args::F16(args) => Args::F16(all(args, r)?),
             Args::U8(args) => Args::U8(all(args, r)?),
-        })
-    }
-
-    /// Output `i` of a program, whose type is that of the arguments.
-    pub fn output(&self, outputs: &HostOutputs, i: usize) -> vsla::Result<Batch> {
-        Ok(match self {
-            Args::F32(_) => outputs.get::<f32>(i)?.into(),
-            Args::I32(_) => outputs.get::<i32>(i)?.into(),
-            Args::U32(_) => outputs.get::<u32>(i)?.into(),
-            Args::C32(_) => outputs.get::<Complex32>(i)?.into(),
-            Args::F16(_) => outputs.get::<f16>(i)?.into(),
-            Args::U8(_) => outputs.get::<u8>(i)?.into(),
         })
     }
 }

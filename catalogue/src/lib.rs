@@ -18,5 +18,7 @@ mod sparse;
 pub use batch::{Batch, Number, Written, read, shown, write};
 pub use examples::{Example, Outcome, examples};
 pub use failure::{Failure, KINDS, Result};
-pub use operations::{Answer, EXCEPTIONS, Open, Operation, answer, find, operations};
-pub use request::{OPTIONS, Request};
+pub use operations::{
+    Answer, EXCEPTIONS, Law, Open, Operation, answer, find, operations, recorded,
+};
+pub use request::{OF_ELEMENTS, OPTIONS, Request};

@@ -89,6 +89,27 @@ pub fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
     Failure::request(format!("{name}: expected {expected}, got {}", shown(got)))
 }
 
+/// Options that may list one item for each element of the arguments.
+pub const OF_ELEMENTS: &[&str] = &[
+    "factors",
+    "shifts",
+    "table",
+    "boxes",
+    "lines",
+    "values",
+    "flags",
+    "lengths",
+    "shapes",
+    "labels",
+    "ids",
+    "targets",
+    "indices",
+    "positions",
+    "cached",
+    "bias",
+    "residual",
+];
+
 /// Every option, for `help`.
 pub const OPTIONS: &[(&str, &str)] = &[
     (

@@ -85,6 +85,7 @@ mod reference;
 mod refusals;
 mod regions;
 mod rotary;
+mod rows;
 mod sbd;
 mod scatter;
 #[cfg(feature = "gpu")]
@@ -181,6 +182,7 @@ const MODULES: &[Module] = &[
     ("shape_matrix", shape_matrix::tests),
     ("regions", regions::tests),
     ("rotary", rotary::tests),
+    ("rows", rows::tests),
     ("sbd", sbd::tests),
     ("scatter", scatter::tests),
     #[cfg(feature = "gpu")]

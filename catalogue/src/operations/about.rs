@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vsla::{Device, device::DeviceInfo};
 
-use super::{Answer, Call, Grows, Operation, ROW, UNARY, operations};
+use super::{Answer, Call, Grows, Law, Operation, ROW, UNARY, operations};
 use crate::failure::{KINDS, Result};
 use crate::files;
 use crate::request::OPTIONS;
@@ -75,8 +75,9 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "reads a .vsla file; block-sparse matrices become dense",
         run: files::read,
-..ROW
-},
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "write",
         args: 1,
@@ -84,8 +85,9 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "writes x to a .vsla file, replacing it if it exists; answers its size in bytes",
         run: files::write,
-..ROW
-},
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "layout",
         args: 1,
@@ -93,8 +95,12 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the memory layout of the batch: shapes, offsets, and the share that padding would waste",
         run: layout,
-..ROW
-}.without_gradient(),
+        reads_values: true,
+        has_gradient: false,
+        law: Law::Open,
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "info",
         args: 0,
@@ -108,8 +114,9 @@ pub const ROWS: &[Operation] = &[
                 json!({"live": memory.live, "peak": memory.peak, "cached": memory.cached});
             Ok(Answer::About(info))
         },
-..ROW
-},
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "devices",
         args: 0,
@@ -121,8 +128,9 @@ pub const ROWS: &[Operation] = &[
                 Device::list().iter().map(described).collect(),
             ))
         },
-..ROW
-},
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "help",
         args: 0,
@@ -130,8 +138,9 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "this list of operations and their options",
         run: |_| Ok(Answer::About(help())),
-..ROW
-},
+        law: Law::Open,
+        ..ROW
+    },
 ];
 
 fn layout(call: &mut Call<'_>) -> Result<Answer> {

@@ -80,33 +80,38 @@ pub const ROWS: &[Operation] = &[
         mean,
         mean_axis,
         "the mean of each element, or along an axis (f32 or f16, like all operations of this group)"
-    ),
+    )
+    .by_shape(),
     reduction!(
         "var",
         var,
         var_axis,
         "the mean square of the differences from the mean"
-    ),
-    reduction!("std", std, std_axis, "the square root of the variance"),
+    )
+    .by_shape(),
+    reduction!("std", std, std_axis, "the square root of the variance").by_shape(),
     reduction!(
         "amax",
         max,
         max_axis,
         "the largest value of each element, or along an axis; nan if there is one"
-    ),
+    )
+    .by_shape(),
     reduction!(
         "amin",
         min,
         min_axis,
         "the smallest value of each element, or along an axis; nan if there is one"
-    ),
+    )
+    .by_shape(),
     reduction!(
         "logsumexp",
         log_sum_exp,
         log_sum_exp_axis,
         "the log of the sum of exp(x)"
     )
-    .for_methods(&[("log_sum_exp", ""), ("log_sum_exp_axis", "axis")]),
+    .for_methods(&[("log_sum_exp", ""), ("log_sum_exp_axis", "axis")])
+    .by_shape(),
     row!(
         "softmax",
         AXIS,
@@ -115,30 +120,34 @@ pub const ROWS: &[Operation] = &[
             let axis = call.options.axis()?;
             of!(call, |x| x.softmax(axis))
         }
-    ),
+    )
+    .by_shape(),
     row!("log_softmax", AXIS, "the logarithm of softmax", |call| {
         let axis = call.options.axis()?;
         of!(call, |x| x.log_softmax(axis))
-    }),
+    })
+    .by_shape(),
     in_order!(
         "cumsum",
         cumsum,
         "the sums of the values so far, along an axis"
-    ),
+    )
+    .by_shape(),
     in_order!(
         "cumprod",
         cumprod,
         "the products of the values so far, along an axis"
     ),
-    in_order!("cummax", cummax, "the largest value so far, along an axis"),
-    in_order!("cummin", cummin, "the smallest value so far, along an axis"),
+    in_order!("cummax", cummax, "the largest value so far, along an axis").by_shape(),
+    in_order!("cummin", cummin, "the smallest value so far, along an axis").by_shape(),
     sorted!(
         "sort",
         sort,
         sort_descending,
         "the values in order along an axis; nan is the largest"
     )
-    .for_methods(&[("sort_descending", "descending")]),
+    .for_methods(&[("sort_descending", "descending")])
+    .by_shape(),
     sorted!(
         "argsort",
         argsort,
@@ -146,8 +155,9 @@ pub const ROWS: &[Operation] = &[
         "the indices of the values in order along an axis, stable"
     )
     .for_methods(&[("argsort_descending", "descending")])
-    .without_gradient(),
-    in_order!("diff", diff, "the differences of neighbours along an axis"),
+    .without_gradient()
+    .by_shape(),
+    in_order!("diff", diff, "the differences of neighbours along an axis").by_shape(),
     row!(
         "topk",
         &["dtype", "rank", "axis", "k", "at_most"],
@@ -170,7 +180,8 @@ pub const ROWS: &[Operation] = &[
             })
         }
     )
-    .for_methods(&[("top_k", ""), ("top_k_at_most", "at_most")]),
+    .for_methods(&[("top_k", ""), ("top_k_at_most", "at_most")])
+    .by_shape(),
     row!(
         "quantile",
         &["dtype", "rank", "axis", "q"],
@@ -183,7 +194,8 @@ pub const ROWS: &[Operation] = &[
                 None => x.quantile(q),
             })
         }
-    ),
+    )
+    .by_shape(),
     row!(
         "median",
         AXIS,
@@ -195,7 +207,8 @@ pub const ROWS: &[Operation] = &[
                 None => x.median(),
             })
         }
-    ),
+    )
+    .by_shape(),
     row!(
         "layer_norm",
         NORM,
@@ -204,7 +217,8 @@ pub const ROWS: &[Operation] = &[
             let (axis, eps) = (call.options.axis()?, epsilon(call)?);
             of!(call, |x| x.layer_norm(axis, eps))
         }
-    ),
+    )
+    .by_shape(),
     row!(
         "rms_norm",
         NORM,
@@ -213,7 +227,8 @@ pub const ROWS: &[Operation] = &[
             let (axis, eps) = (call.options.axis()?, epsilon(call)?);
             of!(call, |x| x.rms_norm(axis, eps))
         }
-    ),
+    )
+    .by_shape(),
     row!(
         "normalize",
         NORM,
@@ -236,7 +251,8 @@ pub const ROWS: &[Operation] = &[
             );
             of!(call, |x| x.group_norm(groups as usize, eps))
         }
-    ),
+    )
+    .by_shape(),
     row!(
         "standardize",
         WHOLE,
@@ -245,7 +261,8 @@ pub const ROWS: &[Operation] = &[
             let eps = call.options.optional("eps")?.unwrap_or(0.0);
             of!(call, |x| x.standardize(eps))
         }
-    ),
+    )
+    .by_shape(),
 ];
 
 fn epsilon(call: &Call<'_>) -> Result<f32> {

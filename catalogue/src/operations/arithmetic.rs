@@ -2,7 +2,7 @@
 
 use vsla::{Complex32, Device, Layout, Tensor, f16, scalar::DType};
 
-use super::{Answer, Call, Grows, Operation, ROW, UNARY, batch, complex, within};
+use super::{Answer, Call, Grows, Law, Operation, ROW, UNARY, batch, complex, within};
 use crate::batch::{Number, written_size};
 use crate::failure::Result;
 use crate::held::Args;
@@ -40,9 +40,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.scale(factor)?)
             })
         },
+        methods: &[("scale_complex", "")],
         ..ROW
-    }
-    .for_methods(&[("scale_complex", "")]),
+    },
     Operation {
         name: "copy",
         args: 1,
@@ -84,9 +84,10 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "a batch of these shapes, filled with one value",
         run: full,
+        has_gradient: false,
+        law: Law::Open,
         ..ROW
-    }
-    .without_gradient(),
+    },
     Operation {
         name: "elements",
         args: 1,
@@ -100,6 +101,8 @@ pub const ROWS: &[Operation] = &[
                 batch(x.elements(range)?)
             })
         },
+        is_local: false,
+        law: Law::Open,
         ..ROW
     },
     Operation {

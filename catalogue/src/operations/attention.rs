@@ -3,15 +3,22 @@
 use serde_json::Value;
 use vsla::{Device, Tensor, Topology, attention::Cache, scalar::Float};
 
-use super::{Answer, Call, Grows, Operation, ROW, batch, within};
+use super::{Answer, Call, Grows, Law, Operation, ROW, batch, within};
 use crate::batch::{Number, read};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Held};
 use crate::request::{Options, unexpected, whole_numbers};
 
 pub const ROWS: &[Operation] = &[
-    ROTARY.for_methods(&[("base", "base"), ("start", "position"), ("starts", "positions")]).of_rank(2),
-    MERGE,
+    ROTARY
+        .for_methods(&[
+            ("base", "base"),
+            ("start", "position"),
+            ("starts", "positions"),
+        ])
+        .of_rank(2)
+        .by_shape(),
+    MERGE.respecting(Law::Open),
     Operation {
         name: "attention",
         args: 3,
@@ -40,8 +47,22 @@ pub const ROWS: &[Operation] = &[
             limit(call)?;
             float!(call, |device, args| attention(&device, args, &call.options))
         },
-..ROW
-}.for_methods(&[("alibi", "slopes"), ("attention_over", "cached"), ("blocks", "blocks"), ("heads", "heads"), ("key_heads", "key_heads"), ("run_with_lse", "lse"), ("sinks", "sinks"), ("softcap", "softcap"), ("top_left", "top_left"), ("with_lengths", "cached")]).of_rank(2),
+        methods: &[
+            ("alibi", "slopes"),
+            ("attention_over", "cached"),
+            ("blocks", "blocks"),
+            ("heads", "heads"),
+            ("key_heads", "key_heads"),
+            ("run_with_lse", "lse"),
+            ("sinks", "sinks"),
+            ("softcap", "softcap"),
+            ("top_left", "top_left"),
+            ("with_lengths", "cached"),
+        ],
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
 ];
 
 const ROTARY: Operation = Operation {

@@ -2,7 +2,7 @@
 
 use vsla::scalar::DType;
 
-use super::{BINARY, Grows, Operation, ROW, UNARY, batch, complex, floats};
+use super::{BINARY, Grows, Law, Operation, ROW, UNARY, batch, complex, floats};
 
 /// A method of complex values.
 macro_rules! map {
@@ -51,24 +51,29 @@ pub const ROWS: &[Operation] = &[
         "conj",
         conj,
         "the complex conjugate (c32, like all functions of this group)"
-    ).of(DType::C32),
+    )
+    .of(DType::C32),
     map!("real", real, "the real part").of(DType::C32),
     map!("imag", imag, "the imaginary part").of(DType::C32),
     map!(
         "angle",
         arg,
         "the angle, from -pi to pi; abs gives the absolute value"
-    ).for_methods(&[("arg", "")]).of(DType::C32),
+    )
+    .for_methods(&[("arg", "")])
+    .of(DType::C32),
     map!(
         "abs_squared",
         abs_squared,
         "the square of the absolute value"
-    ).of(DType::C32),
+    )
+    .of(DType::C32),
     map!(
         "view_as_real",
         view_as_real,
         "complex numbers as pairs along another last axis"
-    ).of(DType::C32),
+    )
+    .of(DType::C32),
     of_parts!(
         "complex",
         complex,
@@ -89,6 +94,8 @@ pub const ROWS: &[Operation] = &[
             let (device, args) = floats(call)?;
             batch(args[0].on(&device)?.view_as_complex()?)
         },
-..ROW
-}.of_rank(2),
+        rank: Some(2),
+        law: Law::Open,
+        ..ROW
+    },
 ];

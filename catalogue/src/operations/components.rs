@@ -6,7 +6,7 @@ use vsla::{
     scalar::DType,
 };
 
-use super::{Answer, Grows, Operation, ROW, batch};
+use super::{Answer, Grows, Law, Operation, ROW, batch};
 use crate::batch::Number;
 use crate::failure::Result;
 use crate::request::Options;
@@ -23,9 +23,18 @@ pub const ROWS: &[Operation] = &[
         ])
         .without_gradient()
         .of(DType::I32)
-        .of_rank(2),
-    REGIONS.without_gradient().of(DType::I32).of_rank(2),
-    FILL_HOLES.without_gradient().of(DType::I32).of_rank(2),
+        .of_rank(2)
+        .by_shape(),
+    REGIONS
+        .without_gradient()
+        .of(DType::I32)
+        .of_rank(2)
+        .respecting(Law::Open),
+    FILL_HOLES
+        .without_gradient()
+        .of(DType::I32)
+        .of_rank(2)
+        .respecting(Law::Open),
 ];
 
 const LABEL: Operation = Operation {
@@ -61,6 +70,7 @@ const REGIONS: Operation = Operation {
             Ok(Answer::Batches(vec![areas, boxes, centroids, values]))
         })
     },
+    reads_values: true,
     ..ROW
 };
 

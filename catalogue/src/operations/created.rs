@@ -2,7 +2,7 @@
 
 use vsla::{Device, Layout, f16, scalar::DType};
 
-use super::{Call, Grows, Operation, ROW, batch, within};
+use super::{Call, Grows, Law, Operation, ROW, batch, within};
 use crate::batch::written_size;
 use crate::failure::{Failure, Result};
 use crate::held::Args;
@@ -34,8 +34,10 @@ pub const ROWS: &[Operation] = &[
                 device.arange(&layout, from, call.options.number::<T>("step")?)?
             }, F32 f32, F16 f16, I32 i32, U32 u32)
         },
-..ROW
-}.without_gradient(),
+        has_gradient: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "linspace",
         args: 0,
@@ -48,8 +50,10 @@ pub const ROWS: &[Operation] = &[
                 device.linspace(&layout, from, call.options.number::<T>("to")?)?
             }, F32 f32, F16 f16)
         },
-..ROW
-}.without_gradient(),
+        has_gradient: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "eye",
         args: 0,
@@ -57,8 +61,10 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "matrices with 1 on the diagonal",
         run: |call| made!(call, |device, layout, T| device.eye::<T>(&layout)?, F32 f32, F16 f16, I32 i32, U32 u32),
-..ROW
-}.without_gradient(),
+        has_gradient: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "hann_window",
         args: 0,
@@ -70,8 +76,11 @@ pub const ROWS: &[Operation] = &[
             within(call.max_values, &mut std::iter::once(size as u64))?;
             batch(call.device()?.hann(size)?)
         },
-..ROW
-}.for_methods(&[("hann", "")]).without_gradient(),
+        methods: &[("hann", "")],
+        has_gradient: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "uniform",
         args: 0,
@@ -84,8 +93,10 @@ pub const ROWS: &[Operation] = &[
                 device.uniform(&layout, low, call.options.number::<T>("high")?, call.options.seed()?)?
             }, F32 f32, F16 f16, I32 i32, U32 u32)
         },
-..ROW
-}.without_gradient(),
+        has_gradient: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "normal",
         args: 0,
@@ -98,8 +109,10 @@ pub const ROWS: &[Operation] = &[
                 device.normal(&layout, mean, call.options.number::<T>("deviation")?, call.options.seed()?)?
             }, F32 f32, F16 f16)
         },
-..ROW
-}.without_gradient(),
+        has_gradient: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "dropout",
         args: 1,
@@ -112,8 +125,11 @@ pub const ROWS: &[Operation] = &[
                 args[0].on(&device)?.dropout(p, seed)?
             ))
         },
-..ROW
-}.for_methods(&[("from_element", "seed")]),
+        is_local: false,
+        methods: &[("from_element", "seed")],
+        law: Law::None,
+        ..ROW
+    },
 ];
 
 /// The layout of the answer, if it is not too large.

@@ -1,12 +1,11 @@
 //! Gradients of the other operations: a request is recorded as a program, and differentiated there.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use serde_json::Value;
-use vsla::program::{Program, Recording};
-use vsla::{Complex32, Error, Layout, Ragged, Tensor, f16, scalar::Scalar};
+use vsla::program::Recording;
+use vsla::{Complex32, Layout, Ragged, Tensor, f16, scalar::Scalar};
 
-use super::{Answer, Call, Grows, Operation, ROW, Task, about};
+use super::recorded::as_program;
+use super::{Answer, Call, Grows, Law, Operation, ROW, Task, about};
 use crate::batch::{Number, read, shown};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Args, Held, of_args};
@@ -20,6 +19,7 @@ pub const ROWS: &[Operation] = &[Operation {
     about: "the gradients of the sum of all values of another operation's result (of real parts, if it is complex), or \
         of its inner product with a cotangent; a batch for each operand",
     run: gradient,
+    law: Law::Open,
     ..ROW
 }];
 
@@ -29,30 +29,11 @@ const DEPTH: usize = 2;
 fn gradient(call: &mut Call<'_>) -> Result<Answer> {
     let gradient = Gradient::read(&call.options, DEPTH)?;
     let args = gradient.task().args.clone();
-    let device = call.device()?;
-    let failed = Arc::new(Mutex::new(None::<Failure>));
-    let program = {
-        let (args, failed, max_values) = (args.clone(), failed.clone(), call.max_values);
-        Program::new(&device, move |r| {
-            let args = args.recorded(r)?;
-            match gradient.record(r, &args, max_values) {
-                Ok(slopes) => slopes.iter().try_for_each(|slope| output(r, slope)),
-                Err(failure) => {
-                    *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
-                    let (op, reason) = ("gradient", String::new());
-                    Err(Error::Recording { op, reason })
-                }
-            }
-        })
-    };
-    let layouts: Vec<&Layout> = (0..args.len()).map(|i| args.layout(i)).collect();
-    let plan = program.plan(&layouts).map_err(|error| {
-        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.take().unwrap_or_else(|| error.into())
+    let (device, max_values) = (call.device()?, call.max_values);
+    let slopes = as_program(&args, &device, move |r, args| {
+        Ok(Answer::Batches(gradient.record(r, args, max_values)?))
     })?;
-    let outputs = plan.call_blocking(&args.values())?;
-    let slopes = (0..outputs.len()).map(|i| Ok(Held::Read(args.output(&outputs, i)?)));
-    Ok(Answer::Batches(slopes.collect::<Result<_>>()?))
+    slopes.with(|slope| Ok(Held::Read(slope)))
 }
 
 /// A request for gradients.
@@ -131,10 +112,7 @@ impl Gradient {
                 };
                 let device = r.device().clone();
                 match task.run(max_values, &mut || Ok(device.clone())) {
-                    Ok(Answer::Batch(result)) => vec![result],
-                    Ok(Answer::Batches(results)) => results,
-                    Ok(Answer::Fields([(_, first), (_, second)])) => vec![first, second],
-                    Ok(_) => Vec::new(),
+                    Ok(answer) => answer.batches(),
                     Err(failure) if failure.kind == "recording" => {
                         return Err(none(name, "it reads values"));
                     }
@@ -239,13 +217,4 @@ fn cotangent<T: Number>(rows: &Value, layout: &Layout) -> Result<Ragged<T>> {
         }
     }
     Ok(Ragged::from_parts(layout.clone(), batch.values().to_vec())?)
-}
-
-fn output(r: &mut Recording, value: &Held) -> vsla::Result<()> {
-    match value {
-        Held::F32(tensor) => r.output(tensor),
-        Held::F16(tensor) => r.output(tensor),
-        Held::C32(tensor) => r.output(tensor),
-        Held::I32(_) | Held::U32(_) | Held::U8(_) | Held::Read(_) => Ok(()),
-    }
 }

@@ -7,7 +7,7 @@ use vsla::{
     scalar::{DType, Pixel},
 };
 
-use super::{Answer, Call, Grows, Operation, ROW, UNARY, batch, within};
+use super::{Answer, Call, Grows, Law, Operation, ROW, UNARY, batch, within};
 use crate::batch::{Number, written_size};
 use crate::failure::Result;
 use crate::held::{Arg, Held};
@@ -88,8 +88,10 @@ pub const ROWS: &[Operation] = &[
                 args[0].on(&device)?.rot90(turns)?
             ))
         },
-..ROW
-}.of_rank(2),
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "anti_transpose",
         args: 1,
@@ -101,23 +103,29 @@ pub const ROWS: &[Operation] = &[
                 args[0].on(&device)?.anti_transpose()?
             ))
         },
-..ROW
-}.of_rank(2),
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     of_pairs!(
         upscale,
         "each cell of an image as a block of equal cells",
         usize::saturating_mul
-    ).of_rank(2),
+    )
+    .of_rank(2),
     of_pairs!(
         downscale,
         "the first cell of each block of an image",
         |extent, _| extent
-    ).of_rank(2),
+    )
+    .of_rank(2),
     of_pairs!(
         tile,
         "copies of each image side by side",
         usize::saturating_mul
-    ).of_rank(2),
+    )
+    .of_rank(2)
+    .by_shape(),
     Operation {
         name: "translate",
         args: 1,
@@ -131,16 +139,26 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.translate(&shifts, fill)?)
             })
         },
-..ROW
-}.of_rank(2),
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     of_neighbours!(
         dilate,
         "the largest value of each cell and its neighbours (i32, u32 or u8)"
-    ).without_gradient().of(DType::I32).of_rank(2),
+    )
+    .without_gradient()
+    .of(DType::I32)
+    .of_rank(2)
+    .by_shape(),
     of_neighbours!(
         erode,
         "the smallest value of each cell and its neighbours (i32, u32 or u8)"
-    ).without_gradient().of(DType::I32).of_rank(2),
+    )
+    .without_gradient()
+    .of(DType::I32)
+    .of_rank(2)
+    .by_shape(),
     Operation {
         name: "lookup",
         args: 1,
@@ -148,8 +166,12 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "each value replaced by that value of a table; 0 beyond its end (i32, u32 or u8)",
         run: |call| pixels!(call, |device, args| looked_up(call, &args[0].on(&device)?)),
-..ROW
-}.for_methods(&[("lookup_strict", "strict")]).without_gradient().of(DType::I32),
+        methods: &[("lookup_strict", "strict")],
+        has_gradient: false,
+        dtype: DType::I32,
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "bincount",
         args: 1,
@@ -167,23 +189,37 @@ pub const ROWS: &[Operation] = &[
                 false => batch(args[0].on(&device)?.bincount(bins)?),
             })
         },
-..ROW
-}.for_methods(&[("bincount_strict", "strict")]).without_gradient().of(DType::I32),
+        methods: &[("bincount_strict", "strict")],
+        has_gradient: false,
+        dtype: DType::I32,
+        law: Law::None,
+        ..ROW
+    },
     of_integers!(
         "most_common",
         most_common,
         "the most frequent value of each element, the lowest of several (i32, u32 or u8)"
-    ).without_gradient().of(DType::I32),
+    )
+    .without_gradient()
+    .of(DType::I32)
+    .by_shape(),
     of_integers!(
         "least_common",
         least_common,
         "the least frequent value of each element, the lowest of several (i32, u32 or u8)"
-    ).without_gradient().of(DType::I32),
+    )
+    .without_gradient()
+    .of(DType::I32)
+    .by_shape(),
     of_integers!(
         "palette",
         palette_blocking,
         "the different values of each element in ascending order (i32, u32 or u8)"
-    ).without_gradient().of(DType::I32),
+    )
+    .reading_values()
+    .without_gradient()
+    .of(DType::I32)
+    .by_shape(),
     Operation {
         name: "bounding_box",
         args: 1,
@@ -200,8 +236,12 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.bounding_box(background)?)
             })
         },
-..ROW
-}.without_gradient().of(DType::I32).of_rank(2),
+        has_gradient: false,
+        dtype: DType::I32,
+        rank: Some(2),
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "trim",
         args: 1,
@@ -214,8 +254,13 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.trim_blocking(background)?)
             })
         },
-..ROW
-}.without_gradient().of(DType::I32).of_rank(2),
+        reads_values: true,
+        has_gradient: false,
+        dtype: DType::I32,
+        rank: Some(2),
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "crop",
         args: 1,
@@ -233,8 +278,12 @@ pub const ROWS: &[Operation] = &[
                 }
             })
         },
-..ROW
-}.for_methods(&[("crop_strict", "strict")]).without_gradient().of_rank(2),
+        methods: &[("crop_strict", "strict")],
+        has_gradient: false,
+        rank: Some(2),
+        reads_values: true,
+        ..ROW
+    },
     Operation {
         name: "match_template",
         args: 2,
@@ -247,8 +296,12 @@ pub const ROWS: &[Operation] = &[
                 batch(x.match_template(&small)?)
             })
         },
-..ROW
-}.without_gradient().of(DType::I32).of_rank(2),
+        has_gradient: false,
+        dtype: DType::I32,
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "draw_boxes",
         args: 1,
@@ -263,8 +316,12 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.draw_boxes(&boxes, &values)?)
             })
         },
-..ROW
-}.without_gradient().of(DType::I32).of_rank(2),
+        has_gradient: false,
+        dtype: DType::I32,
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "draw_lines",
         args: 1,
@@ -278,8 +335,12 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.draw_lines(&lines, &values)?)
             })
         },
-..ROW
-}.without_gradient().of(DType::I32).of_rank(2),
+        has_gradient: false,
+        dtype: DType::I32,
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "equal_elements",
         args: 2,
@@ -292,8 +353,10 @@ pub const ROWS: &[Operation] = &[
                 batch(a.equal_elements(&b)?)
             })
         },
-..ROW
-}.without_gradient(),
+        has_gradient: false,
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "period",
         args: 1,
@@ -306,8 +369,11 @@ pub const ROWS: &[Operation] = &[
                 args[0].on(&device)?.period(axis)?
             ))
         },
-..ROW
-}.without_gradient().of(DType::I32),
+        has_gradient: false,
+        dtype: DType::I32,
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "compact",
         args: 1,
@@ -322,8 +388,11 @@ pub const ROWS: &[Operation] = &[
                 batch(x.compact_blocking(&flags, axis)?)
             })
         },
-..ROW
-}.without_gradient(),
+        has_gradient: false,
+        law: Law::Open,
+        reads_values: true,
+        ..ROW
+    },
 ];
 
 /// An option that is a batch of vectors of the type of an argument.

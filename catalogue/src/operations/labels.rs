@@ -2,7 +2,7 @@
 
 use vsla::{Ragged, Shape, f16, scalar::DType};
 
-use super::{Grows, Operation, ROW, batch, within};
+use super::{Grows, Law, Operation, ROW, batch, within};
 use crate::batch::written_size;
 use crate::failure::{Failure, Result};
 use crate::held::Args;
@@ -29,8 +29,10 @@ pub const ROWS: &[Operation] = &[
                 other => Err(no_indices(other)),
             }
         },
-..ROW
-}.without_gradient(),
+        has_gradient: false,
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "embedding",
         args: 1,
@@ -53,8 +55,11 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.embedding(&ids)?)
             })
         },
-..ROW
-}.of_rank(2),
+        is_local: false,
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "cross_entropy",
         args: 1,
@@ -69,8 +74,9 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.cross_entropy(&targets)?)
             })
         },
-..ROW
-},
+        law: Law::None,
+        ..ROW
+    },
 ];
 
 /// Indices, of whatever type the answer has.

@@ -2,7 +2,7 @@
 
 use vsla::scalar::DType;
 
-use super::{Grows, Operation, ROW, UNARY, batch, complex};
+use super::{Grows, Law, Operation, ROW, UNARY, batch, complex};
 use crate::held::Args;
 
 /// The body for whichever integer type the arguments have.
@@ -52,21 +52,22 @@ pub const ROWS: &[Operation] = &[
         "exp",
         exp,
         "e to the power of x (f32 or f16, like all functions of this group)"
-    ),
-    function!("exp2", exp2, "2 to the power of x"),
+    )
+    .by_shape(),
+    function!("exp2", exp2, "2 to the power of x").by_shape(),
     function!("expm1", expm1, "e to the power of x, minus 1"),
-    function!("log", log, "the natural logarithm"),
-    function!("log2", log2, "the logarithm to the base 2"),
+    function!("log", log, "the natural logarithm").by_shape(),
+    function!("log2", log2, "the logarithm to the base 2").by_shape(),
     function!("log1p", log1p, "log(1 + x)"),
     function!("sqrt", sqrt, "the square root"),
-    function!("rsqrt", rsqrt, "1 / the square root"),
-    function!("reciprocal", reciprocal, "1 / x"),
+    function!("rsqrt", rsqrt, "1 / the square root").by_shape(),
+    function!("reciprocal", reciprocal, "1 / x").by_shape(),
     function!("sin", sin, "the sine"),
-    function!("cos", cos, "the cosine"),
+    function!("cos", cos, "the cosine").by_shape(),
     function!("tanh", tanh, "the hyperbolic tangent"),
-    function!("sigmoid", sigmoid, "1 / (1 + exp(-x))"),
+    function!("sigmoid", sigmoid, "1 / (1 + exp(-x))").by_shape(),
     function!("silu", silu, "x sigmoid(x)"),
-    function!("softplus", softplus, "log(1 + exp(x))"),
+    function!("softplus", softplus, "log(1 + exp(x))").by_shape(),
     function!("erf", erf, "the error function"),
     function!(
         "gelu",
@@ -101,7 +102,8 @@ pub const ROWS: &[Operation] = &[
             })
         }
     )
-    .for_methods(&[("powf", ""), ("powi", "")]),
+    .for_methods(&[("powf", ""), ("powi", "")])
+    .respecting(Law::Open),
     row!("abs", UNARY, "the absolute value", |call| {
         if let Args::C32(_) = &call.args {
             let (device, args) = complex(call)?;
@@ -124,31 +126,36 @@ pub const ROWS: &[Operation] = &[
         |call| of!(ordered, call, |x| x
             .clamp(call.options.number("min")?, call.options.number("max")?)?)
     )
-    .for_methods(&[("clamp", "")]),
+    .for_methods(&[("clamp", "")])
+    .respecting(Law::Open),
     row!("add_scalar", SCALAR, "x + value", |call| of!(
         ordered,
         call,
         |x| x.add_scalar(call.options.number("value")?)?
-    )),
+    ))
+    .respecting(Law::Open),
     row!("rsub", SCALAR, "value - x", |call| of!(
         ordered,
         call,
         |x| x.sub_from(call.options.number("value")?)?
     ))
-    .for_methods(&[("sub_from", "")]),
+    .for_methods(&[("sub_from", "")])
+    .respecting(Law::Open),
     row!(
         "div_scalar",
         SCALAR,
         "x / value; integer division truncates",
         |call| of!(ordered, call, |x| x
             .div_scalar(call.options.number("value")?)?)
-    ),
+    )
+    .respecting(Law::Open),
     row!("rdiv", SCALAR, "value / x (f32 or f16)", |call| of!(
         float,
         call,
         |x| x.div_from(call.options.number("value")?)?
     ))
-    .for_methods(&[("div_from", "")]),
+    .for_methods(&[("div_from", "")])
+    .respecting(Law::Open),
     row!(
         "fmod",
         SCALAR,
@@ -179,7 +186,8 @@ pub const ROWS: &[Operation] = &[
     )
     .for_methods(&[("bit_or", "")])
     .without_gradient()
-    .of(DType::I32),
+    .of(DType::I32)
+    .respecting(Law::Open),
     row!(
         "bitwise_xor",
         SCALAR,
@@ -189,7 +197,8 @@ pub const ROWS: &[Operation] = &[
     )
     .for_methods(&[("bit_xor", "")])
     .without_gradient()
-    .of(DType::I32),
+    .of(DType::I32)
+    .respecting(Law::Open),
     row!(
         "bitwise_not",
         UNARY,
@@ -198,7 +207,8 @@ pub const ROWS: &[Operation] = &[
     )
     .for_methods(&[("bit_not", "")])
     .without_gradient()
-    .of(DType::I32),
+    .of(DType::I32)
+    .by_shape(),
     row!(
         "left_shift",
         PLACES,

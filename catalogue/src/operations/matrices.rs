@@ -6,7 +6,7 @@ use vsla::{
     scalar::{DType, Factor, Float},
 };
 
-use super::{Answer, Call, Grows, Operation, ROW, batch};
+use super::{Answer, Call, Grows, Law, Operation, ROW, batch};
 use crate::batch::Number;
 use crate::epilogue::{Epilogue, OPTIONS, finished};
 use crate::failure::{Failure, Result};
@@ -33,8 +33,18 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Product,
         about: "residual + activation(scale * a b + bias) for each pair of matrices (rank 2)",
         run: |call| matmul(call, false),
-..ROW
-}.for_methods(&[("activation", "activation"), ("bias", "bias"), ("product", ""), ("residual", "residual"), ("run", ""), ("transpose_left", "transpose"), ("transpose_right", "transpose")]).of_rank(2),
+        methods: &[
+            ("activation", "activation"),
+            ("bias", "bias"),
+            ("product", ""),
+            ("residual", "residual"),
+            ("run", ""),
+            ("transpose_left", "transpose"),
+            ("transpose_right", "transpose"),
+        ],
+        rank: Some(2),
+        ..ROW
+    },
     Operation {
         name: "matmul_ambient",
         args: 2,
@@ -42,8 +52,10 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Product,
         about: "the same for inner extents that may differ: missing entries are zero (rank 2)",
         run: |call| matmul(call, true),
-..ROW
-}.for_methods(&[("ambient", "")]).of_rank(2),
+        methods: &[("ambient", "")],
+        rank: Some(2),
+        ..ROW
+    },
     Operation {
         name: "matmul_bsr",
         args: 2,
@@ -63,8 +75,10 @@ pub const ROWS: &[Operation] = &[
         about: "matmul with the right or the left matrix block-sparse: only blocks with a value above the tolerance \
             are stored (rank 2, f32 or f16; only this matrix may be transposed)",
         run: sparse::matmul,
-..ROW
-}.of_rank(2),
+        rank: Some(2),
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "sampled",
         args: 2,
@@ -72,8 +86,10 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Product,
         about: "selected blocks of a b for each pair of matrices, zeros elsewhere (rank 2, f32 or f16)",
         run: sparse::sampled,
-..ROW
-}.for_methods(&[("topology", "blocks")]).of_rank(2),
+        methods: &[("topology", "blocks")],
+        rank: Some(2),
+        ..ROW
+    },
 ];
 
 fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {

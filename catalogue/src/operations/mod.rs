@@ -21,6 +21,13 @@ pub struct Operation {
     pub methods: &'static [(&'static str, &'static str)],
     /// Whether programs differentiate it with respect to floating-point operands.
     pub has_gradient: bool,
+    /// Whether it respects equivalence.
+    pub law: Law,
+    /// Whether the elements of its results depend on one element of each argument alone, or on one pair.
+    pub is_local: bool,
+    /// Whether it needs values on the host, such as those that decide the size of its result, so that no program has
+    /// it.
+    pub reads_values: bool,
     /// The type of the values of a request that names none.
     pub dtype: DType,
     /// The rank of a request that names none, if the JSON of an empty batch would not show it.
@@ -37,6 +44,9 @@ const ROW: Operation = Operation {
     about: "",
     methods: &[],
     has_gradient: true,
+    law: Law::All,
+    is_local: true,
+    reads_values: false,
     dtype: DType::F32,
     rank: None,
     run: |_| unreachable!("every row has a function"),
@@ -55,6 +65,22 @@ impl Operation {
         }
     }
 
+    const fn respecting(self, law: Law) -> Operation {
+        Operation { law, ..self }
+    }
+
+    /// Its results depend on the stored shapes of all arguments.
+    const fn by_shape(self) -> Operation {
+        self.respecting(Law::None)
+    }
+
+    const fn reading_values(self) -> Operation {
+        Operation {
+            reads_values: true,
+            ..self
+        }
+    }
+
     const fn of(self, dtype: DType) -> Operation {
         Operation { dtype, ..self }
     }
@@ -65,6 +91,19 @@ impl Operation {
             ..self
         }
     }
+}
+
+/// The arguments for which an operation respects equivalence: elements that differ only in trailing zeros, on any axis,
+/// give results that differ only in these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Law {
+    All,
+    Left,
+    Right,
+    /// Results depend on the stored shapes.
+    None,
+    /// The question does not apply, or options decide.
+    Open,
 }
 
 /// How the size of the answer follows from the arguments, so that an answer over the limit is refused before any work.
@@ -186,12 +225,14 @@ mod matrices;
 mod places;
 mod pooling;
 mod products;
+mod recorded;
 mod reductions;
 mod shape_matrices;
 mod transforms;
 
 pub use about::EXCEPTIONS;
 pub use matrices::formed;
+pub use recorded::recorded;
 pub(crate) use {float, of_types};
 
 macro_rules! topics {
@@ -271,22 +312,36 @@ pub enum Answer<B = Held> {
     About(Value),
 }
 
-impl Answer {
-    /// Reads what is on the device.
-    fn download(self) -> vsla::Result<Answer<Batch>> {
+impl<A> Answer<A> {
+    /// The same answer with other batches, which are made one by one.
+    fn with<B, E>(
+        self,
+        mut each: impl FnMut(A) -> core::result::Result<B, E>,
+    ) -> core::result::Result<Answer<B>, E> {
         Ok(match self {
-            Answer::Batch(held) => Answer::Batch(held.download()?),
-            Answer::Batches(all) => {
-                let all = all.into_iter().map(Held::download);
-                Answer::Batches(all.collect::<vsla::Result<_>>()?)
-            }
+            Answer::Batch(batch) => Answer::Batch(each(batch)?),
+            Answer::Batches(all) => Answer::Batches(
+                all.into_iter()
+                    .map(each)
+                    .collect::<core::result::Result<_, E>>()?,
+            ),
             Answer::Fields([(a_name, a), (b_name, b)]) => {
-                Answer::Fields([(a_name, a.download()?), (b_name, b.download()?)])
+                Answer::Fields([(a_name, each(a)?), (b_name, each(b)?)])
             }
             Answer::Truths(truths) => Answer::Truths(truths),
             Answer::Json(value) => Answer::Json(value),
             Answer::About(value) => Answer::About(value),
         })
+    }
+
+    /// Its batches.
+    fn batches(self) -> Vec<A> {
+        match self {
+            Answer::Batch(batch) => vec![batch],
+            Answer::Batches(all) => all,
+            Answer::Fields(fields) => fields.map(|(_, batch)| batch).into(),
+            Answer::Truths(_) | Answer::Json(_) | Answer::About(_) => Vec::new(),
+        }
     }
 }
 
@@ -337,7 +392,7 @@ pub fn answer(request: Request, open: Open<'_>, max_values: u64) -> Result<Answe
     let task = Task::new(request)?;
     let operation = task.operation;
     let answer = task.run(max_values, open)?;
-    let answer = answer.download();
+    let answer = answer.with(Held::download);
     let answer = answer.map_err(|error| Failure::from(error).named(operation))?;
     // Catches anything that the estimate missed, and answers that are as large as the line.
     within(max_values, &mut [answer.size()].into_iter())

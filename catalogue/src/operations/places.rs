@@ -3,7 +3,7 @@
 use vsla::batch::Permutation;
 use vsla::{Indices, Layout, Pairing, Shape, batch::Remainder};
 
-use super::{Answer, BINARY, Call, Grows, Operation, ROW, UNARY, batch, within, within_pairs};
+use super::{Answer, BINARY, Call, Grows, Law, Operation, ROW, UNARY, batch, within, within_pairs};
 use crate::batch::written_size;
 use crate::failure::Result;
 use crate::request::Pairs;
@@ -29,8 +29,8 @@ pub const ROWS: &[Operation] = &[
                 batch(x.slice(&start, &end)?)
             })
         },
-..ROW
-},
+        ..ROW
+    },
     Operation {
         name: "strided_slice",
         args: 1,
@@ -44,8 +44,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.strided_slice(&ranges)?)
             })
         },
-..ROW
-},
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "pad",
         args: 1,
@@ -68,8 +69,8 @@ pub const ROWS: &[Operation] = &[
                 batch(x.pad(&before, &after)?)
             })
         },
-..ROW
-},
+        ..ROW
+    },
     Operation {
         name: "resize",
         args: 1,
@@ -83,8 +84,8 @@ pub const ROWS: &[Operation] = &[
                 batch(x.resize(&layout)?)
             })
         },
-..ROW
-},
+        ..ROW
+    },
     Operation {
         name: "flip",
         args: 1,
@@ -101,8 +102,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.flip(&axes)?)
             })
         },
-..ROW
-},
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "gather",
         args: 1,
@@ -127,8 +129,9 @@ pub const ROWS: &[Operation] = &[
                 batch(rows)
             })
         },
-..ROW
-}.for_methods(&[("gather_paired", "pairing")]),
+        methods: &[("gather_paired", "pairing")],
+        ..ROW
+    },
     Operation {
         name: "scatter_add",
         args: 1,
@@ -150,8 +153,10 @@ pub const ROWS: &[Operation] = &[
                 batch(sums)
             })
         },
-..ROW
-}.for_methods(&[("scatter_add_paired", "pairing")]),
+        methods: &[("scatter_add_paired", "pairing")],
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "scatter_set",
         args: 1,
@@ -165,8 +170,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.scatter_set(&indices, &layout)?)
             })
         },
-..ROW
-},
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "concat",
         args: 2,
@@ -182,8 +188,9 @@ pub const ROWS: &[Operation] = &[
                 batch(a.pair(&b, pairing)?.concat(axis)?)
             })
         },
-..ROW
-},
+        law: Law::Right,
+        ..ROW
+    },
     Operation {
         name: "concat_all",
         args: 3,
@@ -211,8 +218,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.concat_all(&[&b, &c], axis)?)
             })
         },
-..ROW
-},
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "block_diag",
         args: 2,
@@ -227,8 +235,9 @@ pub const ROWS: &[Operation] = &[
                 batch(a.pair(&b, pairing)?.block_diag()?)
             })
         },
-..ROW
-},
+        law: Law::Right,
+        ..ROW
+    },
     Operation {
         name: "select",
         args: 1,
@@ -245,8 +254,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.select(&elements)?)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "reorder",
         args: 1,
@@ -260,8 +270,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.reorder(&order)?)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "sort_by_length",
         args: 1,
@@ -274,8 +285,10 @@ pub const ROWS: &[Operation] = &[
                 batch(x.sort_by_length()?.0)
             })
         },
-..ROW
-},
+        is_local: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "join",
         args: 2,
@@ -288,8 +301,9 @@ pub const ROWS: &[Operation] = &[
                 batch(a.join(&[&b])?)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "split",
         args: 1,
@@ -303,8 +317,10 @@ pub const ROWS: &[Operation] = &[
                 Ok(Answer::Batches(parts.into_iter().map(Into::into).collect()))
             })
         },
-..ROW
-},
+        is_local: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "transpose",
         args: 1,
@@ -321,8 +337,8 @@ pub const ROWS: &[Operation] = &[
                 batch(x.transpose(&axes)?)
             })
         },
-..ROW
-},
+        ..ROW
+    },
     Operation {
         name: "reshape",
         args: 1,
@@ -336,8 +352,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.reshape(&layout)?)
             })
         },
-..ROW
-},
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "packed",
         args: 1,
@@ -345,8 +362,10 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the rows of all elements as one element; they agree along all axes but the first",
         run: |call| every!(call, |device, args| batch(args[0].on(&device)?.packed()?)),
-..ROW
-},
+        is_local: false,
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "unpacked",
         args: 1,
@@ -360,8 +379,10 @@ pub const ROWS: &[Operation] = &[
                 batch(x.unpacked(&layout)?)
             })
         },
-..ROW
-},
+        is_local: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "broadcast",
         args: 1,
@@ -375,8 +396,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.broadcast(&layout)?)
             })
         },
-..ROW
-},
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "stack",
         args: 1,
@@ -390,8 +412,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.stack(most)?)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "stack_groups",
         args: 1,
@@ -407,8 +430,10 @@ pub const ROWS: &[Operation] = &[
                 batch(x.stack_groups(&counts, most)?)
             })
         },
-..ROW
-},
+        is_local: false,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "unstack",
         args: 1,
@@ -426,8 +451,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.unstack(&layout)?)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "window",
         args: 1,
@@ -442,8 +468,9 @@ pub const ROWS: &[Operation] = &[
                 batch(x.window(size, stride, most)?)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "pyramid",
         args: 1,
@@ -460,8 +487,9 @@ pub const ROWS: &[Operation] = &[
                 ))
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "shrink",
         args: 1,
@@ -474,8 +502,10 @@ pub const ROWS: &[Operation] = &[
                 batch(x.shrink_blocking()?)
             })
         },
-..ROW
-}.without_gradient(),
+        reads_values: true,
+        has_gradient: false,
+        ..ROW
+    },
     Operation {
         name: "minimal_shape",
         args: 1,
@@ -489,8 +519,10 @@ pub const ROWS: &[Operation] = &[
                 Ok(Answer::Json(extents.collect()))
             })
         },
-..ROW
-}.without_gradient(),
+        reads_values: true,
+        has_gradient: false,
+        ..ROW
+    },
 ];
 
 fn indices(call: &Call<'_>) -> Result<Indices> {

@@ -1,6 +1,6 @@
 //! Pooling, as PyTorch's max_pool1d, max_pool2d, avg_pool1d and avg_pool2d without padding.
 
-use super::{Grows, Operation, ROW, batch};
+use super::{Grows, Law, Operation, ROW, batch};
 
 const OPTIONS: &[&str] = &["dtype", "rank", "window", "strides"];
 
@@ -24,9 +24,10 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the largest value of every window along the last one or two axes",
         run: |call| pooled!(call, ordered, max),
+        methods: &[("pooling", "window")],
+        law: Law::None,
         ..ROW
-    }
-    .for_methods(&[("pooling", "window")]),
+    },
     Operation {
         name: "mean_pool",
         args: 1,
@@ -34,6 +35,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::No,
         about: "the mean of every window along the last one or two axes (f32 or f16)",
         run: |call| pooled!(call, float, mean),
+        law: Law::None,
         ..ROW
     },
 ];

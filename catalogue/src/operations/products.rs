@@ -2,7 +2,7 @@
 
 use vsla::{Pairing, conv::ConvMethod};
 
-use super::{Answer, BINARY, Grows, Operation, ROW, UNARY, batch, floats};
+use super::{Answer, BINARY, Grows, Law, Operation, ROW, UNARY, batch, floats};
 use crate::request::Pairs;
 
 /// A convolution by a selectable method, of two tensors or of a pairing of them.
@@ -63,8 +63,15 @@ pub const ROWS: &[Operation] = &[
                 conv
             ))
         },
-..ROW
-}.for_methods(&[("convolution", ""), ("method", "method"), ("mode", "mode"), ("side", "side"), ("stride", "strides")]),
+        methods: &[
+            ("convolution", ""),
+            ("method", "method"),
+            ("mode", "mode"),
+            ("side", "side"),
+            ("stride", "strides"),
+        ],
+        ..ROW
+    },
     Operation {
         name: "correlate",
         args: 2,
@@ -79,8 +86,9 @@ pub const ROWS: &[Operation] = &[
                 correlate
             ))
         },
-..ROW
-},
+        law: Law::Left,
+        ..ROW
+    },
     Operation {
         name: "causal",
         args: 2,
@@ -95,8 +103,10 @@ pub const ROWS: &[Operation] = &[
             let product = a.pair(&b, pairing)?.conv_plan()?.causal(&a)?;
             batch(product)
         },
-..ROW
-}.for_methods(&[("conv_plan", "")]),
+        methods: &[("conv_plan", "")],
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "correlate_max",
         args: 2,
@@ -111,8 +121,9 @@ pub const ROWS: &[Operation] = &[
             let lag = best.lag.into();
             Ok(Answer::Fields([("value", value), ("lag", lag)]))
         },
-..ROW
-},
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "sbd",
         args: 2,
@@ -127,8 +138,9 @@ pub const ROWS: &[Operation] = &[
             let lag = best.lag.into();
             Ok(Answer::Fields([("distance", distance), ("lag", lag)]))
         },
-..ROW
-},
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "kron",
         args: 2,
@@ -136,8 +148,9 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Sizes,
         about: "the Kronecker product of each pair, on the stored shapes",
         run: binary!(ordered, kron),
-..ROW
-},
+        law: Law::Left,
+        ..ROW
+    },
     Operation {
         name: "outer",
         args: 2,
@@ -145,8 +158,8 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Sizes,
         about: "the outer product of each pair, whose ranks add up",
         run: binary!(ordered, outer),
-..ROW
-},
+        ..ROW
+    },
     Operation {
         name: "degree",
         args: 1,
@@ -159,8 +172,10 @@ pub const ROWS: &[Operation] = &[
                 Ok(Answer::Json(degrees.into_iter().collect()))
             })
         },
-..ROW
-}.without_gradient(),
+        reads_values: true,
+        has_gradient: false,
+        ..ROW
+    },
     Operation {
         name: "eval",
         args: 2,
@@ -168,6 +183,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Lengths,
         about: "each polynomial, constant coefficient first, evaluated at the points of the other element",
         run: binary!(ordered, eval),
-..ROW
-},
+        law: Law::Left,
+        ..ROW
+    },
 ];

@@ -1,6 +1,6 @@
 //! Reductions to one value for each element, for each line along an axis, or for each pair.
 
-use super::{Answer, BINARY, Call, Grows, Operation, ROW, batch, within};
+use super::{Answer, BINARY, Call, Grows, Law, Operation, ROW, batch, within};
 use crate::failure::{Failure, Result};
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
@@ -24,8 +24,8 @@ macro_rules! reduction {
                     })
                 })
             },
-..ROW
-}
+            ..ROW
+        }
     };
     ($name:literal, $whole:ident, $along:ident, $about:literal) => {
         reduction!(
@@ -70,8 +70,9 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.sum_batch()?)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "sum_groups",
         args: 1,
@@ -97,14 +98,15 @@ pub const ROWS: &[Operation] = &[
                 batch(sums)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     reduction!(
         "prod",
         prod,
         prod_axis,
         "the product of each element, or along an axis; 1 for an empty one"
-    ),
+    ).by_shape(),
     reduction!(
         "norm2",
         norm2,
@@ -124,28 +126,28 @@ pub const ROWS: &[Operation] = &[
         max_axis,
         "the largest value of each element, or along an axis; -inf (or the least integer) for an empty one",
         F32 F16 I32 U32 U8
-    ),
+    ).by_shape(),
     reduction!(
         "argmax",
         argmax,
         argmax_axis,
         "the index of the largest value of each element, or along an axis; 4294967295 for an empty one",
         F32 F16 I32 U32 U8
-    ).without_gradient(),
+    ).without_gradient().by_shape(),
     reduction!(
         "min",
         min,
         min_axis,
         "the smallest value of each element, or along an axis; inf (or the largest integer) for an empty one",
         F32 F16 I32 U32 U8
-    ),
+    ).by_shape(),
     reduction!(
         "argmin",
         argmin,
         argmin_axis,
         "the index of the smallest value of each element, or along an axis; 4294967295 for an empty one",
         F32 F16 I32 U32 U8
-    ).without_gradient(),
+    ).without_gradient().by_shape(),
     reduction!(
         "any",
         any,
@@ -159,7 +161,7 @@ pub const ROWS: &[Operation] = &[
         all_axis,
         "whether all values of each element, or along an axis, are nonzero: 1 or 0 (u32)",
         U32
-    ).without_gradient(),
+    ).without_gradient().by_shape(),
     Operation {
         name: "histogram",
         args: 1,
@@ -193,8 +195,11 @@ pub const ROWS: &[Operation] = &[
                 batch(counts)
             })
         },
-..ROW
-}.for_methods(&[("histogram_edges", "edges")]).without_gradient(),
+        methods: &[("histogram_edges", "edges")],
+        has_gradient: false,
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "dot",
         args: 2,
@@ -202,8 +207,8 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Pair,
         about: "the inner product of each pair; missing entries are zero",
         run: binary!(real, dot),
-..ROW
-},
+        ..ROW
+    },
     Operation {
         name: "equivalent",
         args: 2,
@@ -219,8 +224,10 @@ pub const ROWS: &[Operation] = &[
                 }))
             })
         },
-..ROW
-}.without_gradient(),
+        reads_values: true,
+        has_gradient: false,
+        ..ROW
+    },
     reduction!(
         "norm1",
         norm1,

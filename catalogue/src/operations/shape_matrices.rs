@@ -2,7 +2,7 @@
 
 use vsla::{Device, Layout, Shape, ShapeMatrix, Tensor, scalar::Real};
 
-use super::{Answer, Call, Grows, Operation, ROW, batch, within};
+use super::{Answer, Call, Grows, Law, Operation, ROW, batch, within};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Held};
 
@@ -23,8 +23,10 @@ pub const ROWS: &[Operation] = &[
                 entries(&a.conv_matmul(&b)?)
             })
         },
-..ROW
-}.for_methods(&[("entries", ""), ("from_nested", ""), ("grid", "")]),
+        is_local: false,
+        methods: &[("entries", ""), ("from_nested", ""), ("grid", "")],
+        ..ROW
+    },
     Operation {
         name: "kron_matmul",
         args: 2,
@@ -38,8 +40,10 @@ pub const ROWS: &[Operation] = &[
                 entries(&a.kron_matmul(&b)?)
             })
         },
-..ROW
-},
+        is_local: false,
+        law: Law::Left,
+        ..ROW
+    },
     Operation {
         name: "matrix_add",
         args: 2,
@@ -53,8 +57,9 @@ pub const ROWS: &[Operation] = &[
                 entries(&a.add(&b)?)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
     Operation {
         name: "matrix_transpose",
         args: 1,
@@ -68,8 +73,9 @@ pub const ROWS: &[Operation] = &[
                 entries(&a.transpose()?)
             })
         },
-..ROW
-},
+        is_local: false,
+        ..ROW
+    },
 ];
 
 /// Rows and columns of both matrices, if their product is within the limit; `length` is the length of each term.

@@ -2,7 +2,7 @@
 
 use vsla::{Layout, Ragged, Shape, scalar::DType};
 
-use super::{Grows, Operation, ROW, UNARY, batch, complex, floats, within};
+use super::{Grows, Law, Operation, ROW, UNARY, batch, complex, floats, within};
 
 pub const ROWS: &[Operation] = &[
     Operation {
@@ -15,8 +15,10 @@ pub const ROWS: &[Operation] = &[
             let (device, args) = complex(call)?;
             batch(args[0].on(&device)?.fft()?)
         },
-..ROW
-}.of(DType::C32),
+        dtype: DType::C32,
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "ifft",
         args: 1,
@@ -27,8 +29,10 @@ pub const ROWS: &[Operation] = &[
             let (device, args) = complex(call)?;
             batch(args[0].on(&device)?.ifft()?)
         },
-..ROW
-}.of(DType::C32),
+        dtype: DType::C32,
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "rfft",
         args: 1,
@@ -39,8 +43,9 @@ pub const ROWS: &[Operation] = &[
             let (device, args) = floats(call)?;
             batch(args[0].on(&device)?.rfft()?)
         },
-..ROW
-},
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "irfft",
         args: 1,
@@ -53,8 +58,10 @@ pub const ROWS: &[Operation] = &[
             let x = args[0].on(&device)?;
             batch(x.irfft(&layout)?)
         },
-..ROW
-}.of(DType::C32),
+        dtype: DType::C32,
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "stft",
         args: 1,
@@ -77,8 +84,9 @@ pub const ROWS: &[Operation] = &[
             let window = device.upload(&Ragged::from_rows([weights])?)?;
             batch(args[0].on(&device)?.stft(&window, hop)?)
         },
-..ROW
-},
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "istft",
         args: 1,
@@ -104,8 +112,11 @@ pub const ROWS: &[Operation] = &[
             let x = args[0].on(&device)?.reshape(&shapes)?;
             batch(x.istft(&window, hop, &layout)?)
         },
-..ROW
-}.of(DType::C32).of_rank(2),
+        dtype: DType::C32,
+        rank: Some(2),
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "fft2",
         args: 1,
@@ -116,8 +127,11 @@ pub const ROWS: &[Operation] = &[
             let (device, args) = complex(call)?;
             batch(args[0].on(&device)?.fft2()?)
         },
-..ROW
-}.of(DType::C32).of_rank(2),
+        dtype: DType::C32,
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "ifft2",
         args: 1,
@@ -128,8 +142,11 @@ pub const ROWS: &[Operation] = &[
             let (device, args) = complex(call)?;
             batch(args[0].on(&device)?.ifft2()?)
         },
-..ROW
-}.of(DType::C32).of_rank(2),
+        dtype: DType::C32,
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "rfft2",
         args: 1,
@@ -140,8 +157,10 @@ pub const ROWS: &[Operation] = &[
             let (device, args) = floats(call)?;
             batch(args[0].on(&device)?.rfft2()?)
         },
-..ROW
-}.of_rank(2),
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
     Operation {
         name: "irfft2",
         args: 1,
@@ -162,6 +181,9 @@ pub const ROWS: &[Operation] = &[
             let x = args[0].on(&device)?;
             batch(x.irfft2(&layout)?)
         },
-..ROW
-}.of(DType::C32).of_rank(2),
+        dtype: DType::C32,
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
 ];

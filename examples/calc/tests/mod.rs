@@ -15,7 +15,6 @@ use crate::{Calculator, EXAMPLES, serve};
 mod files;
 mod gradient;
 mod limits;
-mod offered;
 mod refusals;
 
 const MAX_LINE: u64 = 1 << 20;
@@ -76,39 +75,6 @@ fn answered() -> Vec<(Value, Value)> {
         Outcome::Error { .. } => None,
     };
     examples().filter_map(answered).collect()
-}
-
-#[test]
-fn examples_are_answered_exactly() {
-    let all: Vec<Example> = examples().collect();
-    let lines: Vec<String> = all
-        .iter()
-        .map(|example| example.request.to_string())
-        .collect();
-    for device in choices() {
-        let answers = run(device, lines.join("\n").as_bytes());
-        assert_eq!(answers.len(), all.len());
-        for (example, answer) in all.iter().zip(&answers) {
-            let line = &example.request;
-            match &example.outcome {
-                Outcome::Answer(expected) => {
-                    assert!(
-                        same(&answer["ok"], expected),
-                        "{device:?}: {line}\n{answer}"
-                    );
-                }
-                Outcome::Error { kind, element } => {
-                    let error = &answer["error"];
-                    assert_eq!(error["kind"], *kind, "{device:?}: {line}\n{answer}");
-                    assert_eq!(error["element"].as_u64(), *element, "{line}\n{answer}");
-                    assert!(
-                        !error["message"].as_str().unwrap_or("").is_empty(),
-                        "{line}\n{answer}"
-                    );
-                }
-            }
-        }
-    }
 }
 
 /// Lines that are no requests, with the kinds of their errors.

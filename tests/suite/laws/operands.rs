@@ -1,8 +1,8 @@
 //! Operands and layouts that operations need besides the two batches of a law.
 
 use vsla::{
-    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Ragged, Result, Shape, ShapeMatrix, Tensor,
-    Topology, scalar::Scalar,
+    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Ragged, Result, Shape, Tensor, Topology,
+    scalar::Scalar,
 };
 
 use crate::support::operation::run;
@@ -19,30 +19,6 @@ pub fn lists(x: &Ragged<i32>, length: fn(usize) -> usize, index: fn(usize) -> u3
 /// One vector of five values per element of `x`; no element is longer.
 pub fn five(x: &Ragged<i32>) -> Layout {
     Layout::from_lengths(vec![5; x.len()]).unwrap()
-}
-
-/// One matrix whose only row is the batch.
-pub fn row_of(x: &Tensor<i32>) -> Result<ShapeMatrix<i32>> {
-    ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[1, x.len()])?)?)
-}
-
-/// One matrix whose only column is the batch.
-pub fn column_of(x: &Tensor<i32>) -> Result<ShapeMatrix<i32>> {
-    ShapeMatrix::new(x, &Layout::uniform(1, Shape::new(&[x.len(), 1])?)?)
-}
-
-/// The only vector as a matrix of one row.
-pub fn one_row(vector: &Layout) -> Result<Layout> {
-    Layout::uniform(1, Shape::new(&[1, vector.length(0)])?)
-}
-
-/// An operation on the only vector as a matrix of one row, with its result as a vector.
-pub fn of_one_row(
-    x: &Tensor<i32>,
-    run: impl Fn(&Tensor<i32>) -> Result<Tensor<i32>>,
-) -> Result<Tensor<i32>> {
-    let y = run(&x.reshape(&one_row(x.layout())?)?)?;
-    y.reshape(&Layout::from_lengths(y.layout().lengths())?)
 }
 
 /// The odd one of the two numbers of real values whose spectrum has this length.
@@ -80,22 +56,5 @@ pub fn halves_of_spectra(
     };
     run(device, &complex(a), &complex(b), |x, _| inverse(x))
         .cast(|x| f64::from(x.round()))
-        .unwrap()
-}
-
-/// The real parts of a transform, which is rounded.
-pub fn spectra(
-    device: &Device,
-    a: &Ragged<i32>,
-    b: &Ragged<i32>,
-    transform: impl Fn(&Tensor<Complex32>) -> Result<Tensor<Complex32>>,
-) -> Ragged<f64> {
-    let complex = |batch: &Ragged<i32>| {
-        batch
-            .cast(|value| Complex32::new(value as f32, 0.0))
-            .unwrap()
-    };
-    run(device, &complex(a), &complex(b), |x, _| transform(x))
-        .cast(|z| f64::from(z.re.round()))
         .unwrap()
 }

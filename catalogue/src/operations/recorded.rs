@@ -1,0 +1,100 @@
+//! Requests that run as programs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use vsla::program::{HostOutputs, Program, Recording};
+use vsla::{Device, Error, Layout};
+
+use super::{Answer, Task};
+use crate::batch::Batch;
+use crate::failure::Result;
+use crate::held::{Args, Held};
+use crate::request::Request;
+
+/// Answers a request by a program whose inputs are the arguments. An operation that reads values, such as those that
+/// find the size of their result, cannot be recorded.
+pub fn recorded(request: Request, device: &Device, max_values: u64) -> Result<Answer<Batch>> {
+    let task = Task::new(request)?;
+    let args = task.args.clone();
+    as_program(&args, device, move |r, args| {
+        let task = Task {
+            args: args.clone(),
+            ..task.clone()
+        };
+        let device = r.device().clone();
+        task.run(max_values, &mut || Ok(device.clone()))
+    })
+}
+
+/// Records `body` as a program with the arguments as inputs, and runs it once.
+pub(super) fn as_program(
+    args: &Args,
+    device: &Device,
+    body: impl Fn(&mut Recording, &Args) -> Result<Answer> + Send + Sync + 'static,
+) -> Result<Answer<Batch>> {
+    let recorded = Arc::new(Mutex::new(None::<Result<Answer>>));
+    let program = {
+        let (args, recorded) = (args.clone(), recorded.clone());
+        Program::new(device, move |r| {
+            let args = args.recorded(r)?;
+            let answer = body(r, &args);
+            let batches = answer.clone().map_or(Vec::new(), Answer::batches);
+            let outputs = batches.iter().try_for_each(|held| output(r, held));
+            let is_recorded = answer.is_ok();
+            *recorded.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+            match is_recorded {
+                true => outputs,
+                // The failure is kept.
+                false => {
+                    let (op, reason) = ("catalogue", String::new());
+                    Err(Error::Recording { op, reason })
+                }
+            }
+        })
+    };
+    let layouts: Vec<&Layout> = (0..args.len()).map(|i| args.layout(i)).collect();
+    let plan = program.plan(&layouts);
+    let kept = recorded
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    let (plan, answer) = match (plan, kept) {
+        (Err(_), Some(Err(failure))) => return Err(failure),
+        (Err(error), _) => return Err(error.into()),
+        (Ok(_), None | Some(Err(_))) => unreachable!("a plan of what was not recorded"),
+        (Ok(plan), Some(Ok(answer))) => (plan, answer),
+    };
+    let outputs = plan.call_blocking(&args.values())?;
+    let mut places = 0..;
+    answer.with(|held| read(held, &outputs, &mut places))
+}
+
+fn output(r: &mut Recording, held: &Held) -> vsla::Result<()> {
+    match held {
+        Held::F32(tensor) => r.output(tensor),
+        Held::I32(tensor) => r.output(tensor),
+        Held::U32(tensor) => r.output(tensor),
+        Held::C32(tensor) => r.output(tensor),
+        Held::F16(tensor) => r.output(tensor),
+        Held::U8(tensor) => r.output(tensor),
+        Held::Read(_) => Ok(()),
+    }
+}
+
+/// What the program computed for a recorded value, the next of its outputs.
+fn read(
+    held: Held,
+    outputs: &HostOutputs,
+    places: &mut impl Iterator<Item = usize>,
+) -> Result<Batch> {
+    let mut next = || places.next().unwrap_or(usize::MAX);
+    Ok(match held {
+        Held::F32(_) => outputs.get::<f32>(next())?.into(),
+        Held::I32(_) => outputs.get::<i32>(next())?.into(),
+        Held::U32(_) => outputs.get::<u32>(next())?.into(),
+        Held::C32(_) => outputs.get::<vsla::Complex32>(next())?.into(),
+        Held::F16(_) => outputs.get::<vsla::f16>(next())?.into(),
+        Held::U8(_) => outputs.get::<u8>(next())?.into(),
+        Held::Read(batch) => batch,
+    })
+}
