@@ -1,4 +1,4 @@
-//! All tests of the library, in a single binary, each with its own name.
+//! All tests of the library but those of its documentation, in a single binary, each with its own name.
 //!
 //! `cargo test conv::` runs one module, `cargo test gpu::` one device. Without a GPU, tests that need one are ignored,
 //! or fail with `VSLA_REQUIRE_GPU=1`. These variables change what runs:
@@ -98,6 +98,7 @@ mod sums;
 mod support;
 mod table;
 mod tiers;
+mod unit;
 mod work;
 mod written;
 
@@ -190,6 +191,7 @@ const MODULES: &[Module] = &[
     ("stacking", stacking::tests),
     ("stft", stft::tests),
     ("sums", sums::tests),
+    ("unit", unit::tests),
     ("work", work::tests),
     ("written", written::tests),
 ];
