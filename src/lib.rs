@@ -133,8 +133,8 @@ extern crate macro_rules_attribute;
 
 // First, for its macro.
 #[cfg(feature = "testing")]
-#[doc(hidden)]
 #[macro_use]
+#[doc(hidden)]
 pub mod testing;
 
 mod cpu;

@@ -1,8 +1,8 @@
 //! Attention on cooperative matrices beside a twin that scales the results of every row in every stage, where the
 //! kernel itself does so only if weights would overflow.
 //!
-//! The twin is a mutant of the kernel, as in `tests/mutants.sh`, so it runs in a process of its own. With `VSLA_LONG=1`,
-//! 1,000 batches are compared.
+//! The twin is a mutant of the kernel, as in `tests/mutants.sh`, so it runs in a process of its own. With
+//! `VSLA_LONG=1`, 1,000 batches are compared.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
