@@ -279,33 +279,41 @@ pub(crate) fn insert<K: Eq + Hash, V>(
 }
 
 /// The number of allocations up to and including the one that is to fail; 0 when none is.
+#[cfg(feature = "testing")]
 static COUNTDOWN: AtomicU64 = AtomicU64::new(0);
 
-/// For tests: makes the `n`-th allocation from now on fail as if memory had run out; 0 cancels. Counts the allocations
+/// Makes the `n`-th allocation from now on fail as if memory had run out; 0 cancels. Counts the allocations
 /// of this module in the whole process. Returns the rest of the previous count, which is 0 if that allocation has
 /// failed.
-#[doc(hidden)]
+#[cfg(feature = "testing")]
 pub fn fail_host_allocation(n: u64) -> u64 {
     COUNTDOWN.swap(n, Ordering::SeqCst)
 }
 
 /// Whether this allocation must fail.
+#[cfg(not(feature = "testing"))]
+fn injected() -> bool {
+    false
+}
+
+#[cfg(feature = "testing")]
 #[inline]
 fn injected() -> bool {
     COUNTDOWN.load(Ordering::Relaxed) != 0 && counted_down()
 }
 
+#[cfg(feature = "testing")]
 #[cold]
 fn counted_down() -> bool {
     let one_less = |left: u64| left.checked_sub(1);
     COUNTDOWN.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less) == Ok(1)
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn what_cannot_be_had_is_refused_before_it_is_tried() {
         let limit = host_memory_limit();
         assert!(limit > 1 << 24, "{limit}");
@@ -334,7 +342,7 @@ mod tests {
         assert_eq!(few, [1]);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn what_there_is_room_for_is_made() {
         assert_eq!(room::<u8>("test", 9).map(|values| values.capacity()), Ok(9));
         assert_eq!(filled("test", 7, 3), Ok(vec![7; 3]));

@@ -127,6 +127,16 @@ pages! {
     guarantees "guarantees.md"
 }
 
+#[cfg(feature = "testing")]
+#[macro_use(apply)]
+extern crate macro_rules_attribute;
+
+// First, for its macro.
+#[cfg(feature = "testing")]
+#[macro_use]
+#[doc(hidden)]
+pub mod testing;
+
 mod cpu;
 mod error;
 #[cfg(feature = "gpu")]
@@ -171,8 +181,6 @@ pub mod conv {
 pub mod device {
     #[cfg(feature = "gpu")]
     pub use crate::gpu::GpuOptions;
-    #[doc(hidden)]
-    pub use crate::host::fail_host_allocation;
     pub use crate::host::{host_memory_limit, set_host_memory_limit};
     pub use crate::machine::Memory;
     #[cfg(feature = "gpu")]

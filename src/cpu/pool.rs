@@ -153,11 +153,11 @@ impl Drop for CpuBuffer {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn a_released_buffer_displaces_older_ones() {
         let pool = Arc::new(CpuPool::default());
         let allocate = |len| pool.allocate("test", len).unwrap();

@@ -62,11 +62,11 @@ impl Workspace {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn workspaces_are_kept_until_they_are_forgotten() {
         let all = Workspaces(Mutex::new(Vec::new()));
         let fit = |values: usize| {

@@ -35,7 +35,7 @@ constructors! {
     recording = Recording { op: Op, reason: Text }
 }
 
-#[cfg(any(feature = "gpu", test))]
+#[cfg(any(feature = "gpu", feature = "testing"))]
 constructors! {
     no_device = NoDevice { reason: Text }
     device_lost = DeviceLost { op: Op, reason: Text }

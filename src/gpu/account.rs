@@ -266,11 +266,11 @@ pub(super) enum Room {
     None,
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn pieces_are_what_a_limit_allows() {
         let pieces = |limit| Sizes::within(limit, 256);
         let (full, small) = (pieces(None), pieces(Some(32 << 20)));
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(pieces(Some(0)).upload, SMALLEST_PIECE);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn staging_keeps_its_share_and_tensors_the_rest() {
         let limit = 4 << 20;
         let sizes = Sizes::within(Some(limit), 256);
@@ -324,7 +324,7 @@ mod tests {
         assert!(account.reserve("t", Use::Tensor, 1).is_err());
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn what_leaves_is_counted_until_its_submission_is_done() {
         let limit = 4 << 20;
         let mut account = Account::new(Some(limit), Sizes::within(Some(limit), 256), 256).unwrap();
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(account.room(3 << 20), Room::Now);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn a_limit_below_what_the_device_needs_is_refused() {
         let error = Account::new(Some(1_000), Sizes::within(Some(1_000), 256), 256)
             .err()

@@ -159,7 +159,7 @@ pub(crate) fn assemble_as(kernel: &Kernel, v: &dyn Listed) -> Result<String, Str
     expansion
         .expand(&lines)
         .map_err(|e| format!("{}.wgsl: {e}", kernel.stem))?;
-    #[cfg(vsla_mutant)]
+    #[cfg(feature = "testing")]
     mutant::mutate(kernel.stem, &flags, &mut expansion.out);
     Ok(expansion.out)
 }
@@ -496,8 +496,8 @@ fn body<'l, 'a>(lines: &'l [&'a str], begin: &str, end: &str) -> Result<&'l [&'a
     Ok(&lines[..length])
 }
 
-#[cfg(vsla_mutant)]
+#[cfg(feature = "testing")]
 pub(super) mod mutant;
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests;

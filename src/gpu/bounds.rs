@@ -114,7 +114,6 @@ struct Instrumented {
     /// The subject of each record but the kernel's own, in order: an array, or the components of its vectors.
     arrays: Vec<String>,
     /// Number of rewritten array indices, not counting component indices.
-    #[cfg_attr(not(test), allow(dead_code, reason = "counted by the test"))]
     accesses: usize,
 }
 
@@ -326,5 +325,5 @@ fn matrix_behind(before: &str, after: &str, per: u32) -> Result<Option<String>, 
     Ok(None)
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::Gpu;
 use super::account::{Account, LARGEST_PIECE, Sizes};
-use super::bounds::Watch;
 use super::errors::Health;
 use super::kept::Kept;
 use super::pipelines::{Limits, PARAM_BYTES, Pipelines};
 use super::poll::Poller;
 use super::pool::{Pool, QUAD, SMALLEST};
 use super::recorder::{Recorder, param_stride};
+use super::rewriting::{Rewrites, Rewriting};
 use super::staging::Staging;
 use crate::plan::Matrices;
 use crate::{Error, Result};
@@ -78,25 +78,34 @@ pub struct GpuOptions {
     /// contents: use a folder to which only the application's user can write.
     pub pipeline_cache: Option<PathBuf>,
     /// For this crate's tests: kernels count their out-of-bounds accesses.
-    #[doc(hidden)]
+    #[cfg(feature = "testing")]
     pub instrumented: bool,
     /// For this crate's tests: emulate cooperative matrices of this side, 8 or 16.
-    #[doc(hidden)]
+    #[cfg(feature = "testing")]
     pub emulated_matrices: Option<u32>,
 }
 
 impl GpuOptions {
-    fn emulated(&self) -> Result<Option<Matrices>> {
-        match self.emulated_matrices {
-            None => Ok(None),
-            Some(8) => Ok(Some(Matrices::Eight)),
-            Some(16) => Ok(Some(Matrices::Sixteen)),
-            Some(side) => Err(Error::argument(
-                "device",
-                "emulated matrices of side 8 or 16",
-                side.to_string(),
-            )),
-        }
+    #[cfg(feature = "testing")]
+    fn rewrites(&self) -> Result<Rewrites> {
+        let emulated = match self.emulated_matrices {
+            None => None,
+            Some(8) => Some(Matrices::Eight),
+            Some(16) => Some(Matrices::Sixteen),
+            Some(side) => {
+                let expected = "emulated matrices of side 8 or 16";
+                return Err(Error::argument("device", expected, side.to_string()));
+            }
+        };
+        Ok(Rewrites {
+            instrumented: self.instrumented,
+            emulated,
+        })
+    }
+
+    #[cfg(not(feature = "testing"))]
+    fn rewrites(&self) -> Result<Rewrites> {
+        Ok(Rewrites::default())
     }
 }
 
@@ -233,7 +242,10 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
         limits.max_compute_workgroup_storage_size,
     );
     let features = wgpu::Features::TIMESTAMP_QUERY
-        | match (options.emulated()?, matrices(&adapter, invocations, memory)) {
+        | match (
+            options.rewrites()?.emulated,
+            matrices(&adapter, invocations, memory),
+        ) {
             (Some(_), _) => wgpu::Features::SHADER_F16,
             (None, Some(_)) => MATRICES,
             (None, None) => wgpu::Features::empty(),
@@ -308,29 +320,21 @@ impl Gpu {
             binding_bytes: largest.min(options.max_binding_bytes.unwrap_or(u64::MAX)),
             storage_buffers: own.max_storage_buffers_per_shader_stage,
         };
+        let rewrites = options.rewrites()?;
         let stride = param_stride(&device);
         let sizes = Sizes::within(options.memory_limit, stride);
         let pool = Pool::new(
             health.clone(),
             largest,
             options.cache_limit.unwrap_or(CACHE_LIMIT),
-            options.poison || options.instrumented,
+            options.poison || rewrites.instrumented,
             Account::new(options.memory_limit, sizes, stride)?,
         );
         let recorder = Recorder::new(&device, &pool, sizes.dispatches)?;
-        let watch = options.instrumented.then(|| Watch::new(&health, &pool));
-        let emulated = options.emulated()?;
-        if emulated.is_some() && !device.features().contains(wgpu::Features::SHADER_F16) {
-            let what = format!(
-                "emulated matrices need f16 in shaders, which {} lacks",
-                info.name
-            );
-            return Err(Error::unsupported("device", what));
-        }
+        let rewriting = Rewriting::new(rewrites, &health, &pool)?;
         let kept = options.pipeline_cache.as_deref();
         let kept = kept.map(|path| Kept::open(&health, path)).transpose()?;
-        let (watch, kept) = (watch.transpose()?, kept.flatten());
-        let pipelines = Pipelines::new(options.checked, emulated, watch, kept);
+        let pipelines = Pipelines::new(options.checked, rewriting, kept.flatten());
         let own_matrices = matrices(adapter, limits.invocations, limits.workgroup_memory)
             .filter(|_| device.features().contains(MATRICES));
         let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
@@ -343,7 +347,7 @@ impl Gpu {
         );
         Ok(Gpu {
             id: crate::machine::next_device_id(),
-            matrices: emulated.or(own_matrices),
+            matrices: rewrites.emulated.or(own_matrices),
             info,
             why,
             limits,
@@ -426,11 +430,11 @@ pub(super) fn lacking(limits: &wgpu::Limits) -> Option<String> {
     (!short.is_empty()).then(|| short.join("; "))
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::largest;
 
-    #[test]
+    #[apply(unit_test)]
     fn buffers_end_below_four_gibibytes() {
         assert_eq!(largest(128 << 20), 128 << 20);
         assert_eq!(largest((1 << 31) - 1), (1 << 31) - 16);

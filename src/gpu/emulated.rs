@@ -432,7 +432,7 @@ fn with_lanes(text: &str, lanes: u32) -> Result<String, String> {
     Ok(format!("{before}fn main({kept}) {{\n{first}{body}"))
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use rayon::prelude::*;
 
@@ -441,7 +441,7 @@ mod tests {
     use crate::plan::Matrices;
 
     /// Every kernel on matrices becomes valid WGSL without them, and no other kernel changes.
-    #[test]
+    #[apply(unit_test)]
     fn every_kernel_is_rewritten() {
         let is_rewritten = |Assembled { name, text, .. }: &&Assembled| {
             let side = match text.contains("const SIDE = 8u;") {
@@ -462,7 +462,7 @@ mod tests {
     }
 
     /// What cannot be emulated is an error.
-    #[test]
+    #[apply(unit_test)]
     fn other_forms_are_refused() {
         let head = "enable wgpu_cooperative_matrix;\nalias MC = coop_mat16x16<f32, C>;\n";
         let main = "fn main(\n@builtin(local_invocation_index) lid: u32,\n\

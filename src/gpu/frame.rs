@@ -110,7 +110,7 @@ impl GpuFrame {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::{Room, grown};
 
@@ -120,7 +120,7 @@ mod tests {
     }
 
     /// Rooms keep their sizes for smaller parts, and grow with room to spare for larger ones.
-    #[test]
+    #[apply(unit_test)]
     fn rooms_only_grow() {
         let grown = |before: &[Room], parts: &[u64]| grown(before, parts.iter().copied());
         let first = grown(&[], &[1, 0, 4096]).unwrap();

@@ -60,11 +60,11 @@ impl Wake for Freed {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn an_event_ends_every_wait() {
         let freed = Freed::default();
         let count = freed.count();

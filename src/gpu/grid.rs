@@ -9,11 +9,11 @@ pub(crate) fn fold(groups: u32, limit: u32) -> (u32, u32) {
     (groups.div_ceil(rows).min(limit), rows)
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::fold;
 
-    #[test]
+    #[apply(unit_test)]
     fn rows_of_workgroups_are_nearly_full() {
         for limit in [1, 4, 100, 65_535] {
             for groups in [1, 3, 4, 5, 99, 100, 101, 65_535, 65_536, 131_071, 1 << 20] {

@@ -117,7 +117,7 @@ impl<G: Clone> Groups<G> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -132,7 +132,7 @@ mod tests {
         groups.get(key, 10, || ()).1
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn every_part_of_a_key_counts() {
         let mut groups = Groups::default();
         let other = Key {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     /// What is used again and again stays, whatever else comes and goes, and what is not used goes.
-    #[test]
+    #[apply(unit_test)]
     fn used_groups_stay() {
         let mut groups = Groups::default();
         let common = |i: u64| key(1, 256 * i, 256);
@@ -166,7 +166,7 @@ mod tests {
         assert!(!is_new(&mut groups, key(1999, 0, 256)));
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn groups_of_a_buffer_are_found_in_any_binding() {
         let mut key = key(7, 0, 256);
         key.ranges[8] = (9, 0, 256);

@@ -78,11 +78,11 @@ fn unwrapped(file: &[u8]) -> Option<&[u8]> {
     (crc32fast::hash(checked) == u32::from_le_bytes(*sum)).then_some(data)
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::{unwrapped, wrapped};
 
-    #[test]
+    #[apply(unit_test)]
     fn damaged_files_are_not_used() {
         let file = wrapped(&[1, 2, 3]);
         assert_eq!(unwrapped(&file), Some(&[1, 2, 3][..]));

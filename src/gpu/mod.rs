@@ -2,10 +2,12 @@
 
 mod account;
 mod assembler;
+#[cfg(feature = "testing")]
 mod bounds;
 mod context;
 mod copies;
 mod embedding;
+#[cfg(feature = "testing")]
 mod emulated;
 mod errors;
 mod frame;
@@ -20,10 +22,12 @@ mod profiler;
 mod read;
 mod recorder;
 mod replay;
+mod rewriting;
 mod run;
 mod staging;
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests;
+#[cfg(feature = "testing")]
 mod wgsl_text;
 
 use std::collections::HashMap;
@@ -40,7 +44,7 @@ use recorder::{Machine, Recorder};
 use staging::Staging;
 
 use crate::Result;
-use crate::machine::{Memory, Traffic, Wait};
+use crate::machine::{Memory, Traffic};
 use crate::plan::Matrices;
 
 pub(crate) use assembler::assemble;
@@ -86,7 +90,7 @@ impl Gpu {
             queue: &self.queue,
             health: &self.health,
             pool: &self.pool,
-            watch: self.pipelines.watch.as_ref(),
+            records: self.pipelines.rewriting.records(),
             staging: &self.staging,
         }
     }
@@ -134,30 +138,6 @@ impl Gpu {
         self.recorder().bind_groups()
     }
 
-    /// Out-of-bounds kernel accesses since the last call, one line per array; only on an instrumented device.
-    pub(crate) fn accesses_outside(&self) -> Result<Vec<String>> {
-        const OP: &str = "accesses_outside";
-        let Some(watch) = &self.pipelines.watch else {
-            return Ok(Vec::new());
-        };
-        let mut records = vec![0u32; bounds::RECORD_WORDS];
-        let to = bytemuck::cast_slice_mut(&mut records);
-        pollster::block_on(self.read_into(OP, &watch.buffer, 0, to, Wait::Here))?;
-        let lines = watch.lines(&records);
-        if !lines.is_empty() {
-            records.fill(0);
-            self.write(OP, &watch.buffer, 0, bytemuck::cast_slice(&records))?;
-        }
-        Ok(lines)
-    }
-
-    /// The kernels whose accesses were compared, as of the last call of `accesses_outside`; only on an instrumented
-    /// device.
-    pub(crate) fn instrumented_kernels(&self) -> Vec<String> {
-        let watch = self.pipelines.watch.as_ref();
-        watch.map(bounds::Watch::kernels).unwrap_or_default()
-    }
-
     /// Releases all unused memory.
     ///
     /// Does not wait for the GPU: memory that recorded work still uses is released when that work is done.
@@ -197,13 +177,13 @@ impl Gpu {
     }
 
     /// The number of submissions so far, counting the open one.
-    #[cfg(test)]
+    #[cfg(feature = "testing")]
     pub(crate) fn submissions(&self) -> u64 {
         self.recorder().number()
     }
 
     /// Records a command that makes the submission fail.
-    #[cfg(test)]
+    #[cfg(feature = "testing")]
     pub(crate) fn spoil(&self) {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("spoilt"),

@@ -8,11 +8,10 @@ use hashbrown::DefaultHashBuilder;
 use rayon::prelude::*;
 
 use super::assembler::assemble_as;
-use super::bounds::Watch;
-use super::emulated::emulated;
 use super::errors::Health;
 use super::kept::Kept;
-use crate::plan::{Access, Dispatch, Kernel, Listed, Matrices};
+use super::rewriting::Rewriting;
+use crate::plan::{Access, Dispatch, Kernel, Listed};
 use crate::{Error, Result};
 
 /// Bytes of a kernel's parameter block.
@@ -57,10 +56,7 @@ type Layouts = (wgpu::BindGroupLayout, wgpu::PipelineLayout);
 pub(crate) struct Pipelines {
     /// Whether shaders are compiled with wgpu's bounds and loop checks.
     checked: bool,
-    /// The cooperative matrices that kernels emulate.
-    emulated: Option<Matrices>,
-    /// Counts out-of-bounds accesses on an instrumented device.
-    pub watch: Option<Watch>,
+    pub rewriting: Rewriting,
     kept: Option<Kept>,
     made: RwLock<HashMap<Key, Arc<Pipeline>, DefaultHashBuilder>>,
     /// Kernels that contain an expression of the application, by their source.
@@ -69,16 +65,10 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    pub(crate) fn new(
-        checked: bool,
-        emulated: Option<Matrices>,
-        watch: Option<Watch>,
-        kept: Option<Kept>,
-    ) -> Pipelines {
+    pub(crate) fn new(checked: bool, rewriting: Rewriting, kept: Option<Kept>) -> Pipelines {
         Pipelines {
             checked,
-            emulated,
-            watch,
+            rewriting,
             kept,
             made: RwLock::default(),
             written: Mutex::default(),
@@ -183,24 +173,17 @@ impl Pipelines {
         op: &'static str,
         kernel: &'static Kernel,
         name: String,
-        mut source: String,
+        source: String,
         checked: bool,
     ) -> Result<Pipeline> {
         // A browser's clock is not that of the standard library.
         let start = (!cfg!(target_family = "wasm")).then(std::time::Instant::now);
-        #[cfg(vsla_mutant)]
+        #[cfg(feature = "testing")]
         super::assembler::mutant::report(&source);
         check_needs(op, &name, &source, limits)?;
-        if let Some(matrices) = self.emulated {
-            source = emulated(&source, matrices).map_err(|message| {
-                Error::gpu(op, format!("kernel {name} cannot be emulated: {message}"))
-            })?;
-        }
-        let mut buffers = kernel.interface.access.len();
-        if let Some(watch) = &self.watch {
-            buffers += 1;
-            source = watch.instrument(op, &name, &source, buffers)?;
-        }
+        let own = kernel.interface.access.len();
+        let source = self.rewriting.rewritten(op, &name, source, own)?;
+        let buffers = own + usize::from(self.rewriting.records().is_some());
         if buffers as u32 > limits.storage_buffers {
             return Err(Error::unsupported(
                 op,
@@ -274,7 +257,7 @@ impl Pipelines {
             true,
             PARAM_BYTES,
         )];
-        let counts = self.watch.as_ref().map(|_| Access::Write);
+        let counts = self.rewriting.records().map(|_| Access::Write);
         for (i, access) in access.iter().copied().chain(counts).enumerate() {
             let read_only = access == Access::Read;
             entries.push(entry(

@@ -74,7 +74,7 @@ pub(crate) struct Pool {
     /// Notified whenever a readback buffer is freed or destroyed.
     pub freed: Freed,
     /// For tests: buffers of at least this many bytes fail as if wgpu had no memory.
-    #[cfg(test)]
+    #[cfg(feature = "testing")]
     pub refused: AtomicU64,
 }
 
@@ -150,7 +150,7 @@ impl Pool {
             cache_limit,
             exact,
             freed: Freed::default(),
-            #[cfg(test)]
+            #[cfg(feature = "testing")]
             refused: AtomicU64::new(u64::MAX),
         })
     }
@@ -258,7 +258,7 @@ impl Pool {
         op: &'static str,
         descriptor: &wgpu::BufferDescriptor<'_>,
     ) -> Result<wgpu::Buffer> {
-        #[cfg(test)]
+        #[cfg(feature = "testing")]
         if descriptor.size >= self.refused.load(Ordering::Relaxed) {
             return Err(Error::out_of_memory(op, descriptor.size, None));
         }
@@ -473,11 +473,11 @@ impl Drop for GpuBuffer {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::class_of;
 
-    #[test]
+    #[apply(unit_test)]
     fn classes_round_up_by_little() {
         for bytes in (1..5000)
             .chain((1 << 20..(1 << 20) + 100_000).step_by(977))

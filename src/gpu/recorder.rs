@@ -15,7 +15,6 @@ use std::sync::atomic::Ordering;
 use hashbrown::DefaultHashBuilder;
 
 use super::account::{Leaving, Use};
-use super::bounds::Watch;
 use super::errors::{Health, cause, is_lost};
 use super::groups::Range;
 use super::pipelines::{PARAM_BYTES, Pipeline};
@@ -36,7 +35,8 @@ pub(crate) struct Machine<'a> {
     pub health: &'a Health,
     pub pool: &'a Arc<Pool>,
     pub staging: &'a Arc<Staging>,
-    pub watch: Option<&'a Watch>,
+    /// The buffer that every kernel has beside its own, on an instrumented device.
+    pub records: Option<&'a Arc<GpuBuffer>>,
 }
 
 impl Machine<'_> {
@@ -48,7 +48,7 @@ impl Machine<'_> {
         ranges: impl Iterator<Item = Range<'a>>,
     ) -> wgpu::BindGroup {
         let params = (params, 0, PARAM_BYTES);
-        let counts = self.watch.map(|watch| Range::whole(&watch.buffer));
+        let counts = self.records.map(|records| Range::whole(records));
         let ranges = ranges.chain(counts);
         let ranges = ranges.map(|range| (&range.buffer.raw, range.offset, range.bytes));
         let entries: Vec<wgpu::BindGroupEntry<'_>> = std::iter::once(params)

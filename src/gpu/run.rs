@@ -518,5 +518,5 @@ impl Gpu {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests;

@@ -36,7 +36,7 @@ const LENGTHS: [usize; 6] = [
 ];
 
 /// Without overflow checks, the tests here would miss values that wrap.
-#[test]
+#[apply(unit_test)]
 fn what_wraps_panics() {
     let one = std::hint::black_box(1u32);
     assert!(std::panic::catch_unwind(|| u32::MAX + one).is_err());
@@ -133,7 +133,7 @@ fn both(all: &[Layout], mut each: impl FnMut(&Layout, &Layout, &Pairs)) {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn pairs_of_series() {
     both(&series(), |a, b, pairs| {
         let what = format!("{a} and {b}");
@@ -160,7 +160,7 @@ fn pairs_of_series() {
     });
 }
 
-#[test]
+#[apply(unit_test)]
 fn convolutions() {
     for costs in [CostTable::cpu(), CostTable::gpu()] {
         both(&series(), |a, b, pairs| {
@@ -213,7 +213,7 @@ fn convolutions() {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn lags_are_counted() {
     let launch = |m: usize, n: usize| {
         let [a, b] = [m, n].map(|n| Layout::from_lengths([n]).unwrap());
@@ -238,7 +238,7 @@ fn lags_are_counted() {
     );
 }
 
-#[test]
+#[apply(unit_test)]
 fn series_alone() {
     let room = FftLimits::new(1 << 15, 1 << 32);
     for x in series() {
@@ -318,7 +318,7 @@ fn series_alone() {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn pairs_of_matrices() {
     both(&matrices(), |a, b, pairs| {
         let what = format!("{a} and {b}");
@@ -382,7 +382,7 @@ fn pairs_of_matrices() {
 }
 
 /// Lines along every axis, including 2³² − 1 lines without values.
-#[test]
+#[apply(unit_test)]
 fn lines_along_axes() {
     use super::lines::{Along, Cumulate, Cumulation, Function};
     use super::sort::{Sort, Wanted};
@@ -453,7 +453,7 @@ fn lines_along_axes() {
 }
 
 /// Windows of any extent, on any device.
-#[test]
+#[apply(unit_test)]
 fn pooled() {
     use super::pooling::{Extents, Kind, Pool};
     let most = u32::MAX as usize;
@@ -487,7 +487,7 @@ fn pooled() {
 }
 
 /// Images of any extents, with numbers of any size.
-#[test]
+#[apply(unit_test)]
 fn images() {
     use super::cells::{Cells, How};
     use super::morphology::Extremes;
@@ -557,7 +557,7 @@ const SITES: [(Target, Option<u64>); 3] = {
 };
 
 /// As many empty sums as possible: a result that no device holds is refused before its tiles or panels are listed.
-#[test]
+#[apply(unit_test)]
 fn much_of_nothing_is_refused_before_it_is_planned() {
     let most = u32::MAX as usize;
     let layout = |rows, columns| Layout::uniform(1, Shape::new(&[rows, columns]).unwrap()).unwrap();
@@ -619,7 +619,7 @@ fn much_of_nothing_is_refused_before_it_is_planned() {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn matrices_of_long_entries() {
     let room = FftLimits::new(1 << 15, 1 << 32);
     for (m, n) in LENGTHS.iter().flat_map(|&m| LENGTHS.map(|n| (m, n))) {

@@ -302,7 +302,7 @@ fn rows<'a, T>(row: usize, operands: [(&'a [T], &[u32]); 2]) -> [&'a [T]; 2] {
     [0, 1].map(|side| &operands[side].0[at[side]..][..widths[side]])
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::Shape;
@@ -317,7 +317,7 @@ mod tests {
         boxes("kron", &a, &b, &pairs).unwrap()
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn axes_merge_unless_a_digit_of_b_stands_between_two_of_a() {
         // Columns times rows: an outer product.
         let plan_of = plan(&[&[2, 3, 1], &[4, 1, 1]], &[&[1, 1, 5], &[1, 1, 7]]);

@@ -60,7 +60,7 @@ mod transpose;
 mod worklist;
 pub(crate) mod written;
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod extremes;
 
 pub(crate) use op::{Op, PlanRequest};

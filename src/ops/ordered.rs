@@ -191,11 +191,11 @@ impl Keyed for u32 {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn the_highest_key_is_that_of_a_value() {
         let special = [
             -0.0,

@@ -85,11 +85,11 @@ pub(super) fn dispatch(
     }))
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn large_matrices_are_cut_and_small_ones_left_to_others() {
         let matrices = [[0, 60, 70], [4200, 0, 5], [4200, 2, 3]];
         let dispatch = dispatch("test", DType::F32, [false; 2], matrices.into_iter());

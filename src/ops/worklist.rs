@@ -75,11 +75,11 @@ impl ByCost {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn every_unit_is_in_the_entries_of_its_workgroup() {
         let counts = [1, 127, 2, 385, 1];
         let units = Worklist::new("test", (0..).zip(counts), 128).unwrap();
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!((nothing.units, nothing.groups), (0, 0));
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn costly_things_come_first() {
         let mut costs = ByCost::new();
         for (thing, cost) in [(0, 5), (1, 0), (2, 1 << 40), (3, 7)] {

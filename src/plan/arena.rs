@@ -440,5 +440,5 @@ impl Random {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests;

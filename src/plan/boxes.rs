@@ -317,7 +317,7 @@ pub(crate) fn overlap(a: &Shape, b: &Shape) -> usize {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -331,7 +331,7 @@ mod tests {
         Boxes::ambient("add", &a, &b, &pairs).unwrap()
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn equal_layouts_are_the_same() {
         assert!(matches!(
             boxes(&[&[2, 3], &[4, 5]], &[&[2, 3], &[4, 5]]),
@@ -339,7 +339,7 @@ mod tests {
         ));
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn rows_of_one_width_become_vectors() {
         let Boxes::Nested(Nested {
             result, a, b, c, ..
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(c.offsets().as_slice(), [0, 21, 41]);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn only_equal_axes_merge() {
         let Boxes::Nested(Nested { result, a, c, .. }) = boxes(
             &[&[2, 3, 4, 5], &[1, 1, 1, 1]],
@@ -370,7 +370,7 @@ mod tests {
         assert!(a.is_none());
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn axes_side_by_side_stay_apart() {
         let layout = |shapes: &[[usize; 4]]| {
             let shapes = shapes.iter().map(|s| Shape::new(s).unwrap());

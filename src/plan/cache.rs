@@ -291,7 +291,7 @@ impl<O> State<O> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::Shape;
@@ -323,7 +323,7 @@ mod tests {
         (there, state.by_layout.len(), state.bytes)
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn equal_layouts_are_one() {
         let cache = Arc::new(PlanCache::default());
         let (a, b) = (layout(3), layout(4));
@@ -338,7 +338,7 @@ mod tests {
     }
 
     /// Only a sample of a large layout is hashed, so most of these have equal hashes.
-    #[test]
+    #[apply(unit_test)]
     fn large_layouts_are_compared() {
         let of = |longer: usize| {
             let length = |i| 1 + usize::from(i == longer) + 2 * usize::from(i == longer + 1);
@@ -353,7 +353,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn a_plan_goes_with_any_of_its_layouts() {
         let cache = Arc::new(PlanCache::default());
         let (a, b) = (layout(31), layout(41));
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(sizes(&cache), (0, 0, 0));
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn the_least_recently_used_go_first() {
         let one = size_of::<Entry<u32>>() + Plan::view(OutputLayout::Input(0), 0).bytes();
         let cache = Arc::new(PlanCache::with_limit(16 * one));
@@ -383,7 +383,7 @@ mod tests {
         assert!(made(&cache, 0, &[&a]));
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn a_failure_is_returned_and_not_stored() {
         let cache = Arc::new(PlanCache::<u32>::default());
         let a = layout(6);

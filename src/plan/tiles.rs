@@ -91,11 +91,11 @@ impl TileList {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn stream_tiles_grow_with_the_batch_and_shrink_with_its_elements() {
         assert_eq!(stream_tile(0, 0), 1024);
         assert_eq!(stream_tile(1 << 26, 40_000), 4096);
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(stream_tile(1 << 23, 100), 4096);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn tiles_cover_every_value_once_and_costly_ones_come_first() {
         let lengths = [0, 5, 1000, 448, 449, 3];
         let list = TileList::new("sbd", &lengths, 448, |i| u64::from(lengths[i])).unwrap();

@@ -97,11 +97,11 @@ impl WorkSum {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn bytes_end_below_two_gibibytes() {
         let check = |layout: &Layout, dtype| check_size("test", layout, dtype, Some(1 << 32));
         let [below, above] =

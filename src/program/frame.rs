@@ -196,7 +196,7 @@ fn largest(device: &Device) -> u64 {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -214,7 +214,7 @@ mod tests {
     }
 
     /// Room to spare never makes a value too large.
-    #[test]
+    #[apply(unit_test)]
     fn values_may_be_as_large_as_a_slab() {
         let largest = 1 << 20;
         let before = Template::new(&values(5000), None, largest, 8).unwrap();

@@ -385,5 +385,5 @@ impl Recording {
     }
 }
 
-#[cfg(all(test, feature = "gpu"))]
+#[cfg(all(feature = "gpu", feature = "testing"))]
 mod tests;

@@ -43,7 +43,7 @@ fn values(tensor: Result<Tensor<f32>>) -> Result<Vec<f32>> {
 }
 
 /// Results of a run that was not submitted are lost; later runs of the plan are right.
-#[test]
+#[apply(unit_test)]
 fn later_runs_are_right() {
     let Some(device) = device() else { return };
     let program = program(&device);
@@ -85,7 +85,7 @@ fn later_runs_are_right() {
 }
 
 /// A call from host to host is one submission, with its uploads, its copies of metadata and its reads.
-#[test]
+#[apply(unit_test)]
 fn a_call_is_one_submission() {
     let Some(device) = device() else { return };
     let submissions = || gpu(&device).submissions();
@@ -111,7 +111,7 @@ fn a_call_is_one_submission() {
 }
 
 /// An input that was not computed fails the run, and nothing else.
-#[test]
+#[apply(unit_test)]
 fn a_lost_input_fails_the_run() {
     let Some(device) = device() else { return };
     let layout = Layout::from_lengths([3, 1]).unwrap();
@@ -130,7 +130,7 @@ fn a_lost_input_fails_the_run() {
 }
 
 /// The first part of a run is lost, and the rest of it is not.
-#[test]
+#[apply(unit_test)]
 fn a_part_is_lost() {
     let Some(device) = device() else { return };
     let layout = Layout::from_lengths([3000, 1]).unwrap();
@@ -169,7 +169,7 @@ fn a_part_is_lost() {
 }
 
 /// A scalar is uploaded once, and again only if a submission that should have written it failed.
-#[test]
+#[apply(unit_test)]
 fn scalars_are_uploaded_once() {
     let Some(device) = device() else { return };
     let layout = Layout::from_lengths([3]).unwrap();

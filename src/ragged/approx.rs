@@ -73,7 +73,7 @@ fn all<T: Copy>(a: &Ragged<T>, b: &Ragged<T>, equal: impl Fn(&T, &T) -> bool) ->
     a.layout() == b.layout() && a.values().iter().zip(b.values()).all(|(a, b)| equal(a, b))
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use approx::{abs_diff_eq, assert_abs_diff_eq, relative_eq, ulps_eq};
     use num_complex::Complex32;
@@ -93,7 +93,7 @@ mod tests {
         [abs_diff_eq!(a, b), relative_eq!(a, b), ulps_eq!(a, b)]
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn layouts_must_agree() {
         let a = rows(&[&[1.0f32, 2.0], &[]]);
         assert_eq!(equal(&a, &a), [true; 3]);
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(equal(&matrix(&[0, 3]), &matrix(&[0, 2])), [false; 3]);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn each_comparison_has_its_tolerance() {
         let (a, b) = (rows(&[&[1000.0f64], &[1.0]]), rows(&[&[1001.0], &[1.0]]));
         assert_eq!(equal(&a, &b), [false; 3]);
@@ -126,7 +126,7 @@ mod tests {
         assert!(!abs_diff_eq!(a, rows(&[&[1000.0], &[1.5]]), epsilon = 0.25));
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn special_values_are_those_of_the_crate() {
         let of = |value: f32| rows(&[&[1.0, value]]);
         let infinite = of(f32::INFINITY);
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(equal(&of(0.0), &of(-0.0)), [true; 3]);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn integers_and_complex_numbers() {
         assert_abs_diff_eq!(rows(&[&[1u32, 5]]), rows(&[&[2, 4]]), epsilon = 1);
         assert!(!abs_diff_eq!(rows(&[&[-1i32]]), rows(&[&[1]]), epsilon = 1));

@@ -52,7 +52,7 @@ fn find<V: Any + Send + Sync>(
     found.1.clone().downcast().ok()
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -67,7 +67,7 @@ mod tests {
         made
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn the_oldest_value_goes_first() {
         let all = Derived::default();
         let capacity = CAPACITY as u32;
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(all.lock().len(), CAPACITY);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn types_have_values_of_their_own_and_failures_are_not_kept() {
         let all = Derived::default();
         assert!(made(&all, 7));

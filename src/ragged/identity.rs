@@ -101,7 +101,7 @@ pub(crate) fn hasher() -> &'static DefaultHashBuilder {
     &BUILDER
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn a_long_chain_of_values_goes_without_recursion() {
         let chain = Arc::new(Chain::default());
         let keeper: Arc<dyn Keeper> = chain.clone();

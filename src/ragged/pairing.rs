@@ -305,7 +305,7 @@ fn check_list(op: &'static str, left: usize, right: usize, pairs: &[(u32, u32)])
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -326,7 +326,7 @@ mod tests {
         Ok(pairs.iter().collect())
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn pairs_come_in_the_documented_order() {
         let all = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)];
         assert_eq!(pairs(2, 3, Pairing::AllToAll), Ok(all.into()));
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(pairs(2, 2, Pairing::Elementwise), Ok(vec![(0, 0), (1, 1)]));
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn impossible_pairs_are_refused() {
         let text = |error: Error| error.to_string();
         let elementwise = Pairs::elementwise("add", &layout(3), &layout(1));
@@ -374,7 +374,7 @@ mod tests {
         );
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn lists_are_known_by_their_contents() {
         let (a, b) = (layout(1), layout(1));
         let new = |pairing: Pairing<'_>| Pairs::new("pair", &a, &b, pairing).unwrap();

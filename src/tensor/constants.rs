@@ -26,7 +26,7 @@ impl Constants {
         self.with(|kept| kept.values.clear());
     }
 
-    #[cfg(test)]
+    #[cfg(feature = "testing")]
     pub(super) fn len(&self) -> usize {
         self.with(|kept| kept.values.len())
     }

@@ -1,6 +1,8 @@
 //! Handles to the CPU and to GPUs.
 
 mod info;
+#[cfg(all(feature = "gpu", feature = "testing"))]
+mod testing;
 
 use std::fmt;
 use std::sync::Arc;
@@ -390,28 +392,6 @@ impl Device {
             Backend::Cpu(cpu) => cpu.trim(),
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => gpu.trim(),
-        }
-    }
-
-    /// For the tests of this crate: the out-of-bounds buffer accesses of an instrumented device's kernels since the
-    /// last call.
-    #[cfg(feature = "gpu")]
-    #[doc(hidden)]
-    pub fn accesses_outside(&self) -> Result<Vec<String>> {
-        match &self.backend {
-            Backend::Cpu(_) => Ok(Vec::new()),
-            Backend::Gpu(gpu) => gpu.accesses_outside(),
-        }
-    }
-
-    /// For the tests of this crate: the kernels whose accesses an instrumented device has compared with their bounds,
-    /// up to the last call of [`accesses_outside`](Self::accesses_outside).
-    #[cfg(feature = "gpu")]
-    #[doc(hidden)]
-    pub fn instrumented_kernels(&self) -> Vec<String> {
-        match &self.backend {
-            Backend::Cpu(_) => Vec::new(),
-            Backend::Gpu(gpu) => gpu.instrumented_kernels(),
         }
     }
 

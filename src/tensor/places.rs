@@ -49,7 +49,7 @@ impl<T: Ordered> Tensor<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::ragged::{Ragged, Shape};
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn boxes_begin_anywhere() {
         devices().iter().for_each(|device| {
             random_boxes(device, |i| i as i32 + 1);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     /// Elements of several tiles, and of a few words.
-    #[test]
+    #[apply(unit_test)]
     fn long_vectors_are_aligned() {
         devices().iter().for_each(|device| {
             let x = Layout::from_lengths([70_001, 0, 5, 20_000, 3]).unwrap();
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn places_are_those_of_a_slice() {
         devices().iter().for_each(|device| {
             random_places(device, |i| i as i32 + 1);
@@ -227,7 +227,7 @@ mod tests {
         });
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn goldens() {
         devices().iter().for_each(|device| {
             let x = Ragged::from_rows([vec![1, 2, 3], vec![4], vec![]]).unwrap();
@@ -254,7 +254,7 @@ mod tests {
         });
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn what_does_not_fit_is_refused() {
         let x = Ragged::from_rows([vec![1, 2], vec![3, 4]]).unwrap();
         let x = Device::cpu().upload(&x).unwrap();
@@ -314,7 +314,7 @@ mod tests {
         (Ragged::from_parts(layout, all).unwrap(), places_of)
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn values_by_index() {
         devices().iter().for_each(|device| {
             let mut random = fastrand::Rng::with_seed(3);
@@ -355,7 +355,7 @@ mod tests {
         });
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn indices_of_other_shapes_are_refused() {
         let device = Device::cpu();
         let layout = Layout::from_shapes(2, [Shape::new(&[2, 3]).unwrap()]).unwrap();

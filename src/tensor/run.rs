@@ -310,5 +310,5 @@ impl<T: Scalar> Tensor<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 pub(super) mod tests;

@@ -205,13 +205,13 @@ impl<T: Number> Tensor<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::ragged::Ragged;
     use crate::tensor::constants::MOST;
 
-    #[test]
+    #[apply(unit_test)]
     fn scalars_are_kept_until_they_are_many() {
         let device = Device::cpu();
         let kept = || device.constants().len();

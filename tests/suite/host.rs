@@ -22,7 +22,7 @@ use std::process::Command;
 
 use libtest_mimic::Trial;
 use vsla::{
-    Device, Error, Layout, Pairing, Result, conv::ConvMethod, device::fail_host_allocation,
+    Device, Error, Layout, Pairing, Result, conv::ConvMethod, testing::fail_host_allocation,
 };
 
 use crate::support::allocation;

@@ -33,7 +33,7 @@ struct File {
     used: BTreeSet<Names>,
 }
 
-/// The library's files, by the paths of their modules. Test code is left out.
+/// The library's files, by the paths of their modules. Modules of unit tests are left out.
 struct House(BTreeMap<Names, File>);
 
 impl House {
@@ -152,17 +152,9 @@ impl File {
         let text: Vec<String> = tokens.iter().map(ToString::to_string).collect();
         let mut i = 0;
         while i < tokens.len() {
-            let is_test = text[i..].starts_with(&["#".into(), "[cfg (test)]".into()])
-                || text[i..].starts_with(&["#".into(), "[cfg(test)]".into()]);
-            if is_test {
-                // Skips the whole item, or all that follows a field.
-                let is_body = |token: &TokenTree| {
-                    matches!(token, TokenTree::Group(group)
-                        if group.delimiter() == proc_macro2::Delimiter::Brace)
-                };
-                while i < tokens.len() && !is_body(&tokens[i]) && text[i] != ";" {
-                    i += 1;
-                }
+            if is_test_module(&text[i..]) {
+                // Skips its body, or stops at the `;` of one in a file of its own.
+                i += text[i..].iter().position(|word| word == "mod").unwrap() + 2;
             } else if text[i] == "use" && text.get(i + 1).is_some_and(|word| word != "<") {
                 let end = i + text[i..].iter().position(|word| word == ";").unwrap();
                 self.import(&tokens[i + 1..end], &[]);
@@ -220,6 +212,21 @@ impl File {
             self.imported.insert(name, path);
         }
     }
+}
+
+/// Whether a module follows that only builds with the feature `testing` have.
+fn is_test_module(text: &[String]) -> bool {
+    let [mark, attribute, item @ ..] = text else {
+        return false;
+    };
+    let attribute = attribute.replace(' ', "");
+    let needs_testing = [
+        r#"[cfg(feature="testing")]"#,
+        r#"[cfg(all(feature="gpu",feature="testing"))]"#,
+    ];
+    // Before `mod`, there may be a visibility, of one or two words.
+    let mut words = item.iter().take(3);
+    mark == "#" && needs_testing.contains(&&*attribute) && words.any(|word| word == "mod")
 }
 
 /// Sets of files that can all be reached from each other.

@@ -1,7 +1,7 @@
-//! All tests of the library, in a single binary, each with its own name.
+//! All tests of the library but those of its documentation, in a single binary, each with its own name.
 //!
-//! `cargo test conv::` runs one module, `cargo test gpu::` one device. Without a GPU, tests that need one are ignored,
-//! or fail with `VSLA_REQUIRE_GPU=1`. These variables change what runs:
+//! `cargo test --all-features conv::` runs one module, `cargo test --all-features gpu::` one device. Without a GPU,
+//! tests that need one are ignored, or fail with `VSLA_REQUIRE_GPU=1`. These variables change what runs:
 //!
 //! - `VSLA_LARGE=1` adds the largest batches.
 //! - `VSLA_LONG=1` runs every case instead of a representative selection, trials that take long on a software GPU, and
@@ -99,6 +99,7 @@ mod sums;
 mod support;
 mod table;
 mod tiers;
+mod unit;
 mod work;
 mod written;
 
@@ -192,6 +193,7 @@ const MODULES: &[Module] = &[
     ("stacking", stacking::tests),
     ("stft", stft::tests),
     ("sums", sums::tests),
+    ("unit", unit::tests),
     ("work", work::tests),
     ("written", written::tests),
 ];

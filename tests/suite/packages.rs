@@ -1,6 +1,6 @@
 //! The packages of the workspace compile what they use and nothing else.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::support::bench::Bench;
 
-/// The most packages that the first example of the README compiles on Linux, itself included. Cargo's metadata has the
-/// features that any package of the workspace enables: alone, the example needs fewer.
-const OF_THE_FIRST_EXAMPLE: usize = 126;
+/// The most packages that the first example of the README compiles on Linux, itself included.
+const OF_THE_FIRST_EXAMPLE: usize = 109;
 
 /// Dependencies of tests, or of other examples.
 const OF_TESTS: &[&str] = &[
+    "inventory",
     "libtest-mimic",
     "png",
     "postcard",
@@ -29,8 +29,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         None => Some("cargo did not start this".to_owned()),
     };
     vec![
-        bench.unless("first_example_is_small", missing, || {
-            first_example_is_small(&metadata())
+        bench.unless("first_example_is_small", missing, first_example_is_small),
+        bench.unless("documentation_has_all_features", missing, || {
+            documentation_has_all_features(&metadata())
         }),
         bench.unless("examples_use_their_dependencies", missing, || {
             examples_use_their_dependencies(&metadata())
@@ -38,64 +39,76 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     ]
 }
 
-fn metadata() -> Value {
+/// What Cargo prints.
+fn cargo(command: &[&str]) -> Vec<u8> {
     let cargo = std::env::var_os("CARGO").unwrap();
     let output = Command::new(cargo)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["metadata", "--format-version=1", "--offline", "--locked"])
-        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .args(command)
+        .args(["--offline", "--locked"])
         .output()
         .unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    output.stdout
+}
+
+fn metadata() -> Value {
+    let platform = "--filter-platform=x86_64-unknown-linux-gnu";
+    let printed = cargo(&["metadata", "--format-version=1", platform]);
+    serde_json::from_slice(&printed).unwrap()
 }
 
 fn list<'a>(of: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
     of[field].as_array().unwrap().iter()
 }
 
-/// `cargo run` of the README's first example compiles no test tool.
-fn first_example_is_small(metadata: &Value) {
-    let names: HashMap<&str, &str> = list(metadata, "packages")
-        .map(|package| {
-            (
-                package["id"].as_str().unwrap(),
-                package["name"].as_str().unwrap(),
-            )
+/// `cargo run` of the README's first example compiles no test tool, and a library without tests.
+fn first_example_is_small() {
+    let platform = "--target=x86_64-unknown-linux-gnu";
+    let tree = [
+        "tree",
+        "--package=gestures",
+        "--edges=normal,build",
+        platform,
+    ];
+    let tree = cargo(&[&tree[..], &["--prefix=none", "--format={p};{f};"]].concat());
+    let tree = String::from_utf8(tree).unwrap();
+    // A package that was listed before ends in `(*)`.
+    let compiled: BTreeSet<(&str, &str)> = tree
+        .lines()
+        .map(|line| {
+            let (package, features) = line.split_once(';').unwrap();
+            (package, features.split(';').next().unwrap())
         })
         .collect();
-    let nodes: HashMap<&str, &Value> = list(&metadata["resolve"], "nodes")
-        .map(|node| (node["id"].as_str().unwrap(), node))
-        .collect();
-    let mut open: Vec<&str> = names
-        .iter()
-        .filter(|(_, name)| **name == "gestures")
-        .map(|(id, _)| *id)
-        .collect();
-    let mut compiled: BTreeSet<&str> = BTreeSet::new();
-    while let Some(id) = open.pop() {
-        if compiled.insert(id) {
-            // Dependencies of a build have kinds, and those of tests are `dev`.
-            let needed = list(nodes[id], "deps").filter(|dependency| {
-                list(dependency, "dep_kinds").any(|kind| kind["kind"] != "dev")
-            });
-            open.extend(needed.map(|dependency| dependency["pkg"].as_str().unwrap()));
-        }
-    }
-    let compiled: Vec<&str> = compiled.iter().map(|id| names[id]).collect();
-    assert!(compiled.contains(&"wgpu"), "{compiled:?}");
+    let name = |package: &str| package.split(' ').next().unwrap_or_default().to_owned();
+    let names: Vec<String> = compiled.iter().map(|(package, _)| name(package)).collect();
+    assert!(names.iter().any(|name| name == "wgpu"), "{names:?}");
     for tool in OF_TESTS {
-        assert!(
-            !compiled.contains(tool),
-            "the first example compiles {tool}"
-        );
+        let is_there = names.iter().any(|name| name == tool);
+        assert!(!is_there, "the first example compiles {tool}");
     }
-    let count = compiled.len();
+    let library = compiled.iter().find(|(package, _)| name(package) == "vsla");
+    let features: Vec<&str> = library.unwrap().1.split(',').collect();
     assert!(
-        count <= OF_THE_FIRST_EXAMPLE,
-        "{count} packages: {compiled:?}"
+        features.contains(&"gpu") && !features.contains(&"testing"),
+        "{features:?}"
     );
+    let count = names.len();
+    assert!(count <= OF_THE_FIRST_EXAMPLE, "{count} packages: {names:?}");
+}
+
+/// docs.rs shows all features but the internal one.
+fn documentation_has_all_features(metadata: &Value) {
+    let package = list(metadata, "packages").find(|package| package["name"] == "vsla");
+    let package = package.unwrap();
+    let shown = list(&package["metadata"]["docs"]["rs"], "features");
+    let shown: BTreeSet<&str> = shown.map(|name| name.as_str().unwrap()).collect();
+    let all = package["features"].as_object().unwrap().keys();
+    let public = all.map(String::as_str);
+    let public = public.filter(|name| !["default", "testing"].contains(name));
+    assert_eq!(shown, public.collect());
 }
 
 /// The sources of each example name all of its dependencies.

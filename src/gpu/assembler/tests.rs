@@ -65,7 +65,7 @@ fn flat(fields: &[Field], to: &mut Vec<(String, usize)>) {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn names_of_slots_and_parameters_are_those_of_the_shader() {
     variants().par_iter().for_each(|variant| {
         let Interface {
@@ -84,7 +84,7 @@ fn names_of_slots_and_parameters_are_those_of_the_shader() {
     });
 }
 
-#[test]
+#[apply(unit_test)]
 fn loops_write_their_lines_once_for_each_value() {
     let plain = Variant::of(DType::F32, &["ON"]);
     let expand = |text: &'static str| {
@@ -167,7 +167,7 @@ fn hash(text: &str) -> String {
 /// Compares every variant with its hash in `shaders/expanded/hashes.txt`, and the example with its text there.
 ///
 /// `VSLA_BLESS=1` writes them anew. A published package does not contain them.
-#[test]
+#[apply(unit_test)]
 fn texts_are_those_of_the_hashes() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/expanded");
     if !folder.exists() {

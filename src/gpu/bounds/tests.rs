@@ -162,7 +162,7 @@ fn check(kernel: &Assembled) -> Instrumented {
     made
 }
 
-#[test]
+#[apply(unit_test)]
 fn no_access_of_any_kernel_escapes() {
     let kernels = variants().par_iter().map(check);
     let counts = kernels.map(|made| [made.accesses, 1 + made.arrays.len()]);
@@ -285,7 +285,7 @@ fn run(gpu: &Gpu, variant: usize, input: &Arc<GpuBuffer>, layout: &Layout) -> Ar
         .0
 }
 
-#[test]
+#[apply(unit_test)]
 fn kernels_that_reach_outside_are_caught() {
     let options = GpuOptions {
         instrumented: true,
@@ -342,7 +342,7 @@ fn kernels_that_reach_outside_are_caught() {
 
 /// Outside workgroup memory, a checked shader reads the last value. Outside a buffer, it reads the last value or 0, and
 /// writes the last value or nothing.
-#[test]
+#[apply(unit_test)]
 fn checked_shaders_stay_inside() {
     let options = GpuOptions {
         checked: true,

@@ -70,7 +70,7 @@ fn read(gpu: &Gpu, buffer: &GpuBuffer, words: usize) -> Result<Vec<u32>> {
 ///
 /// Work submitted before and work recorded afterwards is correct, even where it needs copies of layouts, plans and
 /// tables that were lost.
-#[test]
+#[apply(unit_test)]
 fn a_submission_takes_nothing_else_with_it() {
     let Some(gpu) = gpu() else { return };
     let layout = Layout::from_lengths([3, 0, 2]).unwrap();
@@ -130,7 +130,7 @@ fn a_submission_takes_nothing_else_with_it() {
 
 /// A browser reports the errors of a call later: everything recorded since may depend on what the call should have
 /// made. Reads wait for the reports.
-#[test]
+#[apply(unit_test)]
 fn late_errors_take_what_was_recorded_since() {
     let Some(gpu) = gpu() else { return };
     let layout = Layout::from_lengths([3, 0, 2]).unwrap();
@@ -178,7 +178,7 @@ fn late_errors_take_what_was_recorded_since() {
 }
 
 /// Buffers are read one by one if wgpu has no memory for a readback buffer for all.
-#[test]
+#[apply(unit_test)]
 fn reads_without_memory_for_all() {
     let Some(gpu) = gpu() else { return };
     let words = gpu.staging.sizes.read_small as usize / 4;
@@ -198,7 +198,7 @@ fn reads_without_memory_for_all() {
 }
 
 /// Upload buffers of failed submissions become free again; otherwise uploads would wait forever.
-#[test]
+#[apply(unit_test)]
 fn its_upload_buffers_come_back() {
     let Some(gpu) = gpu() else { return };
     let layout = Layout::from_lengths([1 << 20]).unwrap();
@@ -214,7 +214,7 @@ fn its_upload_buffers_come_back() {
 }
 
 /// wgpu errors other than a loss do not mark the device as lost.
-#[test]
+#[apply(unit_test)]
 fn other_errors_are_no_loss() {
     let Some(gpu) = gpu() else { return };
     let error = gpu.health.caught("test", || {
@@ -234,7 +234,7 @@ fn other_errors_are_no_loss() {
 }
 
 /// A direct convolution of a million by a million values takes this many dispatches, none above the budget.
-#[test]
+#[apply(unit_test)]
 fn costly_stages_are_cut() {
     let (groups, cost) = (2_233, 1_000_000_000_000);
     for (budget, dispatches) in [

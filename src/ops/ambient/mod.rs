@@ -396,12 +396,12 @@ impl Stage {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::table::{Function, Missing};
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn every_function_is_listed_for_all_its_types() {
         for row in TWO.iter().copied().flatten() {
             for &dtype in row.types() {
@@ -421,7 +421,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn products_of_zeros_are_zero() {
         fn at_zero<T: bytemuck::Pod>(run: table::Run<T, T>) -> Vec<u8> {
             let mut result = [bytemuck::cast_slice(&[u32::MAX; 4])[0]];

@@ -457,7 +457,7 @@ pub(super) fn sampled(
     Ok((dispatches, copies.scratch))
 }
 
-#[cfg(all(test, feature = "gpu"))]
+#[cfg(all(feature = "gpu", feature = "testing"))]
 mod tests {
     use super::*;
 
@@ -465,7 +465,7 @@ mod tests {
 
     /// Every block size has a listed kernel, and its stages are whole: each load by all invocations ends where a part
     /// of a stage does.
-    #[test]
+    #[apply(unit_test)]
     fn every_block_has_a_kernel() {
         let kinds = [Matrices::Eight, Matrices::Sixteen];
         let all = kinds
@@ -508,7 +508,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn workgroups_make_the_fewer_tiles_the_more_rows_differ() {
         let together = |counts: &[u32]| {
             let places = (0..).zip(counts);

@@ -133,12 +133,12 @@ pub(super) fn sampled_tiles(topology: &Topology, columns: u32) -> u64 {
     topology.order(false).counts().map(tiles).sum()
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
     /// Every block is in one piece, and every later piece of a row has a slot of its own.
-    #[test]
+    #[apply(unit_test)]
     fn pieces_cover_every_block_once() {
         let shape = [64 * 16, 700 * 48];
         let block = [16, 48];

@@ -239,12 +239,12 @@ impl Matrices {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
     /// Every block height has a tile in every case, whose height divides it unless the tile is narrow.
-    #[test]
+    #[apply(unit_test)]
     fn a_sparse_tile_fits_its_blocks() {
         for high in [8, 16, 32, 48, 64, 96, 128] {
             for columns in [1, 100, 200, 600] {

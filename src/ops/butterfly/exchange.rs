@@ -184,7 +184,7 @@ impl Exchange {
 
     /// The address of value a of a column in a regrouped exchange, which reads along columns. The column is XORed with
     /// the bits of a that distinguish the lanes of one column, except those that already select different banks.
-    #[cfg(test)]
+    #[cfg(feature = "testing")]
     fn spot(&self, address: u32, column: u32) -> u32 {
         let a = self.swizzle.apply(address);
         let [from, mask, to] = self.along();
@@ -319,7 +319,7 @@ impl Exchange {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::ops::butterfly::Kind;
@@ -347,7 +347,7 @@ mod tests {
         inner.iter().map(after).collect()
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn values_arrive_and_no_two_lanes_meet_in_a_bank() {
         let plans: [(u32, &[u32]); 12] = [
             (2, &[2, 1]),
@@ -402,7 +402,7 @@ mod tests {
     }
 
     /// Each case is 16 KiB of columns, written side by side and read along the columns.
-    #[test]
+    #[apply(unit_test)]
     fn columns_are_regrouped_without_meeting() {
         let plans: [(&[u32], u32); 5] = [
             (&[4, 2], 6),
@@ -454,7 +454,7 @@ mod tests {
     }
 
     /// For transforms of at least a warp each.
-    #[test]
+    #[apply(unit_test)]
     fn padding_keeps_lanes_apart() {
         let plans: [(u32, &[u32]); 5] = [
             (3, &[2, 3, 3]),

@@ -208,11 +208,11 @@ impl fmt::Debug for Code {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn every_function_has_a_row() {
         for code in Code::all() {
             assert_eq!(Code::of(code.name()), Some(code));

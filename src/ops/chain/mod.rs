@@ -228,7 +228,7 @@ impl Chain {
     }
 
     /// The number of scalars of a call.
-    #[cfg(test)]
+    #[cfg(feature = "testing")]
     pub(crate) fn scalars(&self) -> usize {
         let read = self.instructions.iter().flat_map(Instruction::scalars);
         read.max().map_or(0, |last| last + 1)
@@ -366,7 +366,7 @@ pub(crate) fn fits(
         && steps(inputs, instructions, outputs, REGISTERS).is_some()
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -378,7 +378,7 @@ mod tests {
         Chain::new(DType::F32, inputs, instructions.to_vec(), outputs.to_vec())
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn what_no_kernel_can_run_is_refused() {
         let (exp, add) = (of("exp", &[0], &[]), of("add", &[0, 1], &[]));
         assert!(chain(1, &[exp], &[1]).is_some());
@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(chain(1, &scaled, &[INSTRUCTIONS]), None);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn too_many_values_at_a_time_are_refused() {
         // 3 operands and n results, which are all added at the end.
         let values_at_once = |n: usize| {
@@ -421,7 +421,7 @@ mod tests {
         assert_eq!(values_at_once(REGISTERS - 1), None);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn operands_have_one_layout() {
         let layouts =
             [vec![2, 3], vec![3, 2], vec![5]].map(|lengths| Layout::from_lengths(lengths).unwrap());

@@ -149,7 +149,7 @@ impl Places<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::ops::chain::{Chain, Code, INPUTS, INSTRUCTIONS};
@@ -208,7 +208,7 @@ mod tests {
         results.collect()
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn steps_leave_the_results_of_instructions() {
         let codes: Vec<Code> = Code::all().filter(|code| code.scalars() == 0).collect();
         let mut rng = fastrand::Rng::with_seed(3);

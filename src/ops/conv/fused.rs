@@ -215,7 +215,7 @@ pub(crate) struct Item {
 }
 
 /// The N of the transform that convolves m and n values, neither 0, or `None` if no transform is long enough.
-#[cfg(test)]
+#[cfg(feature = "testing")]
 pub(crate) fn transform_length(m: usize, n: usize) -> Option<u32> {
     let half = (m + n - 1).div_ceil(2);
     let class = CLASSES.partition_point(|class| (class.length as usize) < half.max(1));
@@ -434,11 +434,11 @@ impl List {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn every_class_is_found_by_its_length() {
         for (number, class) in CLASSES.iter().enumerate() {
             assert_eq!(class_of(class.length), number);

@@ -269,7 +269,7 @@ fn blocks_of_both(
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn blocks_make_the_whole() {
         for (m, n, length) in [
             (1, 1, 128),
@@ -376,7 +376,7 @@ mod tests {
     }
 
     /// The GPU cost table lists the lengths that the kernel supports.
-    #[test]
+    #[apply(unit_test)]
     fn every_listed_transform_exists() {
         for (k, expected) in [(6, 64), (7, 128), (10, 1024), (13, 8192)] {
             let need = 1usize << k;

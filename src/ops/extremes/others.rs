@@ -23,7 +23,7 @@ fn wide() -> Vec<Layout> {
     all.filter(few).collect()
 }
 
-#[test]
+#[apply(unit_test)]
 fn value_by_value() {
     let one = Layout::from_lengths([1]).unwrap();
     for x in series().iter().chain(&matrices()) {
@@ -70,7 +70,7 @@ fn value_by_value() {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn rows_by_index() {
     let dtype = DType::F32;
     let lists = |rows: &[u32]| Indices::new(Ragged::from_rows([rows]).unwrap()).unwrap();
@@ -113,7 +113,7 @@ fn rows_by_index() {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn views_and_stacks() {
     let dtype = DType::F32;
     let all: Vec<Layout> = wide().into_iter().chain(series()).collect();
@@ -172,7 +172,7 @@ fn views_and_stacks() {
     });
 }
 
-#[test]
+#[apply(unit_test)]
 fn planes_and_grids() {
     let kinds = ["size_overflow", "too_large", "shape", "value_count"];
     for x in wide() {
@@ -199,7 +199,7 @@ fn planes_and_grids() {
 }
 
 /// Signals that are cut into few blocks; others are listed in hundreds of MiB.
-#[test]
+#[apply(unit_test)]
 fn cached_convolutions() {
     both(&series(), |signals, kernels, pairs| {
         let what = format!("{signals} by {kernels}");

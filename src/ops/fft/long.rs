@@ -190,12 +190,12 @@ pub(super) fn dispatches(
     Ok((dispatches, words.into()))
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
     /// 2²⁶ complex values, or twice as many real ones, fill the scratch exactly.
-    #[test]
+    #[apply(unit_test)]
     fn what_fits_has_one_turn() {
         let complex = Modes { load: 0, store: 0 };
         let real = Modes { load: 1, store: 2 };

@@ -303,11 +303,11 @@ fn turns(
     Ok(turns)
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn filters_take_turns_and_lengths_share_them() {
         let item = |n: u32, x: u32| [x, x, n, 0];
         let all = || {

@@ -323,7 +323,7 @@ fn lower_key<T: Binned>(edge: T) -> u32 {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -356,7 +356,7 @@ mod tests {
         edges
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn places_are_right_or_compared() {
         for number in [1, 2, 3, 7, 10, 64, 100, 255, 256, 1000, 4096, 20_000] {
             let margin = |edges: Edges| edges.margin;

@@ -62,7 +62,7 @@ pub(super) fn items(op: &'static str, x: &Layout, bins: usize) -> Result<Items> 
     })
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -75,7 +75,7 @@ mod tests {
         (words, items.need_zeros)
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn short_elements_share_a_workgroup_and_long_ones_are_cut() {
         let (items, need_zeros) = of(&[3, 0, 4000, 100, 9000, 5], 10);
         let expected = [
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!((items, need_zeros), (expected.to_vec(), true));
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn no_workgroup_has_more_counters_than_fit() {
         assert_eq!(
             of(&[0; 5], 2048).0,
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(of(&[], 1).0, [[0; 4]; 0]);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn larger_batches_have_larger_tiles() {
         let (items, _) = of(&[1 << 26], 256);
         assert_eq!((items.len(), items[1][3]), (1 << 11, 1 << 16));

@@ -97,7 +97,7 @@ impl Work {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::Shape;
@@ -107,7 +107,7 @@ mod tests {
         Work::new("label", &Layout::from_shapes(2, shapes).unwrap()).unwrap()
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn small_images_have_one_workgroup() {
         let shapes = [
             [64, 32],
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn tiles_cover_an_image_in_row_major_order() {
         let work = of(&[[3, 3], [40, 100], [200, 1], [2, 5000]]);
         assert_eq!(work.whole.data(), [0, 2]);
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(work.words, 160 + 2 * 157);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn tiles_have_few_unused_words() {
         for (extents, tile) in [
             ([1000, 1000], [2, 32]),

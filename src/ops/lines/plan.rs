@@ -268,12 +268,12 @@ impl Plan {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::ragged::Shape;
 
-    #[test]
+    #[apply(unit_test)]
     fn every_line_is_in_one_class_or_cut() {
         let shapes = [[3, 128], [2, 129], [1, 4097], [4, 0], [5, 513]];
         let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());

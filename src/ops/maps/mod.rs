@@ -193,7 +193,7 @@ pub(crate) const fn is_bound(name: &str, ulps: u32, and_more: bool) -> bool {
 }
 
 /// The bound of a float map.
-#[cfg(test)]
+#[cfg(feature = "testing")]
 pub(crate) fn bound(name: &str) -> Bound {
     row(name, DType::F32).expect("a float map").0.bound
 }

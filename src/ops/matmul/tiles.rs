@@ -195,12 +195,12 @@ impl Matrices {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
     /// Every value of every product lies in exactly one tile.
-    #[test]
+    #[apply(unit_test)]
     fn tiles_cover_every_result_once() {
         for (m, n) in [
             (1, 1),
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn a_dense_tile_depends_on_the_product_alone_and_leaves_work_for_all() {
         let flag =
             |tiles: &[DenseTile], side, loose| tiles[DenseTile::of(tiles, [side; 2], loose)].flag;
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(flag(Matrices::Sixteen.dense(true), 4096, false), "T128");
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn sets_share_long_sums_where_a_launch_has_few_tiles() {
         let flags = |products: &[[u32; 3]]| -> Vec<&str> {
             let products: Vec<_> = products.iter().map(|&p| (p, false)).collect();

@@ -413,11 +413,11 @@ fn dispatch(alike: Alike, tasks: Vec<u32>) -> Dispatch {
     )
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn every_pass_is_listed() {
         for log in 13..=LOG_LONGEST {
             for store in [PLAIN, PAIRED | HALF] {

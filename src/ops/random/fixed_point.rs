@@ -107,7 +107,7 @@ impl Affine {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use half::f16;
@@ -121,7 +121,7 @@ mod tests {
         least: -24,
     };
 
-    #[test]
+    #[apply(unit_test)]
     fn formats() {
         assert_eq!(SINGLE.infinite(), f32::INFINITY.to_bits());
         assert_eq!(HALF.infinite(), u32::from(f16::INFINITY.to_bits()));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     /// Every exponent, ties among them, against conversions of the hardware.
-    #[test]
+    #[apply(unit_test)]
     fn rounds_to_the_nearest() {
         let mut random = fastrand::Rng::with_seed(11);
         for exponent in -230..100 {

@@ -21,12 +21,12 @@ pub(super) fn philox(counter: [u32; 4], seed: [u32; 2]) -> [u32; 4] {
     c
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
     /// The known answers that the authors publish with their code (Random123, `kat_vectors`).
-    #[test]
+    #[apply(unit_test)]
     fn known_answers() {
         let ones = u32::MAX;
         for (counter, key, words) in [

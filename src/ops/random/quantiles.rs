@@ -137,7 +137,7 @@ fn logarithm(x: f64) -> f64 {
     2.0 * y * terms.fold(0.0, |sum, term| sum * y * y + term)
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -157,7 +157,7 @@ mod tests {
     }
 
     /// The documented error of 2⁻²⁷ deviations, at both ends and inside of every part.
-    #[test]
+    #[apply(unit_test)]
     fn quantiles_are_within_their_bound() {
         let mut largest = 0.0f64;
         for zeros in 0..32u32 {
@@ -176,7 +176,7 @@ mod tests {
         assert!(largest >= 2f64.powi(-31), "{}", largest * UNITS);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn the_ends() {
         // Φ⁻¹(2⁻³³) and, half a step from the mean, Φ⁻¹(½ − 2⁻³³).
         let z = f64::from(deviate(table(), 0)) / UNITS;

@@ -104,11 +104,11 @@ impl Classes {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn every_element_has_one_class_and_every_value_one_tile() {
         let classes =
             Classes::new("sum", [0, 32, 33, 1024, 1025, 4096, 4097, 9000].into_iter()).unwrap();
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(classes.parts, 5);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn a_batch_of_one_class_needs_no_list() {
         let classes = Classes::new("sum", [40, 50].into_iter()).unwrap();
         assert_eq!((classes.middle, classes.short), (2, 0));

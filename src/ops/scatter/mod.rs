@@ -390,13 +390,13 @@ fn invert(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indice
     Indices::new(Ragged::from_parts(layout, values)?)
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::Shape;
     use crate::plan::Plan;
 
-    #[test]
+    #[apply(unit_test)]
     fn a_plan_counts_what_it_holds() {
         const SOURCES: usize = 10_000;
         let of = |rows| Layout::uniform(1, Shape::new(&[rows]).unwrap()).unwrap();

@@ -347,7 +347,7 @@ pub(super) fn dispatches(
     Ok((dispatches, words))
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::Shape;
@@ -389,7 +389,7 @@ mod tests {
         [turn.factors, turn.results].map(sorted)
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn an_entry_is_transformed_once_for_each_length_it_is_needed_at() {
         let [there, back] = transforms([5, 6, 7], &[]);
         assert_eq!(there, [256; 5 * 6 + 6 * 7]);
@@ -405,7 +405,7 @@ mod tests {
         );
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn blocks_fall_apart_where_results_have_no_room() {
         let (plan, layouts) = plan([5, 6, 7], &[]);
         let [a, b] = &layouts;

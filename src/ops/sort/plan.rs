@@ -115,11 +115,11 @@ impl Plan {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn every_line_is_in_one_class_or_cut() {
         let x = Layout::from_lengths([3, 0, 9, 2048, 2049, 1, 9000]).unwrap();
         let plan = Plan::new("sort", &x, Some(0)).unwrap();

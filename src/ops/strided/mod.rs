@@ -458,13 +458,13 @@ fn transposed_matrices<'a>(
     ))
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
     /// The largest shifts in a buffer of 4 GiB: an f16 element there has 2³¹ − 8 values, a complex one 2²⁹ − 2.
     /// A batch of bytes is limited to 2³¹ − 16.
-    #[test]
+    #[apply(unit_test)]
     fn far_shifts_reach_kernels_as_they_are() {
         for (dtype, longest) in [
             (DType::U8, (1i64 << 31) - 16),

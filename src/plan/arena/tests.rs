@@ -195,7 +195,7 @@ fn ratios(program: &Program, arena: &Arena) -> [f64; 2] {
 }
 
 /// Three chained values of 100 bytes, each read by the step that makes the next.
-#[test]
+#[apply(unit_test)]
 fn a_chain_alternates() {
     let items = [0, 1, 2].map(|step| Item {
         bytes: 100,
@@ -217,7 +217,7 @@ fn a_chain_alternates() {
     assert_eq!((arena.bytes(), &arena.slabs[..]), (512, &[512][..]));
 }
 
-#[test]
+#[apply(unit_test)]
 fn empty_items_and_requests() {
     let item = |bytes| Item {
         bytes,
@@ -242,7 +242,7 @@ fn empty_items_and_requests() {
     assert_eq!(largest_live(&items), 256);
 }
 
-#[test]
+#[apply(unit_test)]
 fn items_larger_than_a_slab() {
     let item = |bytes| Item {
         bytes,
@@ -266,7 +266,7 @@ fn items_larger_than_a_slab() {
 }
 
 /// Items that are all apart from each other need a slab each, even if they are never alive together.
-#[test]
+#[apply(unit_test)]
 fn as_many_slabs_as_required() {
     let items: [Item; 9] = std::array::from_fn(|step| Item {
         bytes: 256 << step,
@@ -281,7 +281,7 @@ fn as_many_slabs_as_required() {
 
 /// Over 10,000 random programs, an arena has at most 1.05 times the bytes of the largest live set on average, and 1.2
 /// times in 95 % of them.
-#[test]
+#[apply(unit_test)]
 fn random_programs() {
     let mut all = Vec::new();
     for (name, steps, maps, trained) in [
@@ -351,7 +351,7 @@ impl fmt::Display for Summary {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn networks() {
     for (name, (mut program, result)) in [
         ("transformer", Program::transformer(12)),

@@ -438,7 +438,7 @@ impl Program {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::Known;
 
@@ -448,14 +448,14 @@ mod tests {
         known.time()
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn disturbed_runs_do_not_count() {
         assert_eq!(after(&[9.0]), 9.0);
         assert_eq!(after(&[9.0, 2.0, 8.0]), 2.0);
         assert_eq!(after(&[2.0, 2.1, 7.0, 2.2, 9.0]), 2.1);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn a_machine_that_becomes_slower_is_followed() {
         assert_eq!(after(&[1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0]), 1.0);
         assert_eq!(after(&[1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 5.0]), 5.0);

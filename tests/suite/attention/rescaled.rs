@@ -1,8 +1,8 @@
 //! Attention on cooperative matrices beside a twin that scales the results of every row in every stage, where the
 //! kernel itself does so only if weights would overflow.
 //!
-//! The twin is a mutant of the kernel, so it runs in a process of its own, and only in a build of mutants: with `--cfg
-//! vsla_mutant`, as `tests/mutants.sh` makes it. With `VSLA_LONG=1`, 1,000 batches are compared.
+//! The twin is a mutant of the kernel, as in `tests/mutants.sh`, so it runs in a process of its own. With
+//! `VSLA_LONG=1`, 1,000 batches are compared.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,16 +25,8 @@ const TWIN: &str = "attention_matrix @ const LIMIT = 16384.0 @ const LIMIT = -1.
 const VARIABLE: &str = "VSLA_TWIN";
 
 pub fn trial(bench: &Bench) -> Trial {
-    match cfg!(vsla_mutant) {
-        true => {
-            let has = |device: &Device| device.info().matrices == Some(16);
-            bench.where_it_has(NAME, has, "no cooperative matrices of 16 × 16", compare)
-        }
-        false => {
-            let lacks = "no twin in this build, which needs --cfg vsla_mutant";
-            bench.where_it_has(NAME, |_| false, lacks, compare)
-        }
-    }
+    let has = |device: &Device| device.info().matrices == Some(16);
+    bench.where_it_has(NAME, has, "no cooperative matrices of 16 × 16", compare)
 }
 
 fn compare(device: &Device) {

@@ -80,7 +80,7 @@ pub(crate) fn boxes(rank: usize) -> Vec<Layout> {
         .collect()
 }
 
-#[test]
+#[apply(unit_test)]
 fn methods_are_chosen_for_any_lengths() {
     for costs in tables() {
         for (m, n) in lengths()
@@ -100,7 +100,7 @@ fn methods_are_chosen_for_any_lengths() {
 }
 
 /// The predicted cost of the direct method rises with the lengths, up to 2³² − 1.
-#[test]
+#[apply(unit_test)]
 fn costs_do_not_wrap() {
     for costs in [
         CostTable::cpu(),
@@ -117,7 +117,7 @@ fn costs_do_not_wrap() {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn choices_are_told_for_any_lengths() {
     let all = series();
     for costs in tables() {
@@ -146,7 +146,7 @@ fn choices_are_told_for_any_lengths() {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn boxes_meet_whatever_their_extents() {
     let costs = tables();
     for rank in 1..=AXES {
@@ -174,7 +174,7 @@ fn boxes_meet_whatever_their_extents() {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn ambient_boxes_are_planned_or_refused() {
     for rank in [1, 2, 3, 4, 8] {
         let all = boxes(rank);
@@ -192,7 +192,7 @@ fn ambient_boxes_are_planned_or_refused() {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn tiles_are_counted_or_refused() {
     for (values, elements) in lengths()
         .into_iter()

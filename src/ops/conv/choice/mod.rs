@@ -22,7 +22,7 @@ mod report;
 mod selection;
 mod window;
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod extremes;
 
 pub use costs::CostTable;

@@ -342,7 +342,7 @@ impl fmt::Display for HeterogeneityProfile {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
@@ -351,7 +351,7 @@ mod tests {
         HeterogeneityProfile::new(&layout, &CostTable::cpu()).unwrap()
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn the_mixed_set_has_the_known_numbers() {
         let profile = of(&[8, 15, 142, 7, 456]);
         let near = |a: f64, b: f64, digits: f64| assert!((a - b).abs() < digits / 2.0, "{a} {b}");
@@ -378,7 +378,7 @@ mod tests {
     }
 
     /// Convolving all elements with the transform length that the longest one needs.
-    #[test]
+    #[apply(unit_test)]
     fn a_shared_length_costs_what_is_known() {
         let sets: [(&[usize], std::ops::RangeInclusive<f64>); 5] = [
             (&[8, 15, 142, 7, 456], 2.9..=4.0),
@@ -397,7 +397,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn attention_is_drawn_to_what_deserves_it() {
         let points = of(&[1, 101]).attention;
         assert_eq!(points[0], "the longest element is 101 times the shortest");
@@ -416,7 +416,7 @@ mod tests {
         );
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn nothing_and_equal_lengths_have_a_profile_too() {
         let nothing = of(&[]);
         assert_eq!(
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(of(&[3, 5, 9, 100]).median, 7.0);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn a_transform_that_a_device_lacks_has_no_time() {
         let layout = Layout::from_lengths([10, 5_000_000]).unwrap();
         let profile = HeterogeneityProfile::new(&layout, &CostTable::gpu()).unwrap();

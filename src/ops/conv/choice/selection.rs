@@ -247,7 +247,7 @@ impl CostTable {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::super::Choices;
     use super::*;
@@ -258,7 +258,7 @@ mod tests {
         costs.choose(m, n, ConvMethod::Auto).unwrap().0
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn short_operands_are_direct_and_long_ones_are_transformed() {
         let cpu = CostTable::cpu();
         for (m, n) in [(1, 1), (8, 8), (32, 32), (100_000, 3), (3, 100_000)] {
@@ -279,7 +279,7 @@ mod tests {
 
     /// A GPU transforms in one workgroup, in blocks, or in several passes; where no transform is long enough, in blocks
     /// of both operands.
-    #[test]
+    #[apply(unit_test)]
     fn gpus_transform_too() {
         let gpu = CostTable::gpu();
         for (m, n) in [(1, 1), (8, 8), (1, 16), (9, 8), (100_000, 3)] {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     /// The predicted cost is the lowest of all methods, and does not depend on the order of the operands.
-    #[test]
+    #[apply(unit_test)]
     fn the_choice_is_the_cheapest_of_all() {
         let cpu = CostTable::cpu();
         let lengths = [1, 2, 7, 15, 40, 64, 142, 456, 1000, 4097, 100_000];
@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn a_transform_is_long_enough_and_not_much_longer() {
         let cpu = CostTable::cpu();
         for need in (1..5000).chain([65_537, 1_999_999, 1 << 30]) {
@@ -367,7 +367,7 @@ mod tests {
     }
 
     /// A pair has the same choice alone and within a batch.
-    #[test]
+    #[apply(unit_test)]
     fn a_pair_is_chosen_for_by_itself() {
         let costs = CostTable::cpu();
         let all = Layout::from_lengths([3, 500, 0, 70_000]).unwrap();
@@ -384,7 +384,7 @@ mod tests {
         assert!(together.lengths.is_sorted() && together.lengths.len() > 1);
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn what_a_method_cannot_serve_is_said() {
         let layout = Layout::from_lengths([0, 3, 5]).unwrap();
         let pairs = Pairs::elementwise("conv", &layout, &layout).unwrap();
@@ -415,7 +415,7 @@ mod tests {
         );
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn names_are_read_back() {
         for method in ConvMethod::ALL {
             assert_eq!(method.to_string().parse(), Ok(method));

@@ -352,7 +352,7 @@ pub(crate) fn results(m: u64, n: u64) -> u64 {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
     use crate::Shape;
@@ -367,7 +367,7 @@ mod tests {
         window.meeting(&a, &b, (0, 0))
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn kept_results_are_those_of_the_definition() {
         let of = |mode, m, n, s| {
             let meeting = meeting(mode, &[m], &[n], &[s]);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     /// Carries out the substitution literally: every kept result equals that of the definition.
-    #[test]
+    #[apply(unit_test)]
     fn flat_vectors_hold_what_is_kept() {
         for mode in [
             ConvMode::Full,

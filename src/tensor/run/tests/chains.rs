@@ -279,12 +279,12 @@ fn random<T: Value>(seed: u64) {
     }
 }
 
-#[test]
+#[apply(unit_test)]
 fn chains_of_f32_give_the_bits_of_their_operations() {
     random::<f32>(1);
 }
 
-#[test]
+#[apply(unit_test)]
 fn chains_of_f16_give_the_bits_of_their_operations() {
     random::<f16>(2);
 }

@@ -68,7 +68,7 @@ fn slope(x: f64) -> f64 {
     e / (1.0 + e) / (1.0 + e)
 }
 
-#[test]
+#[apply(unit_test)]
 fn slopes_are_within_their_bounds() {
     let mut rng = fastrand::Rng::with_seed(7);
     let mut values: Vec<f32> = Vec::new();

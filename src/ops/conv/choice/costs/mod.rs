@@ -475,11 +475,11 @@ fn key(engine: Engine, numbers: &Costs) -> u64 {
     })
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn costs_rise_with_the_length() {
         let table = CostTable::cpu();
         let mut before = 0.0;

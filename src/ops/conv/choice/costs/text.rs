@@ -103,11 +103,11 @@ fn wrong(expected: &str, got: &str) -> Error {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests {
     use super::*;
 
-    #[test]
+    #[apply(unit_test)]
     fn tables_are_read_back() {
         let all = [
             CostTable::cpu(),
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!((more.key(), more.numbers().workers), (table.key(), 9));
     }
 
-    #[test]
+    #[apply(unit_test)]
     fn what_is_no_table_is_refused() {
         let good = "cpu workers=1 launch=0 item=1 multiply_add=1 result=1 fft=4:1";
         for (from, to, expected) in [
