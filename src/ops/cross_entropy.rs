@@ -11,9 +11,11 @@ use num_complex::Complex32;
 
 use super::maps::exp;
 use super::{par_tiles, strided};
+use crate::Result;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Variant, params, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -25,7 +27,7 @@ params! {
     struct Params { total, elements, tile, x_base, targets_base, sums_base, rank }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+static KERNEL: Kernel = Kernel {
     stem: "cross_entropy",
     source: include_str!("../../shaders/cross_entropy.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -45,7 +47,7 @@ params! {
     }
 }
 
-pub(crate) static SLOPES: Kernel = Kernel {
+static SLOPES: Kernel = Kernel {
     stem: "cross_entropy_slopes",
     source: include_str!("../../shaders/cross_entropy_slopes.wgsl"),
     interface: Interface::of::<SlopeSlots, SlopeParams>(),
@@ -64,17 +66,20 @@ pub(crate) struct CrossEntropy {
     pub slopes: bool,
 }
 
-impl CrossEntropy {
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Launch {
-        let CrossEntropy { dtype, slopes } = self;
+impl Operation for CrossEntropy {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &SLOPES];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let CrossEntropy { dtype, slopes } = *self;
         if slopes {
-            return launch_of_slopes(dtype, inputs);
+            return Ok(launch_of_slopes(dtype, inputs).into());
         }
         let (x, targets) = (inputs[0], inputs[1]);
         let total = targets.total();
         let tile = stream_tile(total, targets.len());
         let number = |n: usize| Param::U32(n as u32);
-        Launch::new(
+        Ok(Launch::new(
             "cross_entropy",
             dtype,
             OutputLayout::Input(1),
@@ -105,6 +110,7 @@ impl CrossEntropy {
                 _ => twin::<f32>(args, |y| y),
             }),
         )
+        .into())
     }
 }
 

@@ -7,6 +7,7 @@ use std::iter::repeat_n;
 use half::f16;
 
 use super::{Arithmetic, PAIRING, pair_params, par_tiles};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, merge,
     params, slots, stream_tile,
@@ -24,7 +25,7 @@ params! {
     struct Params { total, a_base, b_base, elements, tile, pair_kind, pair_right, pair_left, rank }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+static KERNEL: Kernel = Kernel {
     stem: "kron",
     source: include_str!("../../shaders/kron.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -68,9 +69,12 @@ pub(crate) enum Kind {
     Outer,
 }
 
-impl Kron {
-    /// The launch over every pair.
-    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
+impl Operation for Kron {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
+        let (a, b) = request.both();
+        let pairs = request.pairs();
         let dtype = self.dtype;
         let (
             op,
@@ -131,7 +135,9 @@ impl Kron {
                 DType::C32 | DType::U8 => unreachable!("no such operation"),
             }
         });
-        Ok(Launch::new(op, dtype, result, dispatch, twin).with_pairs(pairs))
+        Ok(Launch::new(op, dtype, result, dispatch, twin)
+            .with_pairs(pairs)
+            .into())
     }
 }
 

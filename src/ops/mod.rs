@@ -37,6 +37,7 @@ pub(crate) mod neighbours;
 pub(crate) mod occurrences;
 pub(crate) mod one_hot;
 mod op;
+mod operation;
 mod ordered;
 mod parallel;
 pub(crate) mod period;
@@ -55,131 +56,19 @@ mod slices;
 pub(crate) mod sort;
 pub(crate) mod strided;
 pub(crate) mod take;
-mod traits;
 mod transpose;
 mod worklist;
 pub(crate) mod written;
 
 #[cfg(test)]
-mod extremes;
+pub(crate) mod extremes;
 
-pub(crate) use op::{Op, PlanRequest};
-pub(crate) use traits::Traits;
+pub(crate) use op::{Op, all_kernels};
+pub(crate) use operation::{PlanRequest, Traits};
 
-use crate::plan::{Constants, Kernel, Param, PlanBuffer, Slot, constants};
+use crate::plan::{Constants, Param, PlanBuffer, Slot, constants};
 use crate::ragged::{Pairs, Real};
 use crate::{Result, host};
-
-/// Every kernel of the library. A kernel that is not listed here is never compiled; two are also compiled with
-/// expressions of the application (`written`).
-pub(crate) static KERNELS: &[&Kernel] = &[
-    &ambient::FLAT,
-    &ambient::VECTORS,
-    &ambient::BOXES,
-    &ambient::BROADCAST,
-    &ambient::BROADCAST_THREE,
-    &append::KERNEL,
-    &attention::KERNEL,
-    &attention::FEW,
-    &attention::MATRIX,
-    &attention::SHORT,
-    &attention::MERGE,
-    &attention::slopes::KERNEL,
-    &attention::slopes::MATRIX,
-    &attention::slopes::STATS,
-    &gather::KERNEL,
-    &scatter::ADD,
-    &select::SELECT,
-    &select::JOIN,
-    &histogram::KERNEL,
-    &fft::KERNEL,
-    &fft::TINY_KERNEL,
-    &fft::FILTER,
-    &fft::SMOOTH,
-    &fft::REAL,
-    &fft::BLUESTEIN,
-    &frames::KERNEL,
-    &multipass::KERNEL,
-    &kron::KERNEL,
-    &label::KERNEL,
-    &label::TILES,
-    &label::BORDERS,
-    &label::RANKS,
-    &label::FINISH,
-    &regions::KERNEL,
-    &regions::FINISH,
-    &matmul::KERNEL,
-    &bsr::MATMUL,
-    &bsr::SAMPLED,
-    &bsr::FINISH,
-    &bsr::EPILOGUE,
-    &bsr::MATRIX,
-    &bsr::MATRIX_SAMPLED,
-    &bsr::ALIGN,
-    &matmul::MATRIX,
-    &shape_matmul::KERNEL,
-    &shape_matmul::SPECTRAL,
-    &shape_matmul::FIT,
-    &lines::KERNEL,
-    &lines::PARTS,
-    &lines::FINISH,
-    &lines::CUMULATE,
-    &sort::KERNEL,
-    &sort::MERGE,
-    &sort::QUANTILE,
-    &lookup::KERNEL,
-    &runs::KERNEL,
-    &map::KERNEL,
-    &map::FILL,
-    &sequence::KERNEL,
-    &occurrences::KERNEL,
-    &figures::KERNEL,
-    &figures::MARKS,
-    &imaging::KERNEL,
-    &one_hot::KERNEL,
-    &embedding::KERNEL,
-    &embedding::slopes::STARTS,
-    &embedding::slopes::KERNEL,
-    &rotary::KERNEL,
-    &random::UNIFORM,
-    &random::NORMAL,
-    &random::DROPOUT,
-    &maps::KERNEL,
-    &morphology::KERNEL,
-    &morphology::BYTES,
-    &maps::COMPLEX,
-    &convert::KERNEL,
-    &cast::KERNEL,
-    &cells::KERNEL,
-    &chain::KERNEL,
-    &chain::TWO,
-    &conv::KERNEL,
-    &conv::BOXES,
-    &conv::PLACE,
-    &period::KERNEL,
-    &pooling::KERNEL,
-    &pooling::PASSES,
-    &cross_entropy::KERNEL,
-    &cross_entropy::SLOPES,
-    &eval::KERNEL,
-    &conv::FUSED,
-    &conv::cached_spectra::KERNEL,
-    &correlate_max::TILES,
-    &correlate_max::FINISH,
-    &correlate_max::NORMALIZE,
-    &reduce::KERNEL,
-    &reduce::TILES,
-    &reduce::PAIR,
-    &reduce::PAIR_TILES,
-    &reduce::FINISH,
-    &reduce::LINES,
-    &reduce::LINE_PARTS,
-    &strided::RUNS,
-    &strided::BOXES,
-    &take::KERNEL,
-    &transpose::KERNEL,
-    &transpose::BYTES,
-];
 
 /// Instantiates a generic CPU kernel for an element type.
 macro_rules! twin_of {
@@ -306,7 +195,7 @@ fn pair_params(
 #[cfg(feature = "gpu")]
 pub fn kernels() -> Vec<(String, String)> {
     let mut all = Vec::new();
-    for kernel in KERNELS {
+    for kernel in all_kernels() {
         for variant in 0..kernel.listed().count() {
             let text = crate::gpu::assemble(kernel, variant)
                 .unwrap_or_else(|wrong| format!("// cannot be assembled: {wrong}"));

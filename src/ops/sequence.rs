@@ -9,9 +9,10 @@ use half::f16;
 
 use super::par_tiles;
 use crate::Result;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
-    stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
+    slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -29,7 +30,7 @@ macro_rules! variants {
     };
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+static KERNEL: Kernel = Kernel {
     stem: "sequence",
     source: include_str!("../../shaders/sequence.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -59,8 +60,14 @@ pub(crate) struct Sequence {
     pub layout: Layout,
 }
 
-impl Sequence {
-    pub(crate) fn launch(&self) -> Result<Launch> {
+impl Operation for Sequence {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn is_cached(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, _: &PlanRequest<'_>) -> Result<Plan> {
         let Sequence {
             kind,
             dtype,
@@ -111,7 +118,8 @@ impl Sequence {
                 total as u64,
             ),
             CpuKernel::new(twin),
-        ))
+        )
+        .into())
     }
 }
 

@@ -16,7 +16,7 @@ params! {
 }
 
 /// The values are opaque bits of one or two words.
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "transpose",
     source: include_str!("../../shaders/transpose.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -25,7 +25,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 /// Bytes, of which tiles may share words.
-pub(crate) static BYTES: Kernel = Kernel {
+pub(super) static BYTES: Kernel = Kernel {
     stem: "transpose_bytes",
     source: include_str!("../../shaders/transpose_bytes.wgsl"),
     interface: Interface::of::<Slots, Params>(),

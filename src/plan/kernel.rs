@@ -118,7 +118,7 @@ pub(crate) use for_each_type;
 
 /// A WGSL kernel. Binding 0 is its parameter block (uniform), bindings 1.. are the interface's slots in order.
 ///
-/// Operations define kernels as `static`s. Every kernel is listed in [`crate::ops::KERNELS`], and only kernels on that
+/// Operations define kernels as `static`s. Every kernel is listed in [`crate::ops::all_kernels`], and only kernels on that
 /// list are ever compiled.
 #[derive(Debug)]
 pub(crate) struct Kernel {

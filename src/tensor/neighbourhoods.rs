@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::morphology::Extremes;
 use crate::ops::neighbours::Neighbours;
 use crate::ragged::Pixel;
@@ -59,6 +58,6 @@ impl<T: Pixel> Tensor<T> {
             least,
             dtype,
         };
-        self.unary(Op::Extremes(extremes), &[])
+        self.unary(extremes, &[])
     }
 }

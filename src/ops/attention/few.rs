@@ -99,7 +99,7 @@ impl Listed for Build {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "attention_few",
     source: include_str!("../../../shaders/attention_few.wgsl"),
     interface: Interface::of::<Slots, Params>(),

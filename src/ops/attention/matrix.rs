@@ -206,7 +206,7 @@ impl From<super::Slots> for Slots {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "attention_matrix",
     source: include_str!("../../../shaders/attention_matrix.wgsl"),
     // Operands are bound read-write, as in `matmul_matrix`. q is bound in place of a missing operand.

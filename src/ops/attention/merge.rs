@@ -13,7 +13,7 @@ params! {
 }
 
 /// Each workgroup merges one row of the results.
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "attention_merge",
     source: include_str!("../../../shaders/attention_merge.wgsl"),
     interface: Interface::of::<Slots, Params>(),

@@ -113,7 +113,7 @@ impl From<super::Slots> for Slots {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "attention_short",
     source: include_str!("../../../shaders/attention_short.wgsl"),
     // Operands are bound read-write, as in `matmul_matrix`.

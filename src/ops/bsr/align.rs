@@ -17,7 +17,7 @@ params! {
     struct Params { x_base, total, count, block_high, block_wide, high, wide }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "bsr_align",
     source: include_str!("../../../shaders/bsr_align.wgsl"),
     interface: Interface::of::<Slots, Params>(),

@@ -85,7 +85,7 @@ params! {
     }
 }
 
-pub(crate) static MATMUL: Kernel = Kernel {
+pub(super) static MATMUL: Kernel = Kernel {
     stem: "bsr_matmul",
     source: include_str!("../../../shaders/bsr_matmul.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -93,7 +93,7 @@ pub(crate) static MATMUL: Kernel = Kernel {
     variants: &BUILDS,
 };
 
-pub(crate) static SAMPLED: Kernel = Kernel {
+pub(super) static SAMPLED: Kernel = Kernel {
     stem: "bsr_sampled",
     source: include_str!("../../../shaders/bsr_matmul.wgsl"),
     interface: Interface::of::<SampledSlots, Params>(),

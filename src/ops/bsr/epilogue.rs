@@ -16,7 +16,7 @@ params! {
     struct Params { total, products, epilogue, bias_base, residual_base, scale }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "bsr_epilogue",
     source: include_str!("../../../shaders/bsr_epilogue.wgsl"),
     interface: Interface::of::<Slots, Params>(),

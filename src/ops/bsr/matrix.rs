@@ -179,7 +179,7 @@ params! {
     }
 }
 
-pub(crate) static MATMUL: Kernel = Kernel {
+pub(super) static MATMUL: Kernel = Kernel {
     stem: "bsr_matrix",
     source: include_str!("../../../shaders/bsr_matrix.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -187,7 +187,7 @@ pub(crate) static MATMUL: Kernel = Kernel {
     variants: &BUILDS,
 };
 
-pub(crate) static SAMPLED: Kernel = Kernel {
+pub(super) static SAMPLED: Kernel = Kernel {
     stem: "bsr_matrix_sampled",
     source: MATMUL.source,
     interface: Interface::of::<SampledSlots, Params>(),

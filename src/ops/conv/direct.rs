@@ -29,7 +29,7 @@ params! {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "conv_direct",
     source: include_str!("../../../shaders/conv_direct.wgsl"),
     interface: Interface::of::<Slots, Params>(),

@@ -28,7 +28,7 @@ params! {
     struct Params { a_base, b_base, ends: [ENDS] }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "conv_fused",
     source: include_str!("../../../shaders/conv_fused.wgsl"),
     interface: Interface::of::<Slots, Params>(),

@@ -11,7 +11,7 @@ params! {
     struct Params { x_base }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "normalize",
     source: include_str!("../../../shaders/normalize.wgsl"),
     interface: Interface::of::<Slots, Params>(),

@@ -81,7 +81,7 @@ impl Listed for Length {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "fft",
     source: include_str!("../../../shaders/fft.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -89,7 +89,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
     variants: &LENGTHS,
 };
 
-pub(crate) static TINY_KERNEL: Kernel = Kernel {
+pub(super) static TINY_KERNEL: Kernel = Kernel {
     stem: "fft_tiny",
     source: include_str!("../../../shaders/fft_tiny.wgsl"),
     interface: Interface::of::<TinySlots, TinyParams>(),
@@ -97,7 +97,7 @@ pub(crate) static TINY_KERNEL: Kernel = Kernel {
     variants: &[Variant::of(DType::C32, &[])],
 };
 
-pub(crate) static FILTER: Kernel = Kernel {
+pub(super) static FILTER: Kernel = Kernel {
     stem: "fft_filter",
     source: include_str!("../../../shaders/fft_filter.wgsl"),
     interface: Interface::of::<FilterSlots, FilterParams>(),
@@ -105,7 +105,7 @@ pub(crate) static FILTER: Kernel = Kernel {
     variants: &CONVOLUTIONS,
 };
 
-pub(crate) static BLUESTEIN: Kernel = Kernel {
+pub(super) static BLUESTEIN: Kernel = Kernel {
     stem: "fft_bluestein",
     source: include_str!("../../../shaders/fft_bluestein.wgsl"),
     interface: Interface::of::<BluesteinSlots, BluesteinParams>(),
@@ -113,7 +113,7 @@ pub(crate) static BLUESTEIN: Kernel = Kernel {
     variants: &CONVOLUTIONS,
 };
 
-pub(crate) static REAL: Kernel = Kernel {
+pub(super) static REAL: Kernel = Kernel {
     stem: "fft_real",
     source: include_str!("../../../shaders/fft_real.wgsl"),
     interface: Interface::of::<RealSlots, Params>(),

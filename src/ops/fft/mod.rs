@@ -22,15 +22,14 @@ mod smooth;
 mod stages;
 mod twin;
 
-use crate::plan::{Dispatch, Launch, Offset, OutputLayout, Param, Slot, cost_of};
+use crate::ops::operation::{Operation, PlanRequest};
+use crate::plan::{Dispatch, Kernel, Launch, Offset, OutputLayout, Param, Plan, Slot, cost_of};
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
 pub(crate) use items::{HALF, MODES};
-pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
-pub(crate) use smooth::KERNEL as SMOOTH;
 
-/// The kind of transform.
+/// The kind of transform. The result of [`RealInverse`](Transform::RealInverse) has the layout of operand 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Transform {
     Forward,
@@ -108,16 +107,24 @@ fn spectrum(n: usize) -> usize {
     if n == 0 { 0 } else { n / 2 + 1 }
 }
 
-impl Transform {
-    /// The launch. The result of [`Transform::RealInverse`] has the layout of operand 1; for the other transforms it
-    /// follows from operand 0.
-    ///
-    /// `room` holds the limits of the GPU. It is `None` for the CPU, which takes no dispatches.
-    pub(crate) fn launch(self, inputs: &[&Layout], room: Option<FftLimits>) -> Result<Launch> {
-        match self {
-            Transform::RealInverse => inverse(inputs[0], inputs[1], room),
-            _ => forward(self, inputs[0], room),
-        }
+impl Operation for Transform {
+    const KERNELS: &[&Kernel] = &[
+        &kernels::KERNEL,
+        &kernels::TINY_KERNEL,
+        &kernels::FILTER,
+        &smooth::KERNEL,
+        &kernels::REAL,
+        &kernels::BLUESTEIN,
+    ];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let room = request.device.room;
+        let launch = match *self {
+            Transform::RealInverse => inverse(inputs[0], inputs[1], room)?,
+            other => forward(other, inputs[0], room)?,
+        };
+        Ok(launch.into())
     }
 }
 

@@ -38,7 +38,7 @@ const GROUP: u32 = LONGEST / HELD;
 /// The shortest length: half of the shortest even real transform that is too long for the definition.
 const SHORTEST: u32 = super::kernels::TINY as u32 / 2 + 1;
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "fft_smooth",
     source: include_str!("../../../shaders/fft_smooth.wgsl"),
     interface: Interface::of::<Slots, SmoothParams>(),

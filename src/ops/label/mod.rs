@@ -18,12 +18,12 @@ mod plan;
 mod twin;
 
 use self::plan::Work;
-use super::Traits;
 use super::neighbours::Neighbours;
 use crate::Result;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
-    check_size, cost_of, params, slots,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot,
+    Variant, check_size, cost_of, params, slots,
 };
 use crate::ragged::{DType, Layout, Offsets};
 
@@ -70,7 +70,7 @@ params! {
 }
 
 /// Images of few cells.
-pub(crate) static KERNEL: Kernel = Kernel {
+static KERNEL: Kernel = Kernel {
     stem: "label",
     source: include_str!("../../../shaders/label.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -79,7 +79,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 /// The tiles of larger images, each by itself.
-pub(crate) static TILES: Kernel = Kernel {
+static TILES: Kernel = Kernel {
     stem: "label_tiles",
     source: include_str!("../../../shaders/label.wgsl"),
     interface: Interface::of::<TileSlots, Params>(),
@@ -88,7 +88,7 @@ pub(crate) static TILES: Kernel = Kernel {
 };
 
 /// Unites what meets at the borders of tiles.
-pub(crate) static BORDERS: Kernel = Kernel {
+static BORDERS: Kernel = Kernel {
     stem: "label_borders",
     source: include_str!("../../../shaders/label_borders.wgsl"),
     interface: Interface::of::<TileSlots, Params>(),
@@ -97,7 +97,7 @@ pub(crate) static BORDERS: Kernel = Kernel {
 };
 
 /// The number of bits of the map before each of its words.
-pub(crate) static RANKS: Kernel = Kernel {
+static RANKS: Kernel = Kernel {
     stem: "label_ranks",
     source: include_str!("../../../shaders/label_ranks.wgsl"),
     interface: Interface::of::<RankSlots, RankParams>(),
@@ -109,7 +109,7 @@ pub(crate) static RANKS: Kernel = Kernel {
 };
 
 /// The labels of larger images.
-pub(crate) static FINISH: Kernel = Kernel {
+static FINISH: Kernel = Kernel {
     stem: "label_finish",
     source: include_str!("../../../shaders/label_finish.wgsl"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
@@ -118,24 +118,6 @@ pub(crate) static FINISH: Kernel = Kernel {
 };
 
 impl Label {
-    pub(crate) fn launch(self, x: &Layout, device: Traits<'_>) -> Result<Launch> {
-        x.check_rank(OP, 2)?;
-        check_size(OP, x, DType::U32, device.binding)?;
-        let counts = Layout::from_offsets(Offsets::uniform(x.len(), 1)?);
-        let work = Work::new(OP, x)?;
-        let (dispatches, scratch) = self.dispatches(x, work);
-        let u32s = |layout| Output::new(DType::U32, layout);
-        Ok(Launch {
-            op: OP,
-            outputs: vec![u32s(OutputLayout::Input(0)), u32s(counts.into())],
-            scratch,
-            work: cost_of(&dispatches),
-            dispatches,
-            pairs: None,
-            twin: CpuKernel::new(move |args| twin::run(self, args)),
-        })
-    }
-
     fn dispatches(self, x: &Layout, work: Work) -> (Vec<Dispatch>, Vec<u64>) {
         let mut all = Vec::new();
         let elements = Param::U32(x.len() as u32);
@@ -227,5 +209,31 @@ impl Label {
         ));
         let (cells, words) = (x.total() as u64, u64::from(work.words));
         (all, vec![cells, words, words + 1, blocks.into()])
+    }
+}
+
+impl Operation for Label {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &TILES, &BORDERS, &RANKS, &FINISH];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let device = request.device;
+        x.check_rank(OP, 2)?;
+        check_size(OP, x, DType::U32, device.binding)?;
+        let counts = Layout::from_offsets(Offsets::uniform(x.len(), 1)?);
+        let work = Work::new(OP, x)?;
+        let (dispatches, scratch) = self.dispatches(x, work);
+        let u32s = |layout| Output::new(DType::U32, layout);
+        let of = *self;
+        Ok(Launch {
+            op: OP,
+            outputs: vec![u32s(OutputLayout::Input(0)), u32s(counts.into())],
+            scratch,
+            work: cost_of(&dispatches),
+            dispatches,
+            pairs: None,
+            twin: CpuKernel::new(move |args| twin::run(of, args)),
+        }
+        .into())
     }
 }

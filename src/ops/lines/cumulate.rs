@@ -7,6 +7,7 @@ use half::f16;
 
 use super::place_of_axis;
 use super::plan::{CUT, Kind, Lines, Plan, TILE};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::ordered::Keyed;
 use crate::ops::{Arithmetic, par_chunks, par_runs};
 use crate::plan::{
@@ -47,7 +48,7 @@ macro_rules! variants {
     };
 }
 
-pub(crate) static CUMULATE: Kernel = Kernel {
+static CUMULATE: Kernel = Kernel {
     stem: "cumulate",
     source: include_str!("../../../shaders/cumulate.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -125,34 +126,6 @@ pub(crate) struct Cumulate {
 }
 
 impl Cumulate {
-    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
-        let Cumulate {
-            function,
-            dtype,
-            axis,
-        } = self;
-        let op = function.name();
-        x.check_axis(op, axis)?;
-        check_size(op, x, dtype, binding)?;
-        let plan = Plan::new(op, x, Some(axis), None)?;
-        let (dispatches, scratch) = self.dispatches(&plan, x);
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
-            scratch,
-            dispatches,
-            pairs: None,
-            work: x.total() as u64,
-            twin: CpuKernel::new(move |args| match dtype {
-                DType::F32 => floats::<f32>(function, axis, args, |a| a as f32),
-                DType::F16 => floats::<f16>(function, axis, args, f16_from_f64),
-                DType::I32 => integers::<i32>(function, axis, args),
-                DType::U32 => integers::<u32>(function, axis, args),
-                DType::C32 | DType::U8 => unreachable!("no such operation"),
-            }),
-        })
-    }
-
     fn dispatches(self, plan: &Plan, x: &Layout) -> (Vec<Dispatch>, Vec<u64>) {
         let [rank, axis] = place_of_axis(x, Some(self.axis));
         let dispatch = |part: &[&'static str],
@@ -222,6 +195,41 @@ impl Cumulate {
             dispatch(&["APPLY"], [output, items, input, before], 0, tiles, cost),
         ]);
         (dispatches, vec![u64::from(tiles); 2])
+    }
+}
+
+impl Operation for Cumulate {
+    const KERNELS: &[&Kernel] = &[&CUMULATE];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
+        let x = request.inputs[0];
+        let binding = request.device.binding;
+        let Cumulate {
+            function,
+            dtype,
+            axis,
+        } = *self;
+        let op = function.name();
+        x.check_axis(op, axis)?;
+        check_size(op, x, dtype, binding)?;
+        let plan = Plan::new(op, x, Some(axis), None)?;
+        let (dispatches, scratch) = self.dispatches(&plan, x);
+        Ok(Launch {
+            op,
+            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
+            scratch,
+            dispatches,
+            pairs: None,
+            work: x.total() as u64,
+            twin: CpuKernel::new(move |args| match dtype {
+                DType::F32 => floats::<f32>(function, axis, args, |a| a as f32),
+                DType::F16 => floats::<f16>(function, axis, args, f16_from_f64),
+                DType::I32 => integers::<i32>(function, axis, args),
+                DType::U32 => integers::<u32>(function, axis, args),
+                DType::C32 | DType::U8 => unreachable!("no such operation"),
+            }),
+        }
+        .into())
     }
 }
 

@@ -16,13 +16,14 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 pub(crate) use self::cheap::{Both, Cheap, Neg, Scale, both_of};
-pub(crate) use self::complex::{Complex, KERNEL as COMPLEX, is_bound as is_complex_bound};
+pub(crate) use self::complex::{Complex, is_bound as is_complex_bound};
 pub(crate) use self::table::{Bound, Run};
 use self::table::{MAPS, METHODS, Map};
 use super::{STREAM, par_pieces, stream_groups};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Slot,
-    params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan,
+    Slot, params, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
@@ -71,7 +72,7 @@ params! {
     struct Params { values, x_base, s, t, ones }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "map_table",
     source: include_str!("../../../shaders/map_table.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -206,17 +207,23 @@ pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// The map of this name, over values of one type.
+/// The map of this name, over values of one type. The call always has two scalars, used or not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Apply {
     pub name: &'static str,
     pub dtype: DType,
 }
 
-impl Apply {
-    /// The launch over `x`. The call always has two scalars, used or not.
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
-        let Apply { name: op, dtype } = self;
+impl Operation for Apply {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn function(&self) -> Option<(&'static str, DType)> {
+        Some((self.name, self.dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let Apply { name: op, dtype } = *self;
         let (map, variant) =
             row(op, dtype).ok_or_else(|| Error::unsupported(op, format!("values of {dtype}")))?;
         let words = dtype.words(x.total());
@@ -231,7 +238,8 @@ impl Apply {
         Ok(Launch {
             work: x.total() as u64,
             ..launch
-        })
+        }
+        .into())
     }
 }
 

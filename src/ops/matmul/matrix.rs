@@ -113,7 +113,7 @@ impl From<super::Slots> for Slots {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "matmul_matrix",
     source: include_str!("../../../shaders/matmul_matrix.wgsl"),
     // Read-only operands are also bound read-write: compilers move loads from read-only buffers to just before their

@@ -88,7 +88,7 @@ params! {
     struct Params { x_base, load, store }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "fft_pass",
     source: include_str!("../../../shaders/fft_pass.wgsl"),
     interface: Interface::of::<Slots, Params>(),

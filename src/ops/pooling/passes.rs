@@ -25,7 +25,7 @@ params! {
     struct Params { total, elements, tile, x_base, rank, down, covered, singles, from_x }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "pooling_passes",
     source: include_str!("../../../shaders/pooling_passes.wgsl"),
     interface: Interface::of::<Slots, Params>(),

@@ -26,7 +26,7 @@ params! {
 }
 
 /// Lines of up to 4,096 values.
-pub(crate) static LINES: Kernel = Kernel {
+pub(super) static LINES: Kernel = Kernel {
     stem: "reduce_lines",
     source: include_str!("../../../shaders/reduce_lines.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -58,7 +58,7 @@ pub(crate) static LINES: Kernel = Kernel {
 };
 
 /// Tiles of longer lines.
-pub(crate) static LINE_PARTS: Kernel = Kernel {
+pub(super) static LINE_PARTS: Kernel = Kernel {
     stem: "reduce_lines_parts",
     source: include_str!("../../../shaders/reduce_lines.wgsl"),
     interface: Interface::of::<PartSlots, Params>(),

@@ -21,12 +21,12 @@ mod twin;
 
 use std::sync::Arc;
 
-pub(crate) use self::along::{LINE_PARTS, LINES};
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
 use super::{PAIRING, bytes, pair_params};
 use crate::Result;
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param, Plan,
     PlanBuffer, Slot, Variant, overlap, params, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
@@ -66,7 +66,7 @@ params! {
 }
 
 /// Elements of up to 1024 values, with one or 32 invocations per element. BYTES: of u8.
-pub(crate) static KERNEL: Kernel = Kernel {
+static KERNEL: Kernel = Kernel {
     stem: "reduce",
     source: include_str!("../../../shaders/reduce.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -104,7 +104,7 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 /// Longer elements, with one workgroup per tile of up to 4096 values.
-pub(crate) static TILES: Kernel = Kernel {
+static TILES: Kernel = Kernel {
     stem: "reduce_tiles",
     source: include_str!("../../../shaders/reduce.wgsl"),
     interface: Interface::of::<TileSlots, Params>(),
@@ -128,7 +128,7 @@ pub(crate) static TILES: Kernel = Kernel {
 };
 
 /// `KERNEL` for pairs.
-pub(crate) static PAIR: Kernel = Kernel {
+static PAIR: Kernel = Kernel {
     stem: "reduce_pair",
     source: include_str!("../../../shaders/reduce.wgsl"),
     interface: Interface::of::<PairSlots, Params>(),
@@ -145,7 +145,7 @@ pub(crate) static PAIR: Kernel = Kernel {
     },
 };
 
-pub(crate) static PAIR_TILES: Kernel = Kernel {
+static PAIR_TILES: Kernel = Kernel {
     stem: "reduce_pair_tiles",
     source: include_str!("../../../shaders/reduce.wgsl"),
     interface: Interface::of::<PairTileSlots, Params>(),
@@ -159,7 +159,7 @@ pub(crate) static PAIR_TILES: Kernel = Kernel {
 };
 
 /// Combines the parts of elements that span several tiles.
-pub(crate) static FINISH: Kernel = Kernel {
+static FINISH: Kernel = Kernel {
     stem: "reduce_finish",
     source: include_str!("../../../shaders/reduce_finish.wgsl"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
@@ -343,16 +343,28 @@ impl Reduce {
             _ => &[],
         }
     }
+}
 
-    /// `binding` is the largest size of a binding in bytes.
-    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
+impl Operation for Reduce {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &TILES, &FINISH, &along::LINES, &along::LINE_PARTS];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        match self.axis {
+            None if self.reduction.is_of_bytes() => OnBytes::Read,
+            _ => OnBytes::InWords(Some(&mut self.dtype)),
+        }
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let binding = request.device.binding;
         let Reduce {
             reduction,
             dtype,
             axis,
-        } = self;
+        } = *self;
         if axis.is_some() || !reduction.is_of_elements(dtype) {
-            return along::launch(self, x, binding);
+            return Ok(along::launch(*self, x, binding)?.into());
         }
         let op = self.op();
         if reduction == Reduction::Bounds {
@@ -405,7 +417,8 @@ impl Reduce {
                 DType::U8 => bytes::widened(op, CpuKernel::new(twin::of(reduction, DType::U32)), 1),
                 _ => CpuKernel::new(twin::of(reduction, dtype)),
             },
-        })
+        }
+        .into())
     }
 }
 
@@ -416,9 +429,17 @@ pub(crate) struct ReducePairs {
     pub dtype: DType,
 }
 
-impl ReducePairs {
-    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
-        let ReducePairs { reduction, dtype } = self;
+impl Operation for ReducePairs {
+    const KERNELS: &[&Kernel] = &[&PAIR, &PAIR_TILES];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::InWords(Some(&mut self.dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (a, b) = request.both();
+        let pairs = request.pairs();
+        let ReducePairs { reduction, dtype } = *self;
         let (op, flags): (_, &[_]) = match reduction {
             PairReduction::Dot => ("dot", &["SUM"]),
             PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
@@ -470,7 +491,8 @@ impl ReducePairs {
             dispatches,
             pairs: Some(pairs.clone()),
             twin: CpuKernel::new(twin::of_pairs(reduction, dtype)),
-        })
+        }
+        .into())
     }
 }
 

@@ -29,7 +29,7 @@ params! {
     struct PadParams { x_base, pieces }
 }
 
-pub(crate) static SPECTRAL: Kernel = Kernel {
+pub(super) static SPECTRAL: Kernel = Kernel {
     stem: "spectral_matmul",
     source: include_str!("../../../shaders/spectral_matmul.wgsl"),
     interface: Interface::of::<Slots, Params>(),
@@ -37,7 +37,7 @@ pub(crate) static SPECTRAL: Kernel = Kernel {
     variants: &[Variant::of(DType::F32, &[])],
 };
 
-pub(crate) static FIT: Kernel = Kernel {
+pub(super) static FIT: Kernel = Kernel {
     stem: "zero_pad",
     source: include_str!("../../../shaders/zero_pad.wgsl"),
     interface: Interface::of::<Slots, PadParams>(),

@@ -46,7 +46,7 @@ params! {
     }
 }
 
-pub(crate) static RUNS: Kernel = Kernel {
+static RUNS: Kernel = Kernel {
     stem: "strided",
     source: include_str!("../../../shaders/strided.wgsl"),
     interface: Interface::of::<Slots, RunParams>(),
@@ -58,7 +58,7 @@ pub(crate) static RUNS: Kernel = Kernel {
     ],
 };
 
-pub(crate) static BOXES: Kernel = Kernel {
+static BOXES: Kernel = Kernel {
     stem: "strided_boxes",
     source: include_str!("../../../shaders/strided_boxes.wgsl"),
     interface: Interface::of::<Slots, BoxParams>(),

@@ -154,7 +154,7 @@ impl From<super::Slots> for Slots {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(super) static KERNEL: Kernel = Kernel {
     stem: "attention_matrix_slopes",
     source: include_str!("../../../../shaders/attention_matrix_slopes.wgsl"),
     // Operands are bound read-write, as in `attention_matrix`.

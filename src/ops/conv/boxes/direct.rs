@@ -20,7 +20,7 @@ params! {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(in crate::ops::conv) static KERNEL: Kernel = Kernel {
     stem: "conv_boxes",
     source: include_str!("../../../../shaders/conv_boxes.wgsl"),
     interface: Interface::of::<Slots, Params>(),

@@ -13,12 +13,9 @@
 //! reaches them. So the gradients of a full convolution, which are correlations of mode `Valid`, take transforms as
 //! long as its own.
 
-mod direct;
-mod place;
+pub(super) mod direct;
+pub(super) mod place;
 mod twin;
-
-pub(crate) use direct::KERNEL as DIRECT;
-pub(crate) use place::KERNEL as PLACE;
 
 use twin::{directly, mixed};
 

@@ -20,7 +20,7 @@ params! {
     struct Params { from_base, units, entries, stride_0, stride_1, stride_2 }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
+pub(in crate::ops::conv) static KERNEL: Kernel = Kernel {
     stem: "conv_place",
     source: include_str!("../../../../shaders/conv_place.wgsl"),
     interface: Interface::of::<Slots, Params>(),
