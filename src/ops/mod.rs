@@ -63,7 +63,7 @@ pub(crate) mod written;
 #[cfg(test)]
 pub(crate) mod extremes;
 
-pub(crate) use op::{Op, all_kernels};
+pub(crate) use op::{InWords, Op, all_kernels, for_payload};
 pub(crate) use operation::{PlanRequest, Traits};
 
 use crate::plan::{Constants, Param, PlanBuffer, Slot, constants};

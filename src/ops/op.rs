@@ -119,6 +119,8 @@ operations! { $
 /// The kernels that no single operation has.
 const SHARED: &[&Kernel] = &[&multipass::KERNEL];
 
+pub(crate) use for_payload;
+
 /// Every kernel of the library. No other kernel is ever compiled, except two of these with expressions of the
 /// application (`written`).
 pub(crate) fn all_kernels() -> impl Iterator<Item = &'static Kernel> {
