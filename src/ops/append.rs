@@ -10,7 +10,7 @@ use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::strided::extent_of;
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan,
-    PlanBuffer, Slot, Variant, params, slots,
+    PlanBuffer, Slot, Variant, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
@@ -28,8 +28,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "append",
-    source: include_str!("../../shaders/append.wgsl"),
+    shader: shader!("append"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],

@@ -9,7 +9,7 @@ use super::convert::{self, Params, Slots};
 use super::{STREAM, par_map};
 use crate::Result;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
-use crate::plan::{CpuArgs, Dispatch, Interface, Kernel, Param, Plan, Slot, Variant};
+use crate::plan::{CpuArgs, Dispatch, Interface, Kernel, Param, Plan, Slot, Variant, shader};
 use crate::ragged::{DType, Scalar};
 
 macro_rules! from {
@@ -19,8 +19,7 @@ macro_rules! from {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "cast",
-    source: include_str!("../../shaders/cast.wgsl"),
+    shader: shader!("cast"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: from![

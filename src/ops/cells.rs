@@ -9,7 +9,7 @@ use super::{par_tiles, strided};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer,
-    Slot, Variant, constants, params, slots, stream_tile,
+    Slot, Variant, constants, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -29,8 +29,7 @@ const DOWNSCALE: u32 = 2;
 const TILE: u32 = 3;
 
 static KERNEL: Kernel = Kernel {
-    stem: "cells",
-    source: include_str!("../../shaders/cells.wgsl"),
+    shader: shader!("cells"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![UPSCALE, APART, DOWNSCALE, TILE]],
     variants: &[

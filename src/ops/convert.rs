@@ -10,7 +10,7 @@ use super::{STREAM, par_pieces, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Interface, Kernel, Launch, OutputLayout,
-    Param, Plan, Slot, Variant, params, slots,
+    Param, Plan, Slot, Variant, params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -24,8 +24,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "convert",
-    source: include_str!("../../shaders/convert.wgsl"),
+    shader: shader!("convert"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::F16, &[]), Variant::of(DType::F32, &[])],

@@ -15,7 +15,7 @@ use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, slots, stream_tile,
+    Variant, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -28,8 +28,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "cross_entropy",
-    source: include_str!("../../shaders/cross_entropy.wgsl"),
+    shader: shader!("cross_entropy"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
@@ -48,8 +47,7 @@ params! {
 }
 
 static SLOPES: Kernel = Kernel {
-    stem: "cross_entropy_slopes",
-    source: include_str!("../../shaders/cross_entropy_slopes.wgsl"),
+    shader: shader!("cross_entropy_slopes"),
     interface: Interface::of::<SlopeSlots, SlopeParams>(),
     constants: &[],
     variants: KERNEL.variants,

@@ -8,7 +8,7 @@ use super::{Arithmetic, PAIRING, pair_params, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Plan,
-    Slot, Variant, constants, params, slots,
+    Slot, Variant, constants, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs, Scalar};
 use crate::{Result, host};
@@ -30,8 +30,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "eval",
-    source: include_str!("../../shaders/eval.wgsl"),
+    shader: shader!("eval"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG], PAIRING],
     variants: &[

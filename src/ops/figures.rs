@@ -10,7 +10,7 @@ use super::{map, par_tiles, strided};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, constants, cost_of, params, slots, stream_tile,
+    Variant, constants, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -31,8 +31,7 @@ const LINES: u32 = 1;
 const FEW: u64 = 16;
 
 static KERNEL: Kernel = Kernel {
-    stem: "figures",
-    source: include_str!("../../shaders/figures.wgsl"),
+    shader: shader!("figures"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![BOXES]],
     variants: &[Variant::of(DType::U32, &[])],
@@ -40,8 +39,7 @@ static KERNEL: Kernel = Kernel {
 
 /// The kernel of many figures.
 static MARKS: Kernel = Kernel {
-    stem: "figures_marks",
-    source: include_str!("../../shaders/figures_marks.wgsl"),
+    shader: shader!("figures_marks"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![BOXES]],
     variants: &[

@@ -12,7 +12,7 @@ use super::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, Slot, Variant,
-    params, slots, stream_tile,
+    params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -26,8 +26,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "frames",
-    source: include_str!("../../shaders/frames.wgsl"),
+    shader: shader!("frames"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[

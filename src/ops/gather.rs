@@ -8,7 +8,7 @@ use super::{PAIRING, bits_of, pair_params, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot,
-    Variant, params, slots, stream_tile,
+    Variant, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
 use crate::{Error, Result, host};
@@ -24,8 +24,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "gather",
-    source: include_str!("../../shaders/gather.wgsl"),
+    shader: shader!("gather"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
     variants: &[

@@ -10,7 +10,7 @@ use super::{Arithmetic, PAIRING, pair_params, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, merge,
-    params, slots, stream_tile,
+    params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Scalar};
 use crate::{Error, Result, host};
@@ -26,8 +26,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "kron",
-    source: include_str!("../../shaders/kron.wgsl"),
+    shader: shader!("kron"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
     variants: &[

@@ -6,7 +6,7 @@ use super::{bits_of, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, slots, stream_tile,
+    Variant, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -23,8 +23,7 @@ params! {
 
 /// Copies the bits of values. EACH: a table for each element.
 static KERNEL: Kernel = Kernel {
-    stem: "lookup",
-    source: include_str!("../../shaders/lookup.wgsl"),
+    shader: shader!("lookup"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, slots,
+    Variant, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -23,8 +23,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "map",
-    source: include_str!("../../shaders/map.wgsl"),
+    shader: shader!("map"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[
@@ -50,8 +49,7 @@ params! {
 }
 
 static FILL: Kernel = Kernel {
-    stem: "fill",
-    source: include_str!("../../shaders/map.wgsl"),
+    shader: shader!("map", "fill"),
     interface: Interface::of::<FillSlots, FillParams>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::U32, &["FILL"])],

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, constants, params, slots, stream_tile,
+    Variant, constants, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -29,8 +29,7 @@ const STRIP: usize = 8;
 /// One variant serves both types of 32 bits and both directions: `p.flip` maps values to keys that have their order, or
 /// the reverse.
 static KERNEL: Kernel = Kernel {
-    stem: "morphology",
-    source: include_str!("../../shaders/morphology.wgsl"),
+    shader: shader!("morphology"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![STRIP]],
     variants: &[Variant::of(DType::U32, &[])],
@@ -42,8 +41,7 @@ slots! {
 
 /// The same for bytes, of which an invocation makes a word.
 static BYTES: Kernel = Kernel {
-    stem: "morphology_bytes",
-    source: include_str!("../../shaders/morphology_bytes.wgsl"),
+    shader: shader!("morphology_bytes"),
     interface: Interface::of::<ByteSlots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U8, &[])],

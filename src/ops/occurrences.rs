@@ -7,7 +7,7 @@ use super::{par_tiles, strided};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    slots, stream_tile,
+    shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -29,8 +29,7 @@ params! {
 
 /// Values are compared by their bits.
 static KERNEL: Kernel = Kernel {
-    stem: "occurrences",
-    source: include_str!("../../shaders/occurrences.wgsl"),
+    shader: shader!("occurrences"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[])],

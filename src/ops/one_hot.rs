@@ -9,7 +9,7 @@ use super::{STREAM, STREAM_TILE, stream_groups, strided};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    slots,
+    shader, slots,
 };
 use crate::ragged::{DType, MAX_RANK};
 use crate::{Error, Result};
@@ -24,8 +24,7 @@ params! {
 
 /// Writes the bits of values, so one variant serves all types of a size.
 static KERNEL: Kernel = Kernel {
-    stem: "one_hot",
-    source: include_str!("../../shaders/one_hot.wgsl"),
+    shader: shader!("one_hot"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],

@@ -8,7 +8,7 @@ use super::{par_runs, strided};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    slots,
+    shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Result, host};
@@ -25,8 +25,7 @@ params! {
 
 /// Values are compared by their bits.
 static KERNEL: Kernel = Kernel {
-    stem: "period",
-    source: include_str!("../../shaders/period.wgsl"),
+    shader: shader!("period"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[])],

@@ -14,7 +14,7 @@ use super::{join, map};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,
-    Param, Plan, Slot, Variant, check_size, constants, cost_of, params, slots,
+    Param, Plan, Slot, Variant, check_size, constants, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets};
 use crate::{Result, host};
@@ -49,16 +49,14 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "regions",
-    source: include_str!("../../shaders/regions.wgsl"),
+    shader: shader!("regions"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[SHARED],
     variants: &[Variant::of(DType::U32, &[])],
 };
 
 static FINISH: Kernel = Kernel {
-    stem: "regions_finish",
-    source: include_str!("../../shaders/regions_finish.wgsl"),
+    shader: shader!("regions_finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[SHARED],
     variants: &[Variant::of(DType::U32, &[])],

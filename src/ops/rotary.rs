@@ -14,7 +14,7 @@ use super::{par_tiles, strided};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer,
-    Slot, Variant, constants, params, slots, stream_tile,
+    Slot, Variant, constants, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result, host};
@@ -30,8 +30,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "rotary",
-    source: include_str!("../../shaders/rotary.wgsl"),
+    shader: shader!("rotary"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![DIGIT]],
     variants: &[

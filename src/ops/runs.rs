@@ -8,7 +8,7 @@ use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, slots, stream_tile,
+    Variant, params, shader, slots, stream_tile,
 };
 use crate::ragged::DType;
 
@@ -22,8 +22,7 @@ params! {
 
 /// Values are compared by their bits.
 static KERNEL: Kernel = Kernel {
-    stem: "runs",
-    source: include_str!("../../shaders/runs.wgsl"),
+    shader: shader!("runs"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[])],

@@ -8,7 +8,7 @@ use super::{STREAM, bits_of, par_tiles, stream_groups};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer,
-    Slot, Variant, cost_of, params, slots, stream_tile,
+    Slot, Variant, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Offsets, Permutation, total_overflow};
 use crate::{Error, Result, host};
@@ -22,8 +22,7 @@ params! {
 }
 
 static SELECT: Kernel = Kernel {
-    stem: "select",
-    source: include_str!("../../shaders/gather.wgsl"),
+    shader: shader!("gather", "select"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[
@@ -51,8 +50,7 @@ params! {
 const BATCHES: usize = 7;
 
 static JOIN: Kernel = Kernel {
-    stem: "join",
-    source: include_str!("../../shaders/join.wgsl"),
+    shader: shader!("join"),
     interface: Interface::of::<JoinSlots, JoinParams>(),
     constants: &[STREAM],
     variants: &[

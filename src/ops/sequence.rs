@@ -12,7 +12,7 @@ use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    slots, stream_tile,
+    shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -31,8 +31,7 @@ macro_rules! variants {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "sequence",
-    source: include_str!("../../shaders/sequence.wgsl"),
+    shader: shader!("sequence"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: variants![

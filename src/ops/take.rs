@@ -9,7 +9,7 @@ use super::{map, par_runs, par_tiles, strided};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, cost_of, params, slots, stream_tile,
+    Variant, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -24,8 +24,7 @@ params! {
 
 /// Copies the bits of values, so one variant serves all types of 32 bits.
 static KERNEL: Kernel = Kernel {
-    stem: "take",
-    source: include_str!("../../shaders/take.wgsl"),
+    shader: shader!("take"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[

@@ -179,8 +179,8 @@ fn texts_are_those_of_the_hashes() {
         [&example, &hashes].map(|file| std::fs::read_to_string(file).unwrap_or_default());
     let stored: Vec<&str> = stored.lines().collect();
     let (mut lines, mut changed) = (Vec::new(), Vec::new());
-    for kernel in variants().chunk_by(|a, b| a.kernel.stem == b.kernel.stem) {
-        let stem = kernel[0].kernel.stem;
+    for kernel in variants().chunk_by(|a, b| a.kernel.shader.stem == b.kernel.shader.stem) {
+        let stem = kernel[0].kernel.shader.stem;
         let before = stored
             .iter()
             .find(|line| line.split(' ').next() == Some(stem));

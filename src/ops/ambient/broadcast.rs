@@ -9,7 +9,7 @@ use super::{Build, ONE_LAYOUT, ONES, base, builds, count, twin, unsupported};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    constants, params, place_of, slots, stream_tile,
+    constants, params, place_of, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -39,16 +39,14 @@ const ONE: u32 = 1 << 8;
 const MODES: Constants = constants![WHOLE, ONE];
 
 static KERNEL: Kernel = Kernel {
-    stem: "broadcast",
-    source: include_str!("../../../shaders/broadcast.wgsl"),
+    shader: shader!("ambient/broadcast", "broadcast"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[MODES],
     variants: &ONE_LAYOUT,
 };
 
 static THREE_KERNEL: Kernel = Kernel {
-    stem: "broadcast_three",
-    source: KERNEL.source,
+    shader: shader!("ambient/broadcast", "broadcast_three"),
     interface: Interface::of::<ThreeSlots, ThreeParams>(),
     constants: &[MODES],
     variants: &OF_THREE,

@@ -25,7 +25,7 @@ use super::{PAIRING, STREAM, pair_params, stream_groups};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, OutputLayout, Param,
-    Plan, Slot, params, place_of, slots, stream_tile,
+    Plan, Slot, params, place_of, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Error, Result};
@@ -57,24 +57,21 @@ const ONES: Param = Param::U32(u32::MAX);
 
 /// For pairs of elements of equal shapes; reads no layouts.
 pub(super) static FLAT: Kernel = Kernel {
-    stem: "ambient_flat",
-    source: include_str!("../../../shaders/ambient_flat.wgsl"),
+    shader: shader!("ambient/flat"),
     interface: Interface::of::<FlatSlots, FlatParams>(),
     constants: &[STREAM],
     variants: &ONE_LAYOUT,
 };
 
 static VECTORS: Kernel = Kernel {
-    stem: "ambient",
-    source: include_str!("../../../shaders/ambient.wgsl"),
+    shader: shader!("ambient/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
     variants: &OF_VECTORS,
 };
 
 static BOXES: Kernel = Kernel {
-    stem: "ambient_boxes",
-    source: include_str!("../../../shaders/ambient_boxes.wgsl"),
+    shader: shader!("ambient/boxes"),
     interface: Interface::of::<Slots, BoxParams>(),
     constants: &[PAIRING],
     variants: &OF_BOXES,

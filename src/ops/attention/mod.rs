@@ -41,7 +41,7 @@ use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Matrices, Output, OutputLayout, Param,
-    PlanBuffer, Slot, check_size, constants, cost_of, params, place_of, slots,
+    PlanBuffer, Slot, check_size, constants, cost_of, params, place_of, shader, slots,
 };
 use crate::ragged::{DType, Layout, Topology};
 
@@ -211,8 +211,7 @@ static TILES: [Tile; 38] = {
 };
 
 static KERNEL: Kernel = Kernel {
-    stem: "attention",
-    source: include_str!("../../../shaders/attention.wgsl"),
+    shader: shader!("attention/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![PIECE]],
     variants: &TILES,

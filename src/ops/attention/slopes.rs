@@ -17,7 +17,7 @@ use super::{Attention, Heads, OP, Shapes, Side, Stats, twin_slopes};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, params, place_of, slots,
+    PlanBuffer, Slot, Variant, params, place_of, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -136,8 +136,7 @@ static TILES: [Tile; COUNT] = {
 };
 
 static KERNEL: Kernel = Kernel {
-    stem: "attention_slopes",
-    source: include_str!("../../../shaders/attention_slopes.wgsl"),
+    shader: shader!("attention/slopes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &TILES,
@@ -154,8 +153,7 @@ params! {
 }
 
 static STATS: Kernel = Kernel {
-    stem: "attention_stats",
-    source: include_str!("../../../shaders/attention_stats.wgsl"),
+    shader: shader!("attention/stats"),
     interface: Interface::of::<StatsSlots, StatsParams>(),
     constants: &[],
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],

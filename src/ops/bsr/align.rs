@@ -1,7 +1,7 @@
 //! Copies of operands in which every row begins at a whole quad of words.
 
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
 };
 use crate::ragged::{DType, Topology};
 use crate::{Error, Result, host};
@@ -18,8 +18,7 @@ params! {
 }
 
 pub(super) static KERNEL: Kernel = Kernel {
-    stem: "bsr_align",
-    source: include_str!("../../../shaders/bsr_align.wgsl"),
+    shader: shader!("bsr/align"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG]],
     variants: &[

@@ -8,7 +8,8 @@ use super::{Finish, FinishSlots, OP, Request, groups, ordered, rounded};
 use crate::ops::bsr::tiles::{NARROW, SPARSE, SPARSE_NATIVE, SparseTile, WIDE};
 use crate::ops::product_tile;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, named, params, place_of, slots,
+    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, named, params, place_of, shader,
+    slots,
 };
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
@@ -86,16 +87,14 @@ params! {
 }
 
 pub(super) static MATMUL: Kernel = Kernel {
-    stem: "bsr_matmul",
-    source: include_str!("../../../shaders/bsr_matmul.wgsl"),
+    shader: shader!("bsr/matmul"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &BUILDS,
 };
 
 pub(super) static SAMPLED: Kernel = Kernel {
-    stem: "bsr_sampled",
-    source: include_str!("../../../shaders/bsr_matmul.wgsl"),
+    shader: shader!("bsr/matmul", "bsr_sampled"),
     interface: Interface::of::<SampledSlots, Params>(),
     constants: &[],
     variants: &SAMPLED_BUILDS,

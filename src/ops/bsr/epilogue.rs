@@ -4,7 +4,9 @@
 use super::{Form, OP, Request};
 use crate::ops::matmul::{Bias, Epilogue, check_bias};
 use crate::ops::{STREAM, stream_groups};
-use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, shader, slots,
+};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
@@ -17,8 +19,7 @@ params! {
 }
 
 pub(super) static KERNEL: Kernel = Kernel {
-    stem: "bsr_epilogue",
-    source: include_str!("../../../shaders/bsr_epilogue.wgsl"),
+    shader: shader!("bsr/epilogue"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[Epilogue::BITS, STREAM],
     variants: &[

@@ -14,7 +14,7 @@ use crate::ops::coop_tile::Tile;
 use crate::ops::matmul::Epilogue;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Matrices, Param, PlanBuffer, Slot, named, params,
-    place_of, slots,
+    place_of, shader, slots,
 };
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
@@ -180,16 +180,14 @@ params! {
 }
 
 pub(super) static MATMUL: Kernel = Kernel {
-    stem: "bsr_matrix",
-    source: include_str!("../../../shaders/bsr_matrix.wgsl"),
+    shader: shader!("bsr/matrix"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &BUILDS,
 };
 
 pub(super) static SAMPLED: Kernel = Kernel {
-    stem: "bsr_matrix_sampled",
-    source: MATMUL.source,
+    shader: shader!("bsr/matrix", "bsr_matrix_sampled"),
     interface: Interface::of::<SampledSlots, Params>(),
     constants: &[],
     variants: &SAMPLED_BUILDS,

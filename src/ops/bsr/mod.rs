@@ -32,7 +32,7 @@ use super::matmul::{Epilogue, Target, check_residual, meet};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, Slot, Variant, check_size, constants,
-    params, slots,
+    params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape, Topology};
 use crate::{Error, Result, host};
@@ -49,8 +49,7 @@ params! {
 }
 
 static FINISH: Kernel = Kernel {
-    stem: "bsr_finish",
-    source: include_str!("../../../shaders/bsr_finish.wgsl"),
+    shader: shader!("bsr/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[constants![FINISH_COLUMNS, STRIP]],
     variants: &[Variant::of(DType::F32, &[])],

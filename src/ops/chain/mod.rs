@@ -33,7 +33,7 @@ use self::registers::{REGISTERS, STEPS, steps};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     Constants, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param, Plan,
-    Slot, constants, params, slots,
+    Slot, constants, params, shader, slots,
 };
 use crate::ragged::DType;
 use crate::{Error, Result};
@@ -61,8 +61,7 @@ const WG: u32 = 256;
 const CODES: Constants = constants![WG, NEG, FIRST_OF_TWO, EXCHANGED];
 
 static KERNEL: Kernel = Kernel {
-    stem: "chain",
-    source: include_str!("../../../shaders/chain.wgsl"),
+    shader: shader!("chain/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[CODES, registers::FORM],
     variants: &ONE_RESULT,
@@ -70,8 +69,7 @@ static KERNEL: Kernel = Kernel {
 
 /// For chains with two results.
 static TWO: Kernel = Kernel {
-    stem: "chain_two",
-    source: KERNEL.source,
+    shader: shader!("chain/mod", "chain_two"),
     interface: Interface::of::<TwoSlots, Params>(),
     constants: KERNEL.constants,
     variants: &TWO_RESULTS,

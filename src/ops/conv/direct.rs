@@ -4,7 +4,7 @@ use crate::ops::conv::choice::ConvMode;
 use crate::ops::worklist::Worklist;
 use crate::ops::{PAIRING, pair_params};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params, slots,
+    Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
@@ -30,8 +30,7 @@ params! {
 }
 
 pub(super) static KERNEL: Kernel = Kernel {
-    stem: "conv_direct",
-    source: include_str!("../../../shaders/conv_direct.wgsl"),
+    shader: shader!("conv/direct"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, R], PAIRING, ConvMode::CODES],
     variants: for_each_type!(&[]),

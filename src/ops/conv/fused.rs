@@ -15,7 +15,7 @@ use crate::ops::butterfly::{Kind, Transform};
 use crate::ops::conv::choice::FEW_RESULTS;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants, named, params,
-    place_of, slots,
+    place_of, shader, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -29,8 +29,7 @@ params! {
 }
 
 pub(super) static KERNEL: Kernel = Kernel {
-    stem: "conv_fused",
-    source: include_str!("../../../shaders/conv_fused.wgsl"),
+    shader: shader!("conv/fused"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![REVERSED, WINDOWED, LENGTH_BITS]],
     variants: &BUILDS,

@@ -18,7 +18,7 @@ use crate::ops::conv::choice::{ConvMethod, Window};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot,
-    Variant, constants, cost_of, params, slots,
+    Variant, constants, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Result, host};
@@ -36,8 +36,7 @@ params! {
 }
 
 static TILES: Kernel = Kernel {
-    stem: "correlate_max",
-    source: include_str!("../../../shaders/correlate_max.wgsl"),
+    shader: shader!("correlate_max/mod"),
     interface: Interface::of::<TileSlots, TileParams>(),
     constants: &[PAIRING, tiles::CUT],
     variants: &[
@@ -57,8 +56,7 @@ params! {
 }
 
 static FINISH: Kernel = Kernel {
-    stem: "correlate_max_finish",
-    source: include_str!("../../../shaders/correlate_max_finish.wgsl"),
+    shader: shader!("correlate_max/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[PAIRING, constants![WG]],
     variants: TILES.variants,

@@ -11,7 +11,7 @@ use super::{STREAM, STREAM_TILE, stream_groups, strided};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    slots,
+    shader, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 use crate::{Error, Result};
@@ -28,8 +28,7 @@ params! {
 
 /// Copies the bits of values, so one variant serves all types of a size.
 static KERNEL: Kernel = Kernel {
-    stem: "embedding",
-    source: include_str!("../../../shaders/embedding.wgsl"),
+    shader: shader!("embedding/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],

@@ -19,7 +19,7 @@ use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::{STREAM, STREAM_TILE, map, stream_groups};
 use crate::plan::{
     Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan,
-    Slot, Variant, constants, cost_of, params, slots,
+    Slot, Variant, constants, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Scalar};
 
@@ -41,8 +41,7 @@ params! {
 
 /// Where the places of each id begin, in the order of ids.
 static STARTS: Kernel = Kernel {
-    stem: "embedding_starts",
-    source: include_str!("../../../shaders/embedding_starts.wgsl"),
+    shader: shader!("embedding/starts"),
     interface: Interface::of::<StartSlots, StartParams>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[])],
@@ -60,8 +59,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "embedding_slopes",
-    source: include_str!("../../../shaders/embedding_slopes.wgsl"),
+    shader: shader!("embedding/slopes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM, GROUPS],
     variants: &[

@@ -15,7 +15,7 @@ use crate::Result;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, check_size,
-    check_work, params, slots,
+    check_work, params, shader, slots,
 };
 use crate::ragged::DType;
 
@@ -28,8 +28,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "histogram",
-    source: include_str!("../../../shaders/histogram.wgsl"),
+    shader: shader!("histogram/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::CUTS],
     variants: &[

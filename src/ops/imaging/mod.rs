@@ -39,7 +39,7 @@ use self::twin::{Slots as Values, View};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, Param, Plan, Slot, Variant,
-    cost_of, params, slots,
+    cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -56,8 +56,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "imaging",
-    source: include_str!("../../../shaders/imaging.wgsl"),
+    shader: shader!("imaging/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[code::OPCODES],
     variants: &[Variant::of(DType::I32, &[])],

@@ -23,7 +23,7 @@ use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot,
-    Variant, check_size, cost_of, params, slots,
+    Variant, check_size, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets};
 
@@ -71,8 +71,7 @@ params! {
 
 /// Images of few cells.
 static KERNEL: Kernel = Kernel {
-    stem: "label",
-    source: include_str!("../../../shaders/label.wgsl"),
+    shader: shader!("label/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::TILE],
     variants: &[Variant::of(DType::U32, &["WHOLE"])],
@@ -80,8 +79,7 @@ static KERNEL: Kernel = Kernel {
 
 /// The tiles of larger images, each by itself.
 static TILES: Kernel = Kernel {
-    stem: "label_tiles",
-    source: include_str!("../../../shaders/label.wgsl"),
+    shader: shader!("label/mod", "label_tiles"),
     interface: Interface::of::<TileSlots, Params>(),
     constants: &[plan::TILE],
     variants: &[Variant::of(DType::U32, &["TILES"])],
@@ -89,8 +87,7 @@ static TILES: Kernel = Kernel {
 
 /// Unites what meets at the borders of tiles.
 static BORDERS: Kernel = Kernel {
-    stem: "label_borders",
-    source: include_str!("../../../shaders/label_borders.wgsl"),
+    shader: shader!("label/borders"),
     interface: Interface::of::<TileSlots, Params>(),
     constants: &[plan::TILE],
     variants: &[Variant::of(DType::U32, &[])],
@@ -98,8 +95,7 @@ static BORDERS: Kernel = Kernel {
 
 /// The number of bits of the map before each of its words.
 static RANKS: Kernel = Kernel {
-    stem: "label_ranks",
-    source: include_str!("../../../shaders/label_ranks.wgsl"),
+    shader: shader!("label/ranks"),
     interface: Interface::of::<RankSlots, RankParams>(),
     constants: &[plan::BLOCKS],
     variants: &[
@@ -110,8 +106,7 @@ static RANKS: Kernel = Kernel {
 
 /// The labels of larger images.
 static FINISH: Kernel = Kernel {
-    stem: "label_finish",
-    source: include_str!("../../../shaders/label_finish.wgsl"),
+    shader: shader!("label/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[plan::TILE],
     variants: &[Variant::of(DType::U32, &[])],

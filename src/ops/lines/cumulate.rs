@@ -12,7 +12,7 @@ use crate::ops::ordered::Keyed;
 use crate::ops::{Arithmetic, par_chunks, par_runs};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
-    Variant, check_size, params, slots,
+    Variant, check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar, f16_from_f64};
 use crate::{Result, host};
@@ -49,8 +49,7 @@ macro_rules! variants {
 }
 
 static CUMULATE: Kernel = Kernel {
-    stem: "cumulate",
-    source: include_str!("../../../shaders/cumulate.wgsl"),
+    shader: shader!("lines/cumulate", "cumulate"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[CUT],
     variants: variants! {

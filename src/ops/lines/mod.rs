@@ -20,7 +20,7 @@ use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::{convert, strided};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
-    Variant, check_size, params, slots,
+    Variant, check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
@@ -57,8 +57,7 @@ params! {
 
 /// Lines of up to 4,096 values, and the final mapping of longer ones.
 static KERNEL: Kernel = Kernel {
-    stem: "lines",
-    source: include_str!("../../../shaders/lines.wgsl"),
+    shader: shader!("lines/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::CUT],
     variants: variants! {
@@ -132,8 +131,7 @@ static KERNEL: Kernel = Kernel {
 
 /// Statistics of the tiles of longer lines.
 static PARTS: Kernel = Kernel {
-    stem: "lines_parts",
-    source: include_str!("../../../shaders/lines.wgsl"),
+    shader: shader!("lines/mod", "lines_parts"),
     interface: Interface::of::<PartSlots, Params>(),
     constants: &[plan::CUT],
     variants: variants! {
@@ -151,8 +149,7 @@ static PARTS: Kernel = Kernel {
 
 /// Combines the statistics of a line's tiles.
 static FINISH: Kernel = Kernel {
-    stem: "lines_finish",
-    source: include_str!("../../../shaders/lines_finish.wgsl"),
+    shader: shader!("lines/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[],
     variants: &[

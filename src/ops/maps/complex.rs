@@ -14,12 +14,12 @@ use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::{STREAM, par_pieces};
 use crate::plan::{
     CpuArgs, CpuKernel, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan, place_of,
+    shader,
 };
 use crate::ragged::DType;
 
 static KERNEL: Kernel = Kernel {
-    stem: "complex",
-    source: include_str!("../../../shaders/complex.wgsl"),
+    shader: shader!("maps/complex", "complex"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &TABLE,

@@ -23,7 +23,7 @@ use super::{STREAM, par_pieces, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan,
-    Slot, params, slots,
+    Slot, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
@@ -73,8 +73,7 @@ params! {
 }
 
 pub(super) static KERNEL: Kernel = Kernel {
-    stem: "map_table",
-    source: include_str!("../../../shaders/map_table.wgsl"),
+    shader: shader!("maps/table", "map_table"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &BUILDS,

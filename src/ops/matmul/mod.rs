@@ -28,7 +28,7 @@ use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::product_tile;
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Param, Plan, PlanBuffer, Slot,
-    check_size, constants, named, params, place_of, slots,
+    check_size, constants, named, params, place_of, shader, slots,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};
@@ -81,7 +81,7 @@ struct Kind {
     rate: u64,
 }
 
-/// A build of `matmul.wgsl`.
+/// A build of `matmul/mod.wgsl`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Build {
     tile: DenseTile,
@@ -138,8 +138,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "matmul",
-    source: include_str!("../../../shaders/matmul.wgsl"),
+    shader: shader!("matmul/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[Epilogue::BITS, constants![BLOCK]],
     variants: &BUILDS,

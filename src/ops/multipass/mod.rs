@@ -14,7 +14,7 @@ use super::butterfly::{Generator, Kind, Transform};
 use super::fft::{HALF, MODES};
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants, named, params,
-    place_of, slots,
+    place_of, shader, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -89,8 +89,7 @@ params! {
 }
 
 pub(super) static KERNEL: Kernel = Kernel {
-    stem: "fft_pass",
-    source: include_str!("../../../shaders/fft_pass.wgsl"),
+    shader: shader!("multipass/mod", "fft_pass"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[
         MODES,

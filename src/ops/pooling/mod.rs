@@ -16,7 +16,7 @@ use super::strided;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, cost_of, params,
-    slots, stream_tile,
+    shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -38,8 +38,7 @@ macro_rules! variants {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "pooling",
-    source: include_str!("../../../shaders/pooling.wgsl"),
+    shader: shader!("pooling/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: variants![

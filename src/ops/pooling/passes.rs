@@ -14,7 +14,9 @@
 //! covers at most 15 values, and 6 in each of the others.
 
 use super::Pool;
-use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, slots, stream_tile};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, Slot, Variant, params, shader, slots, stream_tile,
+};
 use crate::ragged::{DType, Layout};
 
 slots! {
@@ -26,8 +28,7 @@ params! {
 }
 
 pub(super) static KERNEL: Kernel = Kernel {
-    stem: "pooling_passes",
-    source: include_str!("../../../shaders/pooling_passes.wgsl"),
+    shader: shader!("pooling/passes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[

@@ -23,7 +23,7 @@ use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, slots, stream_tile,
+    Variant, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 
@@ -55,8 +55,6 @@ params! {
     struct DropoutParams { places: Places, x_base, scale, least }
 }
 
-const SOURCE: &str = include_str!("../../../shaders/random.wgsl");
-
 macro_rules! variants {
     ($flag:literal, $($dtype:ident),*) => {
         &[$(Variant::of(DType::$dtype, &[$flag])),*]
@@ -64,24 +62,21 @@ macro_rules! variants {
 }
 
 static UNIFORM: Kernel = Kernel {
-    stem: "uniform",
-    source: SOURCE,
+    shader: shader!("random/mod", "uniform"),
     interface: Interface::of::<UniformSlots, UniformParams>(),
     constants: &[],
     variants: variants!["UNIFORM", F32, U32, F16],
 };
 
 static NORMAL: Kernel = Kernel {
-    stem: "normal",
-    source: SOURCE,
+    shader: shader!("random/mod", "normal"),
     interface: Interface::of::<NormalSlots, NormalParams>(),
     constants: &[],
     variants: variants!["NORMAL", F32, F16],
 };
 
 static DROPOUT: Kernel = Kernel {
-    stem: "dropout",
-    source: SOURCE,
+    shader: shader!("random/mod", "dropout"),
     interface: Interface::of::<DropoutSlots, DropoutParams>(),
     constants: &[],
     variants: variants!["DROPOUT", F32, F16],

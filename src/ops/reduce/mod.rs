@@ -27,7 +27,7 @@ use crate::Result;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param, Plan,
-    PlanBuffer, Slot, Variant, overlap, params, slots,
+    PlanBuffer, Slot, Variant, overlap, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
 
@@ -67,8 +67,7 @@ params! {
 
 /// Elements of up to 1024 values, with one or 32 invocations per element. BYTES: of u8.
 static KERNEL: Kernel = Kernel {
-    stem: "reduce",
-    source: include_str!("../../../shaders/reduce.wgsl"),
+    shader: shader!("reduce/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::CUT],
     variants: variants! {
@@ -105,8 +104,7 @@ static KERNEL: Kernel = Kernel {
 
 /// Longer elements, with one workgroup per tile of up to 4096 values.
 static TILES: Kernel = Kernel {
-    stem: "reduce_tiles",
-    source: include_str!("../../../shaders/reduce.wgsl"),
+    shader: shader!("reduce/mod", "reduce_tiles"),
     interface: Interface::of::<TileSlots, Params>(),
     constants: &[plan::CUT],
     variants: variants! {
@@ -129,8 +127,7 @@ static TILES: Kernel = Kernel {
 
 /// `KERNEL` for pairs.
 static PAIR: Kernel = Kernel {
-    stem: "reduce_pair",
-    source: include_str!("../../../shaders/reduce.wgsl"),
+    shader: shader!("reduce/mod", "reduce_pair"),
     interface: Interface::of::<PairSlots, Params>(),
     constants: &[plan::CUT, PAIRING],
     variants: variants! {
@@ -146,8 +143,7 @@ static PAIR: Kernel = Kernel {
 };
 
 static PAIR_TILES: Kernel = Kernel {
-    stem: "reduce_pair_tiles",
-    source: include_str!("../../../shaders/reduce.wgsl"),
+    shader: shader!("reduce/mod", "reduce_pair_tiles"),
     interface: Interface::of::<PairTileSlots, Params>(),
     constants: &[plan::CUT, PAIRING],
     variants: variants! {
@@ -160,8 +156,7 @@ static PAIR_TILES: Kernel = Kernel {
 
 /// Combines the parts of elements that span several tiles.
 static FINISH: Kernel = Kernel {
-    stem: "reduce_finish",
-    source: include_str!("../../../shaders/reduce_finish.wgsl"),
+    shader: shader!("reduce/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[],
     variants: variants! {

@@ -17,7 +17,7 @@ use super::{gather, twin_of};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer, Slot,
-    Variant, constants, cost_of, params, slots, stream_tile,
+    Variant, constants, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result, host};
@@ -33,8 +33,7 @@ params! {
 }
 
 static ADD: Kernel = Kernel {
-    stem: "scatter_add",
-    source: include_str!("../../../shaders/scatter_add.wgsl"),
+    shader: shader!("scatter/add"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![SUMS]],
     variants: &[

@@ -17,7 +17,8 @@ use crate::ops::fft::FftLimits;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     Attachment, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Plan,
-    PlanBuffer, Slot, check_size, check_work, constants, cost_of, for_each_type, params, slots,
+    PlanBuffer, Slot, check_size, check_work, constants, cost_of, for_each_type, params, shader,
+    slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -35,8 +36,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "shape_matmul",
-    source: include_str!("../../../shaders/shape_matmul.wgsl"),
+    shader: shader!("shape_matmul/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![TILE]],
     variants: for_each_type![&[], &["KRON"]],

@@ -20,7 +20,7 @@ use crate::Result;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
-    check_size, params, slots,
+    check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 
@@ -55,8 +55,7 @@ macro_rules! variants {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "sort",
-    source: include_str!("../../../shaders/sort.wgsl"),
+    shader: shader!("sort/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[CUT],
     variants: variants! {
@@ -73,8 +72,7 @@ static KERNEL: Kernel = Kernel {
 };
 
 static MERGE: Kernel = Kernel {
-    stem: "sort_merge",
-    source: include_str!("../../../shaders/sort_merge.wgsl"),
+    shader: shader!("sort/merge"),
     interface: Interface::of::<MergeSlots, MergeParams>(),
     constants: &[CUT],
     // Keys of f16 are merged by the variants for u32; only the last merge writes halves.

@@ -11,7 +11,7 @@ use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::par_elements;
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot,
-    Variant, check_size, params, slots,
+    Variant, check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Scalar, f16_from_f64};
 
@@ -24,8 +24,7 @@ params! {
 }
 
 static QUANTILE: Kernel = Kernel {
-    stem: "quantile",
-    source: include_str!("../../../shaders/quantile.wgsl"),
+    shader: shader!("sort/quantile", "quantile"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],

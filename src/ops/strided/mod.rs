@@ -19,8 +19,8 @@ mod views;
 use super::transpose;
 use crate::Result;
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, merge, params, slots,
-    stream_tile,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, merge, params, shader,
+    slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 
@@ -47,8 +47,7 @@ params! {
 }
 
 static RUNS: Kernel = Kernel {
-    stem: "strided",
-    source: include_str!("../../../shaders/strided.wgsl"),
+    shader: shader!("strided/mod"),
     interface: Interface::of::<Slots, RunParams>(),
     constants: &[],
     variants: &[
@@ -59,8 +58,7 @@ static RUNS: Kernel = Kernel {
 };
 
 static BOXES: Kernel = Kernel {
-    stem: "strided_boxes",
-    source: include_str!("../../../shaders/strided_boxes.wgsl"),
+    shader: shader!("strided/boxes"),
     interface: Interface::of::<Slots, BoxParams>(),
     constants: &[],
     variants: &[

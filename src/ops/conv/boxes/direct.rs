@@ -6,7 +6,9 @@ use crate::ops::conv::choice::ConvMode;
 use crate::ops::conv::direct::Slots;
 use crate::ops::worklist::{ByCost, Worklist};
 use crate::ops::{PAIRING, pair_params};
-use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params, shader,
+};
 use crate::ragged::{Layout, Pairs};
 
 /// Strips per workgroup, and results per strip.
@@ -21,8 +23,7 @@ params! {
 }
 
 pub(in crate::ops::conv) static KERNEL: Kernel = Kernel {
-    stem: "conv_boxes",
-    source: include_str!("../../../../shaders/conv_boxes.wgsl"),
+    shader: shader!("conv/boxes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, R], PAIRING, ConvMode::CODES],
     variants: for_each_type!(&[]),

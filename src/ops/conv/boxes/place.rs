@@ -3,7 +3,7 @@
 use crate::ops::conv::choice::AXES;
 use crate::ops::worklist::Worklist;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -21,8 +21,7 @@ params! {
 }
 
 pub(in crate::ops::conv) static KERNEL: Kernel = Kernel {
-    stem: "conv_place",
-    source: include_str!("../../../../shaders/conv_place.wgsl"),
+    shader: shader!("conv/place"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, EACH]],
     variants: &[Variant::of(DType::U32, &[])],

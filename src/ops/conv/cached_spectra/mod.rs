@@ -25,7 +25,7 @@ use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::par_runs;
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Offset, Param, Plan,
-    PlanBuffer, Slot, Table, cost_of, named, params, slots,
+    PlanBuffer, Slot, Table, cost_of, named, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
@@ -114,8 +114,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    stem: "conv_cached",
-    source: include_str!("../../../../shaders/conv_cached.wgsl"),
+    shader: shader!("conv/cached"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &BUILDS,

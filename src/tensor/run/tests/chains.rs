@@ -170,7 +170,7 @@ impl Case {
         let Dispatch {
             kernel, variant, ..
         } = launch.unwrap().dispatches.remove(0);
-        Some((kernel.stem, variant % (kernel.listed().count() / 2)))
+        Some((kernel.shader.stem, variant % (kernel.listed().count() / 2)))
     }
 
     /// The results of the operations one after another.

@@ -8,7 +8,7 @@ use super::window::results;
 
 mod text;
 
-/// Results per invocation of the GPU's direct kernel: `R` of shaders/conv_direct.wgsl.
+/// Results per invocation of the GPU's direct kernel: `R` of shaders/conv/direct.wgsl.
 const STRIP: u64 = 7;
 
 /// The largest number of results of a pair that a GPU convolves directly in the same kernel as the transforms.

@@ -12,7 +12,7 @@
 // whole quads of words, eight values, and everything that is read exists: the inner extent consists of whole blocks, or
 // with SAMPLED of whole stages, and rows and columns of whole blocks. bsr_align ensures this.
 //
-// `order` and `list` are those of bsr_matmul.wgsl, except that `list` has the pitch of b (of b and a) instead of
+// `order` and `list` are those of bsr/matmul.wgsl, except that `list` has the pitch of b (of b and a) instead of
 // strides, and that an entry from p.panels on has the number of tiles after its column. Sums are chains of additions of
 // SIDE products, 16 or 8 (EIGHT), in the order of the blocks. With p.halves c is f16.
 //

@@ -2,7 +2,7 @@
 // table in src/ops/ambient. RANK2: of matrices. CONCAT: b begins where a ends, along the axes whose bits p.beside has,
 // and words are added, one of which is zero.
 //
-// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time: registers are few, so that many
+// Tiles and tables as in ambient/mod.wgsl. An invocation makes one value at a time: registers are few, so that many
 // invocations run at once and hide each other's loads.
 
 #params

@@ -1,7 +1,7 @@
 // The largest value of each pair's cross-correlation, and its index; the values of other lags are not stored.
 //
 // A workgroup evaluates one tile of lags of one pair and writes its best (value, index) to `partials`, which
-// correlate_max_finish.wgsl combines. SBD: the operands have unit norm, and the value is minus the shape-based
+// correlate_max/finish.wgsl combines. SBD: the operands have unit norm, and the value is minus the shape-based
 // distance.
 
 #params minus_infinity: f32

@@ -1,4 +1,4 @@
-// Attention of f16, as attention.wgsl computes it, on cooperative matrices.
+// Attention of f16, as attention/mod.wgsl computes it, on cooperative matrices.
 //
 // A workgroup computes a tile of ROWS rows of one key head and walks over its keys, KEYS at a time. Two subgroups share
 // 32 rows: each computes the scores of one half of a stage's keys, and the results of one half of the columns. An
@@ -13,7 +13,7 @@
 // Each stage has two steps, separated by barriers: scores to weights, while values and the next keys are staged; then
 // the products of weights and values, and of queries and the next keys.
 //
-// items: as in attention.wgsl.
+// items: as in attention/mod.wgsl.
 
 #params scale: f32
 @group(0) @binding(1) var<storage, read_write> q: array<vec4<u32>>;

@@ -1,8 +1,8 @@
 // c_ik = Σ_j a_ij ∘ b_jk for entries of matrices of vectors, by the definition. Plain: ∘ is convolution. KRON: ∘ is the
 // Kronecker product.
 //
-// Tiles and tables as in ambient.wgsl; c_meta holds the offsets that the entries computed here would have if there were
-// no others. An invocation makes one value at a time. The terms of one j are summed first, then those sums.
+// Tiles and tables as in ambient/mod.wgsl; c_meta holds the offsets that the entries computed here would have if there
+// were no others. An invocation makes one value at a time. The terms of one j are summed first, then those sums.
 
 #params
 @group(0) @binding(1) var<storage, read> a: array<E>;

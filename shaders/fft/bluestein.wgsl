@@ -1,6 +1,6 @@
 // Bluestein transforms of any length n, 2 n <= LENGTH, as cyclic convolutions of LENGTH values, a power of two.
 //
-// With w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}). `fft_filter.wgsl` computes the filter of each n.
+// With w_k = e^(-πi k² / n), X_k = w_k Σ_j (x_j w_j) conj(w_{k-j}). `fft/filter.wgsl` computes the filter of each n.
 // The third word of an item holds n in 13 bits, then a bit set for 2 n real values treated as n complex ones, and then
 // the index of its filter.
 //

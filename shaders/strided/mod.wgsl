@@ -7,7 +7,7 @@
 //
 // An invocation makes four words at a time: four values, two complex ones, eight halves or 16 bytes. Indices count
 // units: a unit is a word, a half for f16, or a byte for u8; p.words is the number of units per value. Tiles and tables
-// as in ambient.wgsl.
+// as in ambient/mod.wgsl.
 
 #params shift: i32
 @group(0) @binding(1) var<storage, read> x: array<vec4<u32>>;

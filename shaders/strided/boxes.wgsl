@@ -5,8 +5,8 @@
 // same axis of the result.
 //
 // Along axis a of the result, x is read from `first` on, `count` times, `stride` values apart, where the stride may be
-// negative. These numbers are in tables as in ambient.wgsl; strided.wgsl says which element of x is read. An invocation
-// makes one value at a time, or a word of two halves or four bytes.
+// negative. These numbers are in tables as in ambient/mod.wgsl; strided/mod.wgsl says which element of x is read. An
+// invocation makes one value at a time, or a word of two halves or four bytes.
 
 struct Params {
     first_group: u32,

@@ -1,4 +1,4 @@
-// Gradients of attention of f16, as attention_slopes.wgsl computes them, on cooperative matrices.
+// Gradients of attention of f16, as attention/slopes.wgsl computes them, on cooperative matrices.
 //
 // A workgroup computes a tile of ROWS rows of one key head and walks over its columns, KEYS at a time. Two subgroups
 // share 32 rows: each computes the scores of one half of a stage's columns, and the results of one half of the columns
@@ -8,9 +8,9 @@
 // a2 are the operands of rows, which stay in matrices, and b1 and b2 those of columns. What weights an operand of
 // columns, dS or P, is rounded to f16, so each row has a reference: weights are multiplied by 2^-m, where the integer m
 // is fixed while the largest weight of a stage is at most LIMIT. When it is larger, m grows, and what the row has
-// summed is scaled by a power of two, which is exact, as in attention_matrix.wgsl.
+// summed is scaled by a power of two, which is exact, as in attention/matrix.wgsl.
 //
-// stats, items: as in attention_slopes.wgsl.
+// stats, items: as in attention/slopes.wgsl.
 
 #params scale: f32
 #for x at in q 1, k 2, v 3, g 4

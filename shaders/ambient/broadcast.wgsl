@@ -3,7 +3,7 @@
 //
 // The mode of an operand is WHOLE if it has c's layout. Otherwise it is the axis along which a vector is spread over
 // each element: element e uses vector e, or with the flag ONE all elements use the only vector. An axis of p.rank means
-// one value for the whole element, a vector of length 1. Tiles and tables are as in ambient.wgsl; an invocation
+// one value for the whole element, a vector of length 1. Tiles and tables are as in ambient/mod.wgsl; an invocation
 // computes four consecutive values of c. WIDE: c is complex; one value at a time.
 
 #params

@@ -4,7 +4,7 @@
 // Value i of element e uses word i mod 4 of the counter (i / 4, p.element + e, 0, STREAM), wherever the element lies.
 // Elements begin anywhere, so that the words of a tile are made counter by counter, each once, in workgroup memory,
 // and used four consecutive values at a time. Up to three values after the last are slack of c's buffer. Halves are
-// packed two to a word. Tiles and tables as in ambient.wgsl.
+// packed two to a word. Tiles and tables as in ambient/mod.wgsl.
 //
 // p.seed_low and p.seed_high are the key. UNIFORM: floats have keys from p.least to p.most (see `key_of`). DROPOUT:
 // values are kept, multiplied by p.scale, if their word is at least p.least.

@@ -1,5 +1,5 @@
 // Unites components of tiles that touch across borders: the first row of each tile with the row above it, and the first
-// column with the column to the left. An item is that of a tile, as in label.wgsl.
+// column with the column to the left. An item is that of a tile, as in label/mod.wgsl.
 //
 // Of two first cells, the later one gets the earlier one as its parent, and its bit in the map is cleared: by the
 // invocation that changes its parent for the first time.

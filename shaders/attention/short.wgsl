@@ -1,5 +1,5 @@
-// Attention of f16 over short elements, as attention.wgsl computes it, on cooperative matrices: at most SHORT queries
-// and keys of one head, whose scores are products alone.
+// Attention of f16 over short elements, as attention/mod.wgsl computes it, on cooperative matrices: at most SHORT
+// queries and keys of one head, whose scores are products alone.
 //
 // Workgroups are small, and memory allows only few of them on a multiprocessor, so waiting for loads would take most of
 // the time. A workgroup therefore computes several heads, one after the other, and loads the next one's queries and
@@ -7,7 +7,7 @@
 // registers. Scores and results pass through workgroup memory, because the values of a matrix have no known places in
 // invocations.
 //
-// items: as in attention.wgsl.
+// items: as in attention/mod.wgsl.
 
 #params scale: f32
 @group(0) @binding(1) var<storage, read_write> q: array<vec4<u32>>;

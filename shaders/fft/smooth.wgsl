@@ -2,7 +2,7 @@
 //
 // A workgroup processes one task, two entries of the work list: (first item, items, n, radices minus one in 4 bits
 // each, the first one lowest), and (offset of the twiddles of n, offset of the points of the half circle). The latter
-// is 0 unless the transform is of 2 n real values as n complex ones; see `fft_real.wgsl`. p.length is the length of all
+// is 0 unless the transform is of 2 n real values as n complex ones; see `fft/real.wgsl`. p.length is the length of all
 // items, or 0 if it differs.
 //
 // p.per_group, p.radices, p.twiddles and p.halves are used if all items are alike.

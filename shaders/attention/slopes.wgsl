@@ -8,11 +8,11 @@
 // BIAS     dS itself, summed over the heads that share the bias
 //
 // S′ is the derivative of a score with respect to its product. Queries are those of all heads that share a key head,
-// one after another, as in attention.wgsl, whose tiles these are: a workgroup has TILES of them, of ROWS rows, and
+// one after another, as in attention/mod.wgsl, whose tiles these are: a workgroup has TILES of them, of ROWS rows, and
 // stages KEYS columns at a time. The sums over columns stay in registers, so that no order depends on anything else.
 //
-// stats: for each query and head, lse in two parts, delta and the slope of ALiBi. items: as in attention.wgsl; tiles
-// are (element, first row, first column), where BIAS uses the last.
+// stats: for each query and head, lse in two parts, delta and the slope of ALiBi. items: as in attention/mod.wgsl;
+// tiles are (element, first row, first column), where BIAS uses the last.
 
 #params scale: f32
 #for x at in q 1, k 2, v 3, g 4, bias 7

@@ -4,7 +4,7 @@
 // An element consists of planes of its last two axes, which are pooled one by one; a vector is one row. A window of one
 // axis has one row and a stride of one row. Result (row, column) of a plane is that of the window of p.window_rows x
 // p.window_columns values that begins at (row * p.stride_rows, column * p.stride_columns). An invocation computes one
-// result at a time, or a word of two halves. FINISH: x has what pooling_passes.wgsl made of the window that begins at
+// result at a time, or a word of two halves. FINISH: x has what pooling/passes.wgsl made of the window that begins at
 // each value.
 
 #params

@@ -1,4 +1,4 @@
-// Attention of few queries over many keys, as attention.wgsl computes it, where heads have whole units of 16 bytes.
+// Attention of few queries over many keys, as attention/mod.wgsl computes it, where heads have whole units of 16 bytes.
 //
 // Reading keys and values takes nearly all of the time, so each is read once, in loads of 16 bytes, by a workgroup that
 // computes R rows of one key head over the keys of one piece. Neighbouring invocations load neighbouring units of a
@@ -11,7 +11,7 @@
 //
 // PIECES: results are f32 and go to a place for each tile, row and piece. Otherwise, the only piece has all keys.
 //
-// items: as in attention.wgsl.
+// items: as in attention/mod.wgsl.
 
 #params scale: f32
 #for x at in q 1, k 2, v 3

@@ -1,6 +1,6 @@
 // The labels of images that have several tiles: each cell follows its parents to the first cell of its component, whose
 // rank among the first cells of the element, from 1 on, is the label. The first tile of an element writes their number.
-// An item is that of a tile, as in label.wgsl.
+// An item is that of a tile, as in label/mod.wgsl.
 
 #params
 @group(0) @binding(1) var<storage, read_write> labels: array<u32>;
