@@ -6,8 +6,8 @@ use bytemuck::cast_slice_mut;
 use half::f16;
 
 use super::convert::{self, Params, Slots};
-use super::{STREAM, par_map};
 use crate::Result;
+use crate::ops::kit::{STREAM, par_map};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{CpuArgs, Dispatch, Interface, Kernel, Param, Plan, Slot, Variant, shader};
 use crate::ragged::{DType, Scalar};

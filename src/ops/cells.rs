@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::{par_tiles, strided};
+use super::strided;
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer,

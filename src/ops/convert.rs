@@ -6,7 +6,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use super::{STREAM, par_pieces, stream_groups};
+use crate::ops::kit::{STREAM, par_pieces, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Interface, Kernel, Launch, OutputLayout,

@@ -10,8 +10,9 @@ use half::f16;
 use num_complex::Complex32;
 
 use super::maps::exp;
-use super::{par_tiles, strided};
+use super::strided;
 use crate::Result;
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,

@@ -2,8 +2,8 @@
 
 use half::f16;
 
-use super::worklist::{ByCost, Worklist};
-use super::{Arithmetic, PAIRING, pair_params, par_tiles};
+use crate::ops::kit::{Arithmetic, PAIRING, pair_params, par_tiles};
+use crate::ops::kit::{worklist::ByCost, worklist::Worklist};
 
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{

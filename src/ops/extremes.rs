@@ -7,11 +7,12 @@ use super::conv::Conv;
 use super::convert::Convert;
 use super::correlate_max::{CorrelateMax, Seek};
 use super::eval::Eval;
-use super::fft::{FftLimits, Transform};
+use super::fft::Transform;
 use super::kron::{self, Kron};
 use super::map::{self, Full, Map};
 use super::matmul::{Form, Matmul, Target};
 use super::one_hot::OneHot;
+use super::operation::FftLimits;
 use super::random::{self, Dropout, Random};
 use super::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
 use super::select::{Join, Select};
@@ -19,7 +20,7 @@ use super::sequence::{self, Sequence};
 use super::shape_matmul::{Model, ShapeMatmul};
 use super::strided::{Cut, How, Strided};
 use super::{Op, PlanRequest, Traits, bsr};
-use crate::ops::conv::choice::{ConvMethod, ConvMode, CostTable, Window};
+use crate::ops::choice::{ConvMethod, ConvMode, CostTable, Window};
 use crate::ops::operation::Operation;
 use crate::plan::{Launch, Plan, What};
 use crate::ragged::{DType, Layout, Pairs, Shape, Topology};
@@ -504,8 +505,8 @@ fn pooled() {
 #[test]
 fn images() {
     use super::cells::{Cells, How};
+    use super::kit::Neighbours;
     use super::morphology::Extremes;
-    use super::neighbours::Neighbours;
     let most = u32::MAX as usize;
     let dtype = DType::U32;
     let all = |x: &Layout, what: &str, op: Op, others: &[&Layout]| {

@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::{map, par_tiles, strided};
+use super::{map, strided};
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,

@@ -8,7 +8,7 @@
 //! as matrices again. `istft` transforms the rows back, and the kernel adds the frames at each value in order, so there
 //! are no atomics. A fused transform would not write the frames to memory and read them back.
 
-use super::par_tiles;
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, Slot, Variant,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{PAIRING, bits_of, pair_params, par_tiles};
+use crate::ops::kit::{PAIRING, bits_of, pair_params, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot,

@@ -6,7 +6,7 @@ use std::iter::repeat_n;
 
 use half::f16;
 
-use super::{Arithmetic, PAIRING, pair_params, par_tiles};
+use crate::ops::kit::{Arithmetic, PAIRING, pair_params, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, merge,

@@ -2,7 +2,7 @@
 //!
 //! Cost: the indices read once, one value of a table read for each, and the result written once, in one dispatch.
 
-use super::{bits_of, par_tiles};
+use crate::ops::kit::{bits_of, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,

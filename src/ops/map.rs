@@ -5,8 +5,8 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::{Arithmetic, STREAM, par_map, stream_groups, twin_of};
 use crate::Result;
+use crate::ops::kit::{Arithmetic, STREAM, par_map, stream_groups, twin_of};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,

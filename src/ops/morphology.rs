@@ -5,9 +5,10 @@
 //! side find most of them in a cache. For bytes, it computes a word of four results from three words of each of three
 //! rows.
 
-use super::neighbours::Neighbours;
-use super::{par_tiles, strided};
+use super::strided;
 use crate::Result;
+use crate::ops::kit::Neighbours;
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,

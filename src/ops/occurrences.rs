@@ -3,7 +3,8 @@
 //! Cost: the values read once from memory, the results written once, in one dispatch. Each result compares values until
 //! two differ, at most all of the small matrix.
 
-use super::{par_tiles, strided};
+use super::strided;
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,

@@ -1,8 +1,7 @@
 //! What the library needs to know of an operation, and what a plan depends on besides it.
 
-use super::fft::FftLimits;
+use super::choice::CostTable;
 use crate::Result;
-use crate::ops::conv::choice::CostTable;
 use crate::plan::{Kernel, Plan};
 use crate::ragged::{DType, Layout, Pairs};
 
@@ -74,4 +73,39 @@ pub(crate) struct Traits<'a> {
     pub room: Option<FftLimits>,
     /// The largest number of bytes of a result on a GPU; `None` on the CPU.
     pub binding: Option<u64>,
+}
+
+/// The largest number of words of all scratch buffers together: 512 MiB.
+pub(super) const SCRATCH: u64 = 1 << 27;
+
+/// The limits of a GPU for transforms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FftLimits {
+    /// Bytes of workgroup memory.
+    pub(super) workgroup: u32,
+    /// The largest number of words of a scratch buffer.
+    pub(super) scratch: u64,
+    /// The largest number of bytes of a tensor.
+    binding: u64,
+}
+
+impl FftLimits {
+    /// The limits for these sizes of workgroup memory and of a binding, in bytes.
+    pub(crate) fn new(workgroup: u32, binding: u64) -> FftLimits {
+        FftLimits {
+            workgroup,
+            scratch: SCRATCH.min(binding / 4),
+            binding,
+        }
+    }
+
+    /// The largest number of words of a scratch buffer.
+    pub(crate) fn scratch(self) -> u64 {
+        self.scratch
+    }
+
+    /// The largest number of bytes of a tensor.
+    pub(crate) fn binding(self) -> u64 {
+        self.binding
+    }
 }

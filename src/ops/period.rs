@@ -4,7 +4,8 @@
 //! difference; a word for each slice, written once and read at most once. A workgroup handles an element.
 
 use super::lines::place_of_axis;
-use super::{par_runs, strided};
+use super::strided;
+use crate::ops::kit::par_runs;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,

@@ -10,7 +10,8 @@
 
 use rayon::prelude::*;
 
-use super::{join, map};
+use super::map;
+use crate::ops::kit::join;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,

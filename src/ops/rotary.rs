@@ -10,7 +10,8 @@
 
 use half::f16;
 
-use super::{par_tiles, strided};
+use super::strided;
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer,

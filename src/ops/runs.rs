@@ -3,8 +3,8 @@
 //! Cost: the values read once, and log₂ of the length of a run for its first value, from caches; the result written
 //! once, in one dispatch.
 
-use super::par_tiles;
 use crate::Result;
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,

@@ -4,7 +4,7 @@
 
 use rayon::prelude::*;
 
-use super::{STREAM, bits_of, par_tiles, stream_groups};
+use crate::ops::kit::{STREAM, bits_of, par_tiles, stream_groups};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer,

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use half::f16;
 
-use super::par_tiles;
 use crate::Result;
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,

@@ -5,7 +5,8 @@
 //! the result is filled with zeros first, in another one.
 
 use super::lines::{check_axis, place_of_axis};
-use super::{map, par_runs, par_tiles, strided};
+use super::{map, strided};
+use crate::ops::kit::{par_runs, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,

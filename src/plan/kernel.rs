@@ -125,8 +125,8 @@ pub(crate) struct Shader {
     pub source: &'static str,
 }
 
-/// The shader with this path in `shaders`. Unless the kernel's stem is given, it follows from the path: `room/file` makes
-/// `room_file`, and `room/mod` makes `room`.
+/// The shader with this path in `shaders`. Unless the kernel's stem is given, it follows from the path: `room/file`
+/// makes `room_file`, and `room/mod` makes `room`.
 macro_rules! shader {
     ($path:literal) => {
         $crate::plan::shader!($path, {

@@ -2,8 +2,8 @@
 
 use super::{CorrelateMax, Paired, Sbd, Tensor};
 use crate::error::Side;
+use crate::ops::choice::{ConvChoice, ConvMethod, ConvMode, Window};
 use crate::ops::conv::Conv;
-use crate::ops::conv::choice::{ConvChoice, ConvMethod, ConvMode, Window};
 use crate::ops::correlate_max::{self as ops, Seek};
 use crate::ragged::{Pairs, Real};
 use crate::{Error, Result};

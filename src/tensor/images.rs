@@ -3,8 +3,8 @@
 use super::Tensor;
 use super::run::Call;
 use crate::Result;
+use crate::ops::kit::Neighbours;
 use crate::ops::label::Label;
-use crate::ops::neighbours::Neighbours;
 use crate::ops::regions;
 use crate::ragged::{DType, Layout, Pixel, Ragged, Scalar, words_of};
 

@@ -2,8 +2,8 @@
 
 use super::Tensor;
 use crate::Result;
+use crate::ops::kit::Neighbours;
 use crate::ops::morphology::Extremes;
-use crate::ops::neighbours::Neighbours;
 use crate::ragged::Pixel;
 
 impl<T: Pixel> Tensor<T> {

@@ -5,8 +5,8 @@
 
 use super::twin::row_of;
 use super::{Stage, copy};
+use crate::ops::kit::{bits_of, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
-use crate::ops::{bits_of, par_tiles};
 use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Plan};
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};

@@ -15,13 +15,12 @@ use std::borrow::Cow;
 
 pub(crate) use self::broadcast::Broadcast;
 pub(crate) use self::concat::{Along, Concat, check_concat};
-pub(crate) use self::functions::atan2;
 pub(crate) use self::spread::Mode;
 pub(crate) use self::table::Run;
 use self::table::{Function, Row, THREE, TWO};
 pub(crate) use self::text::own as own_texts;
 use super::maps::{MapInfo, Part, same};
-use super::{PAIRING, STREAM, pair_params, stream_groups};
+use crate::ops::kit::{PAIRING, STREAM, pair_params, stream_groups};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, OutputLayout, Param,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::plan::{self, Rows};
 use super::{Finish, FinishSlots, OP, Request, groups, ordered, rounded};
 use crate::ops::bsr::tiles::{NARROW, SPARSE, SPARSE_NATIVE, SparseTile, WIDE};
-use crate::ops::product_tile;
+use crate::ops::kit::product_tile;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, named, params, place_of, shader,
     slots,

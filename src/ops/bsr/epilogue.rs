@@ -2,8 +2,8 @@
 //! to the sums of heavy rows.
 
 use super::{Form, OP, Request};
+use crate::ops::kit::{STREAM, stream_groups};
 use crate::ops::matmul::{Bias, Epilogue, check_bias};
-use crate::ops::{STREAM, stream_groups};
 use crate::plan::{
     Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, shader, slots,
 };

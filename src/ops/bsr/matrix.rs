@@ -10,7 +10,7 @@ use super::align::Copies;
 use super::plan::{self, Rows};
 use super::{Extents, Finish, FinishSlots, OP, Request, Sample, groups, ordered};
 use crate::ops::bsr::tiles::{SparseTile, WIDE};
-use crate::ops::coop_tile::Tile;
+use crate::ops::kit::coop_tile::Tile;
 use crate::ops::matmul::Epilogue;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Matrices, Param, PlanBuffer, Slot, named, params,

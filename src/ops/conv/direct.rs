@@ -1,8 +1,8 @@
 //! Direct convolution: m·n multiply-adds per pair, seven results per invocation.
 
-use crate::ops::conv::choice::ConvMode;
-use crate::ops::worklist::Worklist;
-use crate::ops::{PAIRING, pair_params};
+use crate::ops::choice::ConvMode;
+use crate::ops::kit::worklist::Worklist;
+use crate::ops::kit::{PAIRING, pair_params};
 use crate::plan::{
     Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params, shader, slots,
 };

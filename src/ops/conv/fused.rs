@@ -12,7 +12,7 @@ pub(super) mod text;
 use std::borrow::Cow;
 
 use crate::ops::butterfly::{Kind, Transform};
-use crate::ops::conv::choice::FEW_RESULTS;
+use crate::ops::choice::FEW_RESULTS;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants, named, params,
     place_of, shader, slots,

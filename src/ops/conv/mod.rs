@@ -6,7 +6,6 @@
 
 mod boxes;
 pub(crate) mod cached_spectra;
-pub(crate) mod choice;
 mod direct;
 mod fused;
 mod gpu;
@@ -18,9 +17,10 @@ pub(crate) use fused::{Item, Items, Operand, holds};
 pub(crate) use spectral::Engine;
 pub(crate) use twin::directly;
 
-use super::{Arithmetic, Traits, par_runs, par_tiles, twin_of};
+use super::Traits;
 use crate::cpu::Workspace;
-use crate::ops::conv::choice::{Choices, ConvChoice, ConvMethod, ConvMode, CostTable, Window};
+use crate::ops::choice::{Choices, ConvChoice, ConvMethod, ConvMode, CostTable, Window};
+use crate::ops::kit::{Arithmetic, par_runs, par_tiles, twin_of};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{CpuArgs, CpuKernel, Kernel, Launch, Offset, Plan, WorkSum, check_size, cost_of};
 use crate::ragged::{DType, Layout, Offsets, Pairs};

@@ -13,8 +13,8 @@ mod tiles;
 mod twin;
 
 use super::conv::{ConvRequest, Item, Items, Operand, result_length};
-use super::{PAIRING, pair_params};
-use crate::ops::conv::choice::{ConvMethod, Window};
+use crate::ops::choice::{ConvMethod, Window};
+use crate::ops::kit::{PAIRING, pair_params};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot,

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::normalize::{blocked_sum, normalize};
 use crate::cpu::Workspace;
-use crate::ops::conv::choice::Choices;
+use crate::ops::choice::Choices;
 use crate::ops::conv::{Engine, directly, result_length};
-use crate::ops::par_runs;
+use crate::ops::kit::par_runs;
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};

@@ -7,7 +7,9 @@ pub(crate) mod slopes;
 
 use rayon::prelude::*;
 
-use super::{STREAM, STREAM_TILE, stream_groups, strided};
+use super::strided;
+use crate::ops::kit::STREAM_TILE;
+use crate::ops::kit::{STREAM, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,

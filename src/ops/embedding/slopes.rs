@@ -15,8 +15,10 @@ use rayon::prelude::*;
 
 use super::extents;
 use crate::Result;
+use crate::ops::kit::STREAM_TILE;
+use crate::ops::kit::{STREAM, stream_groups};
+use crate::ops::map;
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::ops::{STREAM, STREAM_TILE, map, stream_groups};
 use crate::plan::{
     Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan,
     Slot, Variant, constants, cost_of, params, shader, slots,

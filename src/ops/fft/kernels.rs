@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use super::items::{
-    BluesteinParams, BluesteinSlots, FILTERED, FilterParams, FilterSlots, MODES, Params, RealSlots,
-    Slots, TinyParams, TinySlots,
+    BluesteinParams, BluesteinSlots, FILTERED, FilterParams, FilterSlots, Params, RealSlots, Slots,
+    TinyParams, TinySlots,
 };
 use crate::ops::butterfly::{Generator, Kind, Transform};
+use crate::ops::multipass::MODES;
 use crate::plan::{Interface, Kernel, Listed, Table, Variant, constants, place_of, shader};
 use crate::ragged::DType;
 

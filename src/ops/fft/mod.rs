@@ -22,12 +22,10 @@ mod smooth;
 mod stages;
 mod twin;
 
-use crate::ops::operation::{Operation, PlanRequest};
+use crate::ops::operation::{FftLimits, Operation, PlanRequest};
 use crate::plan::{Dispatch, Kernel, Launch, Offset, OutputLayout, Param, Plan, Slot, cost_of};
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
-
-pub(crate) use items::{HALF, MODES};
 
 /// The kind of transform. The result of [`RealInverse`](Transform::RealInverse) has the layout of operand 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -53,38 +51,6 @@ impl Transform {
             Transform::Real => "rfft",
             Transform::RealInverse => "irfft",
         }
-    }
-}
-
-/// The limits of a GPU for transforms.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FftLimits {
-    /// Bytes of workgroup memory.
-    workgroup: u32,
-    /// The largest number of words of a scratch buffer.
-    scratch: u64,
-    /// The largest number of bytes of a tensor.
-    binding: u64,
-}
-
-impl FftLimits {
-    /// The limits for these sizes of workgroup memory and of a binding, in bytes.
-    pub(crate) fn new(workgroup: u32, binding: u64) -> FftLimits {
-        FftLimits {
-            workgroup,
-            scratch: long::SCRATCH.min(binding / 4),
-            binding,
-        }
-    }
-
-    /// The largest number of words of a scratch buffer.
-    pub(crate) fn scratch(self) -> u64 {
-        self.scratch
-    }
-
-    /// The largest number of bytes of a tensor.
-    pub(crate) fn binding(self) -> u64 {
-        self.binding
     }
 }
 

@@ -12,7 +12,8 @@ use std::f64::consts::{PI, TAU};
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-use super::items::{Item, MODES, Slots, SmoothParams};
+use super::items::{Item, Slots, SmoothParams};
+use crate::ops::multipass::MODES;
 use crate::plan::{Interface, Kernel, Listed, Table, shader};
 use crate::ragged::DType;
 use crate::{Result, host};

@@ -18,8 +18,8 @@ mod plan;
 mod twin;
 
 use self::plan::Work;
-use super::neighbours::Neighbours;
 use crate::Result;
+use crate::ops::kit::Neighbours;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot,

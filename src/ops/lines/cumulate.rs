@@ -7,9 +7,9 @@ use half::f16;
 
 use super::place_of_axis;
 use super::plan::{CUT, Kind, Lines, Plan, TILE};
+use crate::ops::kit::ordered::Keyed;
+use crate::ops::kit::{Arithmetic, par_chunks, par_runs};
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::ops::ordered::Keyed;
-use crate::ops::{Arithmetic, par_chunks, par_runs};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
     Variant, check_size, params, shader, slots,

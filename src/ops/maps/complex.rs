@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use bytemuck::{Pod, cast, cast_slice_mut};
 use num_complex::Complex32;
 
+use super::functions::atan2;
 use super::{Bound, MapInfo, Params, Slots, dispatch, same};
 use crate::Result;
-use crate::ops::ambient::atan2;
+use crate::ops::kit::{STREAM, par_pieces};
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::ops::{STREAM, par_pieces};
 use crate::plan::{
     CpuArgs, CpuKernel, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan, place_of,
     shader,

@@ -19,7 +19,7 @@ pub(crate) use self::cheap::{Both, Cheap, Neg, Scale, both_of};
 pub(crate) use self::complex::{Complex, is_bound as is_complex_bound};
 pub(crate) use self::table::{Bound, Run};
 use self::table::{MAPS, METHODS, Map};
-use super::{STREAM, par_pieces, stream_groups};
+use crate::ops::kit::{STREAM, par_pieces, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan,
@@ -29,7 +29,7 @@ use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
 
 pub(crate) use activations::gelu;
-pub(crate) use functions::{MULTIPLIED, any_cos, any_sin, exp, pow};
+pub(crate) use functions::{MULTIPLIED, any_cos, any_sin, atan2, exp, nan_or, pow};
 pub(crate) use wide::in_place;
 
 /// A row of the table with one of the types that it has kernels for.

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::{Epilogue, Extents, Form, Kind};
-use crate::ops::coop_tile::Tile;
+use crate::ops::kit::coop_tile::Tile;
 use crate::ops::matmul::tiles::DenseTile;
 use crate::plan::{Interface, Kernel, Listed, Matrices, constants, named, place_of, shader, slots};
 use crate::ragged::DType;

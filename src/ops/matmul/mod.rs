@@ -23,9 +23,9 @@ use std::borrow::Cow;
 
 use self::twin::BLOCK;
 use super::convert;
+use crate::ops::kit::product_tile;
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::ops::product_tile;
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Param, Plan, PlanBuffer, Slot,
     check_size, constants, named, params, place_of, shader, slots,

@@ -18,8 +18,8 @@ use half::f16;
 pub(crate) use self::fixed_point::Affine;
 use self::fixed_point::Format;
 use self::philox::philox;
-use super::par_tiles;
 use crate::Result;
+use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,

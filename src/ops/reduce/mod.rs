@@ -22,8 +22,9 @@ mod twin;
 use std::sync::Arc;
 
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
-use super::{PAIRING, bytes, pair_params};
+use super::bytes;
 use crate::Result;
+use crate::ops::kit::{PAIRING, pair_params};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param, Plan,

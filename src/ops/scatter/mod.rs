@@ -13,7 +13,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use self::twin::{ByElement, add_halves, add_up};
-use super::{gather, twin_of};
+use super::gather;
+use crate::ops::kit::twin_of;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer, Slot,

@@ -12,8 +12,9 @@ mod spectral;
 mod twin;
 
 use super::matmul::meet;
-use super::{select, twin_of};
-use crate::ops::fft::FftLimits;
+use super::select;
+use crate::ops::kit::twin_of;
+use crate::ops::operation::FftLimits;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     Attachment, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Plan,

@@ -9,7 +9,8 @@
 mod blocks;
 
 use super::Products;
-use crate::ops::fft::{self, FftLimits, Transform};
+use crate::ops::fft::{self, Transform};
+use crate::ops::operation::FftLimits;
 use crate::plan::{
     Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
 };

@@ -6,9 +6,9 @@ use half::f16;
 
 use crate::Result;
 use crate::host;
+use crate::ops::kit::par_elements;
 use crate::ops::lines::{Lines, one_a_line};
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::ops::par_elements;
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot,
     Variant, check_size, params, shader, slots,

@@ -1,11 +1,11 @@
 //! Direct convolution of boxes, eight results per invocation.
 
 use crate::Result;
+use crate::ops::choice::ConvMode;
 use crate::ops::conv::ConvRequest;
-use crate::ops::conv::choice::ConvMode;
 use crate::ops::conv::direct::Slots;
-use crate::ops::worklist::{ByCost, Worklist};
-use crate::ops::{PAIRING, pair_params};
+use crate::ops::kit::{PAIRING, pair_params};
+use crate::ops::kit::{worklist::ByCost, worklist::Worklist};
 use crate::plan::{
     Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params, shader,
 };

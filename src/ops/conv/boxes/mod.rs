@@ -20,8 +20,8 @@ mod twin;
 use twin::{directly, mixed};
 
 use super::{ConvRequest, gpu};
-use crate::ops::conv::choice::{Choice, Choices, ConvMode, Engine, Flat, Meeting};
-use crate::ops::twin_of;
+use crate::ops::choice::{Choice, Choices, ConvMode, Engine, Flat, Meeting};
+use crate::ops::kit::twin_of;
 use crate::plan::{CpuKernel, Dispatch, Launch, Offset, Param, Slot, check_size, cost_of};
 use crate::ragged::{DType, Layout, PairList, Pairing, Pairs};
 use crate::{Result, host};

@@ -1,7 +1,7 @@
 //! Copies boxes from one buffer to another with a different distance between rows.
 
-use crate::ops::conv::choice::AXES;
-use crate::ops::worklist::Worklist;
+use crate::ops::choice::AXES;
+use crate::ops::kit::worklist::Worklist;
 use crate::plan::{
     Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
 };

@@ -20,9 +20,9 @@ use super::result_length;
 use super::spectral::OverlapSave;
 use crate::cpu::Workspace;
 use crate::ops::butterfly::{Generator, Kind};
-use crate::ops::conv::choice::{CostTable, transform_work};
+use crate::ops::choice::{CostTable, transform_work};
+use crate::ops::kit::par_runs;
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::ops::par_runs;
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Offset, Param, Plan,
     PlanBuffer, Slot, Table, cost_of, named, params, shader, slots,

@@ -2,7 +2,7 @@
 
 use super::kron::{from_left, from_right};
 use crate::error::Side;
-use crate::ops::conv::choice::ConvMode;
+use crate::ops::choice::ConvMode;
 use crate::ops::shape_matmul::{Model, ShapeMatmul};
 use crate::program::gradients::parts::{layout, sums};
 use crate::program::gradients::rule::{Applied, Cotangent, Cotangents, GRADIENTS, Rule};

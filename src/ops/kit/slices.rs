@@ -4,14 +4,14 @@ use gemm_common::Parallelism;
 
 /// A matrix in a slice: value (i, j) at `i · row + j · column`.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     pub values: &'a [f32],
     pub row: usize,
     pub column: usize,
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(values: &'a [f32], [row, column]: [usize; 2]) -> View<'a> {
+    pub(crate) fn new(values: &'a [f32], [row, column]: [usize; 2]) -> View<'a> {
         View {
             values,
             row,
@@ -34,7 +34,7 @@ fn last([m, n]: [usize; 2], row: usize, column: usize) -> usize {
 }
 
 /// `c = a b`, or `c += a b` if `add`, of m x k and k x n values; no extent is 0.
-pub(super) fn multiply(
+pub(crate) fn multiply(
     c: &mut [f32],
     strides: [usize; 2],
     factors: (View<'_>, View<'_>),
@@ -45,7 +45,7 @@ pub(super) fn multiply(
 }
 
 /// The same, on the calling thread or on all of them.
-pub(super) fn multiply_by(
+pub(crate) fn multiply_by(
     threads: Parallelism,
     c: &mut [f32],
     [row, column]: [usize; 2],

@@ -8,7 +8,7 @@ use crate::ragged::Scalar;
 const INFINITE: u32 = f32::INFINITY.to_bits();
 
 /// Maps values to integer keys of the same order; NaN has the largest key.
-pub(super) trait Keyed: Scalar {
+pub(crate) trait Keyed: Scalar {
     /// The key of the lowest value; in reversed order, the key of the highest.
     const LOWEST: i32;
 
@@ -52,7 +52,7 @@ const LANES: usize = 16;
 
 /// The largest `of` a value: NaN if one is NaN, and of zeros either.
 #[inline(always)]
-pub(super) fn largest(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
+pub(crate) fn largest(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let (mut top, mut nan) = ([f32::NEG_INFINITY; LANES], [0; LANES]);
     let mut take = |chunk: &[f32]| {
         for ((top, nan), &x) in top.iter_mut().zip(&mut nan).zip(chunk) {

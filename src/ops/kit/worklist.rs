@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// The work list that `shaders/lib/entries.wgsl` reads.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Worklist {
+pub(crate) struct Worklist {
     /// For each workgroup the index of its first entry, then the index of the last entry of all, then the entries:
     /// (first unit, item).
     items: Vec<u32>,
@@ -16,7 +16,7 @@ pub(super) struct Worklist {
 
 impl Worklist {
     /// `things` are pairs (item, units), with at most 2³² − 1 units in all; a workgroup has `group` units.
-    pub(super) fn new(
+    pub(crate) fn new(
         op: &'static str,
         things: impl Iterator<Item = (u32, usize)>,
         group: usize,
@@ -44,31 +44,31 @@ impl Worklist {
     }
 
     /// Where the entries begin.
-    pub(super) fn entries(&self) -> u32 {
+    pub(crate) fn entries(&self) -> u32 {
         self.groups + 1
     }
 
-    pub(super) fn words(self) -> Arc<PlanBuffer> {
+    pub(crate) fn words(self) -> Arc<PlanBuffer> {
         PlanBuffer::new(self.items)
     }
 }
 
 /// Items in order of decreasing cost, to within a factor of two, so that the last workgroups to start are short.
-pub(super) struct ByCost {
+pub(crate) struct ByCost {
     things: [Vec<u32>; 64],
 }
 
 impl ByCost {
-    pub(super) fn push(&mut self, op: &'static str, thing: u32, cost: u64) -> Result<()> {
+    pub(crate) fn push(&mut self, op: &'static str, thing: u32, cost: u64) -> Result<()> {
         let alike = &mut self.things[cost.max(1).ilog2() as usize];
         host::push(op, alike, thing)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.things.iter().rev().flatten().copied()
     }
 
-    pub(super) fn new() -> ByCost {
+    pub(crate) fn new() -> ByCost {
         ByCost {
             things: std::array::from_fn(|_| Vec::new()),
         }

@@ -3,7 +3,7 @@
 
 /// The numbers of a tile, given the part of it that one invocation computes, the depth of a stage, and the number of
 /// sets of invocations that share its sums.
-pub(super) fn numbers(
+pub(crate) fn numbers(
     [rows, columns]: [u32; 2],
     part: [u32; 2],
     depth: u32,
