@@ -5,7 +5,8 @@
 // b]. TILE: c[i, j] = x[i mod m, j mod n], for x of m rows and n columns. Otherwise: c[i, j] = x[i + a, j + b], where a
 // and b may be negative. Values of c without such a place in x are the fill.
 //
-// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time, or a word of two halves or four bytes.
+// Tiles and tables as in ambient/mod.wgsl. An invocation makes one value at a time, or a word of two halves or four
+// bytes.
 
 #if C32
 alias Value = vec2<u32>;

@@ -2,7 +2,7 @@
 // largest value and the logarithm of the sum of exponentials of the differences from it. Their sum would be rounded to
 // the precision of the largest value. NaN if the target is not below the row's length.
 //
-// Tiles and tables as in ambient.wgsl. An invocation computes one result at a time, or a word of two halves.
+// Tiles and tables as in ambient/mod.wgsl. An invocation computes one result at a time, or a word of two halves.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<E>;

@@ -1,7 +1,7 @@
 // c = weights (exp((x − max) − log) − 1) at the row's target, without −1 elsewhere: the gradient of the weighted losses
 // of cross_entropy.wgsl with respect to x, with the same sums. NaN if the target is not below the row's length.
 //
-// Tiles and tables as in ambient.wgsl. An invocation computes one value at a time, or a word of two halves.
+// Tiles and tables as in ambient/mod.wgsl. An invocation computes one value at a time, or a word of two halves.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<E>;

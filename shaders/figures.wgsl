@@ -5,7 +5,7 @@
 // border of this box. Otherwise a line: the row and column of its first cell and of its last one, which may lie outside
 // of the image. Its direction is one of eight.
 //
-// Tiles and tables as in ambient.wgsl. An invocation makes one value at a time.
+// Tiles and tables as in ambient/mod.wgsl. An invocation makes one value at a time.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<u32>;

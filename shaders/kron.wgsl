@@ -1,9 +1,9 @@
 // c = a ⊗ b for every pair: on every axis c_(i n + j) = a_i b_j, where n is the extent of b. Plain: one axis, which is
 // the outer product as well. BOXES: p.rank axes.
 //
-// Tiles and tables as in ambient.wgsl. An invocation makes four consecutive values: it divides once, for the first, and
-// increments from there. All indices are known before any load, so that the loads are in flight together. c has slack
-// after its last value. Halves are multiplied in f32, where their products are exact.
+// Tiles and tables as in ambient/mod.wgsl. An invocation makes four consecutive values: it divides once, for the first,
+// and increments from there. All indices are known before any load, so that the loads are in flight together. c has
+// slack after its last value. Halves are multiplied in f32, where their products are exact.
 
 #params
 @group(0) @binding(1) var<storage, read> a: array<E>;

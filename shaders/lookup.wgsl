@@ -1,8 +1,8 @@
 // c[i] = table[index[i]], or zero if the table has no such value. EACH: every element has a table of its own. BYTES:
 // indices are bytes.
 //
-// Bits are copied unchanged. With EACH, tiles and tables as in ambient.wgsl. An invocation makes one value at a time,
-// or a word of two halves or four bytes.
+// Bits are copied unchanged. With EACH, tiles and tables as in ambient/mod.wgsl. An invocation makes one value at a
+// time, or a word of two halves or four bytes.
 
 #if C32
 alias Value = vec2<u32>;

@@ -3,7 +3,7 @@
 // the reverse of either. Cells outside of the matrix do not count.
 //
 // c_meta has the strips of STRIP rows of each matrix, and its columns. An invocation computes a column of a strip, from
-// its first row to its last, and keeps what it needs of the row above. Tiles and tables as in ambient.wgsl, over
+// its first row to its last, and keeps what it needs of the row above. Tiles and tables as in ambient/mod.wgsl, over
 // columns of strips.
 
 #params

@@ -3,7 +3,7 @@
 // outside of the matrix do not count.
 //
 // An invocation makes a word of four results, together if they are in one element: neighbours in a column are as far
-// apart for all four, even if these are in two rows. Tiles and tables as in ambient.wgsl.
+// apart for all four, even if these are in two rows. Tiles and tables as in ambient/mod.wgsl.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<u32>;

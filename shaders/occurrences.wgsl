@@ -2,7 +2,7 @@
 // to the right, otherwise 0. There is one template for all elements, or one for each. Values are compared by their
 // bits.
 //
-// Tiles and tables as in ambient.wgsl. An invocation makes one result at a time, and stops at the first difference.
+// Tiles and tables as in ambient/mod.wgsl. An invocation makes one result at a time, and stops at the first difference.
 // With p.in_fours, for large templates, it makes four neighbours of a row at a time: each value of x that it loads
 // moves through the four, and it stops when all have a difference.
 

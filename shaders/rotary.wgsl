@@ -3,7 +3,7 @@
 //
 // table: for each row, and each pair of a head, cos φ and sin φ; with STARTS, for each digit of a position instead of
 // each row, and starts holds the position of the first row of each element. Tiles and tables of elements as in
-// ambient.wgsl. An invocation computes one result at a time, or a word of two halves.
+// ambient/mod.wgsl. An invocation computes one result at a time, or a word of two halves.
 
 #params turn: f32
 @group(0) @binding(1) var<storage, read> x: array<E>;

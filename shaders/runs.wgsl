@@ -1,5 +1,5 @@
 // At the first of each run of equal values of a sorted vector: the length of the run if p.lengths is 1, otherwise 1. At
-// all other values: p.others. Values are compared by their bits. Tiles and tables as in ambient.wgsl; an invocation
+// all other values: p.others. Values are compared by their bits. Tiles and tables as in ambient/mod.wgsl; an invocation
 // makes one value at a time.
 
 #params

@@ -2,7 +2,7 @@
 // equal steps; EYE first on the diagonal of matrices, and zero elsewhere.
 //
 // Four values at a time; up to three values after the last are slack of c's buffer. Halves are computed in f32 and
-// packed two to a word. Tiles and tables as in ambient.wgsl.
+// packed two to a word. Tiles and tables as in ambient/mod.wgsl.
 
 #params
 

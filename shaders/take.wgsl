@@ -5,7 +5,7 @@
 // A line is the values of an element along axis p.axis, or the whole element if p.rank is 0. The indices have the
 // layout c_meta, and so has the side whose values are in their order: c, or x for PUT. The other side has line_meta.
 // For ONE it is the other way round: c has c_meta, and x and the indices have line_meta. Tiles and tables as in
-// ambient.wgsl; an invocation copies one value at a time.
+// ambient/mod.wgsl; an invocation copies one value at a time.
 
 #params
 @group(0) @binding(1) var<storage, read> x: array<u32>;

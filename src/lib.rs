@@ -171,7 +171,7 @@ pub mod batch {
 /// Convolution: methods and their costs, kernels prepared once, correlation peaks and the shape-based distance; and
 /// pooling.
 pub mod conv {
-    pub use crate::ops::conv::choice::{
+    pub use crate::ops::choice::{
         ByMethod, ConvChoice, ConvGroup, ConvMethod, ConvMode, CostTable, HeterogeneityProfile,
     };
     pub use crate::tensor::{ConvPlan, Convolution, CorrelateMax, Pooling, Sbd};
@@ -199,7 +199,7 @@ pub mod device {
 /// many images on one core, on all cores or on a GPU: see [the chapter on images](crate::pages::images).
 pub mod image {
     pub use crate::ops::imaging::code::Direction;
-    pub use crate::ops::neighbours::Neighbours;
+    pub use crate::ops::kit::Neighbours;
     pub use crate::tensor::{
         Alike, Calibration, Components, Factors, Image, ImageOperand as Operand,
         ImageProgram as Program, ImageReport as Report, Machine, Place, Recorder, Regions, Results,

@@ -114,7 +114,7 @@ pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String
     let v = kernel.variants.get(variant);
     assemble_as(
         kernel,
-        v.ok_or_else(|| format!("kernel {} has no such variant", kernel.stem))?,
+        v.ok_or_else(|| format!("kernel {} has no such variant", kernel.shader.stem))?,
     )
 }
 
@@ -155,12 +155,12 @@ pub(crate) fn assemble_as(kernel: &Kernel, v: &dyn Listed) -> Result<String, Str
         included: Vec::new(),
         out,
     };
-    let lines: Vec<&str> = kernel.source.lines().collect();
+    let lines: Vec<&str> = kernel.shader.source.lines().collect();
     expansion
         .expand(&lines)
-        .map_err(|e| format!("{}.wgsl: {e}", kernel.stem))?;
+        .map_err(|e| format!("{}.wgsl: {e}", kernel.shader.path))?;
     #[cfg(feature = "testing")]
-    mutant::mutate(kernel.stem, &flags, &mut expansion.out);
+    mutant::mutate(kernel.shader.stem, &flags, &mut expansion.out);
     Ok(expansion.out)
 }
 

@@ -95,15 +95,19 @@ impl Pipelines {
         kernel: &'static Kernel,
         variant: usize,
     ) -> Result<Arc<Pipeline>> {
-        let key = (kernel.stem, variant);
+        let key = (kernel.shader.stem, variant);
         let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(hit) = made.get(&key) {
             return Ok(hit.clone());
         }
         drop(made);
         let listed = kernel.variants.get(variant);
-        let listed = listed
-            .ok_or_else(|| Error::gpu(op, format!("kernel {} has no such variant", kernel.stem)))?;
+        let listed = listed.ok_or_else(|| {
+            Error::gpu(
+                op,
+                format!("kernel {} has no such variant", kernel.shader.stem),
+            )
+        })?;
         let source = assembled(op, kernel, listed)?;
         let name = kernel.name(variant);
         let compiled = self.compile(health, limits, op, kernel, name, source, self.checked)?;
@@ -124,7 +128,7 @@ impl Pipelines {
         let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
         let mut missing: Vec<(&str, &Dispatch)> = Vec::new();
         for (op, dispatch) in wanted {
-            let key = |d: &Dispatch| (d.kernel.stem, d.variant);
+            let key = |d: &Dispatch| (d.kernel.shader.stem, d.variant);
             if dispatch.written.is_none()
                 && !made.contains_key(&key(dispatch))
                 && missing.iter().all(|(_, other)| key(other) != key(dispatch))

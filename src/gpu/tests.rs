@@ -25,8 +25,7 @@ impl Assembled {
 /// All variants, in the order of the kernel list.
 pub(super) fn variants() -> &'static [Assembled] {
     static ALL: LazyLock<Vec<Assembled>> = LazyLock::new(|| {
-        let of_kernel = |kernel: &&'static Kernel| -> Vec<Assembled> {
-            let kernel = *kernel;
+        let of_kernel = |kernel: &'static Kernel| -> Vec<Assembled> {
             let variants = 0..kernel.listed().count();
             let one = |variant| Assembled {
                 kernel,
@@ -36,8 +35,8 @@ pub(super) fn variants() -> &'static [Assembled] {
             };
             variants.map(one).collect()
         };
-        let kernels = crate::ops::KERNELS.par_iter();
-        kernels.flat_map_iter(of_kernel).collect()
+        let kernels: Vec<_> = crate::ops::all_kernels().collect();
+        kernels.into_par_iter().flat_map_iter(of_kernel).collect()
     });
     &ALL
 }

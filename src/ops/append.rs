@@ -6,10 +6,11 @@
 //! new ones. Each append must continue from the previous one (`Graph::changed_by`); clones that attend to fewer rows
 //! remain valid, because an append changes no row within their lengths.
 
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::strided::extent_of;
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan,
+    PlanBuffer, Slot, Variant, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
@@ -26,9 +27,8 @@ params! {
     struct Params { k_base, v_base, counts_base, tiles, tile, k_words, v_words, units }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "append",
-    source: include_str!("../../shaders/append.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("append"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
@@ -81,8 +81,13 @@ impl Append {
         }
         Ok(widths)
     }
+}
 
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+impl Operation for Append {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         let [keys, values, _, k, v] = *inputs else {
             return Err(Error::argument(OP, "5 operands", inputs.len()));
         };
@@ -119,19 +124,21 @@ impl Append {
             tiles as u32,
             (k.total() + v.total() + tiles) as u64,
         );
+        let dtype = self.dtype;
         Ok(Launch {
             op: OP,
             outputs: vec![
-                Output::over(self.dtype, 0),
-                Output::over(self.dtype, 1),
+                Output::over(dtype, 0),
+                Output::over(dtype, 1),
                 Output::new(DType::U32, OutputLayout::Input(2)),
             ],
             scratch: Vec::new(),
             work: dispatch.cost,
             dispatches: vec![dispatch],
             pairs: None,
-            twin: CpuKernel::new(move |args: &mut CpuArgs<'_>| twin(args, self.dtype, widths)),
-        })
+            twin: CpuKernel::new(move |args: &mut CpuArgs<'_>| twin(args, dtype, widths)),
+        }
+        .into())
     }
 }
 

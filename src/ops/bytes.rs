@@ -7,8 +7,8 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::cast::Cast;
-use super::par_map;
 use crate::host;
+use crate::ops::kit::par_map;
 use crate::plan::{CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Param, Slot, cost_of};
 use crate::ragged::{DType, Layout};
 

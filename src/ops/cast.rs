@@ -6,9 +6,11 @@ use bytemuck::cast_slice_mut;
 use half::f16;
 
 use super::convert::{self, Params, Slots};
-use super::{STREAM, par_map};
-use crate::plan::{CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant};
-use crate::ragged::{DType, Layout, Scalar};
+use crate::Result;
+use crate::ops::kit::{STREAM, par_map};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
+use crate::plan::{CpuArgs, Dispatch, Interface, Kernel, Param, Plan, Slot, Variant, shader};
+use crate::ragged::{DType, Scalar};
 
 macro_rules! from {
     ($($dtype:ident $flag:literal),*) => {
@@ -16,9 +18,8 @@ macro_rules! from {
     };
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "cast",
-    source: include_str!("../../shaders/cast.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("cast"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: from![
@@ -43,8 +44,34 @@ pub(crate) struct Cast {
 }
 
 impl Cast {
-    pub(crate) fn launch(self, x: &Layout) -> Launch {
-        let Cast { from, to } = self;
+    /// The kernel alone, on values of any slots.
+    pub(super) fn dispatch(self, values: usize, from: Slot, base: Param, to: Slot) -> Dispatch {
+        convert::convert(self.variant(), values, from, base, to)
+    }
+
+    fn variant(self) -> (&'static Kernel, usize) {
+        let flag = match self.from {
+            DType::F32 => "FROM_F32",
+            DType::F16 => "FROM_F16",
+            DType::I32 => "FROM_I32",
+            DType::U32 => "FROM_U32",
+            DType::U8 => "FROM_U8",
+            DType::C32 => unreachable!("no conversion"),
+        };
+        (&KERNEL, KERNEL.variant(self.to, &[flag]))
+    }
+}
+
+impl Operation for Cast {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let Cast { from, to } = *self;
         let twin: fn(&mut CpuArgs<'_>) = match (from, to) {
             (DType::F32, DType::I32) => |args| each(args, |x: f32| x as i32),
             (DType::F16, DType::I32) => |args| each(args, |x: f16| x.to_f32() as i32),
@@ -67,23 +94,6 @@ impl Cast {
             // Methods exist only for the pairs above.
             _ => unreachable!("no conversion"),
         };
-        convert::launch(self.variant(), to, x, twin)
-    }
-
-    /// The kernel alone, on values of any slots.
-    pub(super) fn dispatch(self, values: usize, from: Slot, base: Param, to: Slot) -> Dispatch {
-        convert::convert(self.variant(), values, from, base, to)
-    }
-
-    fn variant(self) -> (&'static Kernel, usize) {
-        let flag = match self.from {
-            DType::F32 => "FROM_F32",
-            DType::F16 => "FROM_F16",
-            DType::I32 => "FROM_I32",
-            DType::U32 => "FROM_U32",
-            DType::U8 => "FROM_U8",
-            DType::C32 => unreachable!("no conversion"),
-        };
-        (&KERNEL, KERNEL.variant(self.to, &[flag]))
+        Ok(convert::launch(self.variant(), to, x, twin).into())
     }
 }

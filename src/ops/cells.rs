@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
-use super::{par_tiles, strided};
+use super::strided;
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, PlanBuffer, Slot,
-    Variant, constants, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer,
+    Slot, Variant, constants, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -27,9 +29,8 @@ const APART: u32 = 1;
 const DOWNSCALE: u32 = 2;
 const TILE: u32 = 3;
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "cells",
-    source: include_str!("../../shaders/cells.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("cells"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![UPSCALE, APART, DOWNSCALE, TILE]],
     variants: &[
@@ -80,11 +81,6 @@ impl Cells {
         }
     }
 
-    /// Whether a device caches the plan: it does if one pair is for all elements.
-    pub(super) fn is_cached(&self) -> bool {
-        self.by.len() <= 1
-    }
-
     /// The pair of an element.
     pub(crate) fn of(&self, element: usize) -> [i64; 2] {
         of(&self.by, element)
@@ -116,8 +112,22 @@ impl Cells {
         }
         Ok(())
     }
+}
 
-    pub(crate) fn launch(&self, inputs: &[&Layout]) -> Result<Launch> {
+impl Operation for Cells {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn is_cached(&self) -> bool {
+        // One pair for all elements; lists of pairs rarely recur.
+        self.by.len() <= 1
+    }
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         self.check(inputs)?;
         let (op, how, dtype, x) = (self.op(), self.how, self.dtype, inputs[0]);
         let scaled = |of: fn(u64, u64) -> u64| {
@@ -183,13 +193,7 @@ impl Cells {
             DType::C32 => twin(args, how, &by, |fill| [fill[0], fill[1]]),
             _ => twin(args, how, &by, |fill| fill[0]),
         });
-        Ok(Launch::new(
-            op,
-            dtype,
-            result,
-            dispatch,
-            twin.holding(bytes),
-        ))
+        Ok(Launch::new(op, dtype, result, dispatch, twin.holding(bytes)).into())
     }
 }
 

@@ -6,10 +6,11 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use super::{STREAM, par_pieces, stream_groups};
+use crate::ops::kit::{STREAM, par_pieces, stream_groups};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Interface, Kernel, Launch, OutputLayout,
-    Param, Slot, Variant, params, slots,
+    Param, Plan, Slot, Variant, params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -22,9 +23,8 @@ params! {
     pub(super) struct Params { total, x_base }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "convert",
-    source: include_str!("../../shaders/convert.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("convert"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::F16, &[]), Variant::of(DType::F32, &[])],
@@ -40,8 +40,11 @@ pub(crate) enum Convert {
     ToF32,
 }
 
-impl Convert {
-    pub(crate) fn launch(self, x: &Layout) -> Launch {
+impl Operation for Convert {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         let (dtype, twin): (_, fn(&mut CpuArgs<'_>)) = match self {
             Convert::ToF16 => (DType::F16, |args| {
                 let (x, _) = args.input::<f32>(0);
@@ -52,7 +55,7 @@ impl Convert {
                 widen(x, cast_slice_mut(args.outputs[0].words));
             }),
         };
-        launch((&KERNEL, KERNEL.variant(dtype, &[])), dtype, x, twin)
+        Ok(launch((&KERNEL, KERNEL.variant(dtype, &[])), dtype, x, twin).into())
     }
 }
 

@@ -10,10 +10,13 @@ use half::f16;
 use num_complex::Complex32;
 
 use super::maps::exp;
-use super::{par_tiles, strided};
+use super::strided;
+use crate::Result;
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Variant, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -25,9 +28,8 @@ params! {
     struct Params { total, elements, tile, x_base, targets_base, sums_base, rank }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "cross_entropy",
-    source: include_str!("../../shaders/cross_entropy.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("cross_entropy"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
@@ -45,9 +47,8 @@ params! {
     }
 }
 
-pub(crate) static SLOPES: Kernel = Kernel {
-    stem: "cross_entropy_slopes",
-    source: include_str!("../../shaders/cross_entropy_slopes.wgsl"),
+static SLOPES: Kernel = Kernel {
+    shader: shader!("cross_entropy_slopes"),
     interface: Interface::of::<SlopeSlots, SlopeParams>(),
     constants: &[],
     variants: KERNEL.variants,
@@ -64,17 +65,20 @@ pub(crate) struct CrossEntropy {
     pub slopes: bool,
 }
 
-impl CrossEntropy {
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Launch {
-        let CrossEntropy { dtype, slopes } = self;
+impl Operation for CrossEntropy {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &SLOPES];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let CrossEntropy { dtype, slopes } = *self;
         if slopes {
-            return launch_of_slopes(dtype, inputs);
+            return Ok(launch_of_slopes(dtype, inputs).into());
         }
         let (x, targets) = (inputs[0], inputs[1]);
         let total = targets.total();
         let tile = stream_tile(total, targets.len());
         let number = |n: usize| Param::U32(n as u32);
-        Launch::new(
+        Ok(Launch::new(
             "cross_entropy",
             dtype,
             OutputLayout::Input(1),
@@ -105,6 +109,7 @@ impl CrossEntropy {
                 _ => twin::<f32>(args, |y| y),
             }),
         )
+        .into())
     }
 }
 

@@ -2,12 +2,13 @@
 
 use half::f16;
 
-use super::worklist::{ByCost, Worklist};
-use super::{Arithmetic, PAIRING, pair_params, par_tiles};
+use crate::ops::kit::{Arithmetic, PAIRING, pair_params, par_tiles};
+use crate::ops::kit::{worklist::ByCost, worklist::Worklist};
 
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Slot,
-    Variant, constants, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Plan,
+    Slot, Variant, constants, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs, Scalar};
 use crate::{Result, host};
@@ -28,9 +29,8 @@ params! {
     struct Params { x_base, y_base, units, entries, pair_kind, pair_right }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "eval",
-    source: include_str!("../../shaders/eval.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("eval"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG], PAIRING],
     variants: &[
@@ -47,8 +47,12 @@ pub(crate) struct Eval {
     pub dtype: DType,
 }
 
-impl Eval {
-    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
+impl Operation for Eval {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (a, b) = request.both();
+        let pairs = request.pairs();
         let (op, dtype) = ("eval", self.dtype);
         a.check_rank(op, 1)?;
         let (result, output) = match pairs.pairing() {
@@ -101,7 +105,9 @@ impl Eval {
             DType::F16 => twin(args, f16::to_f32, f16::from_f32),
             DType::C32 | DType::U8 => unreachable!("no such operation"),
         });
-        Ok(Launch::new(op, dtype, output, dispatch, twin).with_pairs(pairs))
+        Ok(Launch::new(op, dtype, output, dispatch, twin)
+            .with_pairs(pairs)
+            .into())
     }
 }
 

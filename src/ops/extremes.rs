@@ -7,11 +7,12 @@ use super::conv::Conv;
 use super::convert::Convert;
 use super::correlate_max::{CorrelateMax, Seek};
 use super::eval::Eval;
-use super::fft::{FftLimits, Transform};
+use super::fft::Transform;
 use super::kron::{self, Kron};
 use super::map::{self, Full, Map};
 use super::matmul::{Form, Matmul, Target};
 use super::one_hot::OneHot;
+use super::operation::FftLimits;
 use super::random::{self, Dropout, Random};
 use super::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
 use super::select::{Join, Select};
@@ -19,8 +20,9 @@ use super::sequence::{self, Sequence};
 use super::shape_matmul::{Model, ShapeMatmul};
 use super::strided::{Cut, How, Strided};
 use super::{Op, PlanRequest, Traits, bsr};
-use crate::ops::conv::choice::{ConvMethod, ConvMode, CostTable, Window};
-use crate::plan::Plan;
+use crate::ops::choice::{ConvMethod, ConvMode, CostTable, Window};
+use crate::ops::operation::Operation;
+use crate::plan::{Launch, Plan, What};
 use crate::ragged::{DType, Layout, Pairs, Shape, Topology};
 use crate::{Error, Pairing, Result};
 
@@ -64,8 +66,8 @@ fn matrices() -> Vec<Layout> {
 }
 
 /// The plan for the CPU, or for a GPU with these limits for transforms.
-fn planned(
-    op: &Op,
+pub(crate) fn planned(
+    op: impl Into<Op>,
     inputs: &[&Layout],
     pairs: Option<&Pairs>,
     room: Option<FftLimits>,
@@ -80,16 +82,24 @@ fn planned(
         room,
         binding: None,
     };
-    op.plan(&PlanRequest {
+    op.into().plan(&PlanRequest {
         inputs,
         pairs,
         device,
     })
 }
 
+/// The launch on the CPU.
+pub(crate) fn launched(op: impl Into<Op>, inputs: &[&Layout]) -> Result<Launch> {
+    match planned(op, inputs, None, None)?.what {
+        What::Launch(launch) => Ok(launch),
+        What::View { .. } => unreachable!("these operations compute values"),
+    }
+}
+
 /// The plan for a GPU that binds at most `binding` bytes, or for the CPU if there is no limit.
 fn on_gpu(
-    op: &Op,
+    op: impl Into<Op>,
     inputs: &[&Layout],
     pairs: Option<&Pairs>,
     binding: Option<u64>,
@@ -100,7 +110,7 @@ fn on_gpu(
         room: binding.map(|binding| FftLimits::new(1 << 15, binding)),
         binding,
     };
-    op.plan(&PlanRequest {
+    op.into().plan(&PlanRequest {
         inputs,
         pairs,
         device,
@@ -137,26 +147,26 @@ fn both(all: &[Layout], mut each: impl FnMut(&Layout, &Layout, &Pairs)) {
 fn pairs_of_series() {
     both(&series(), |a, b, pairs| {
         let what = format!("{a} and {b}");
-        let check = |op: Op| refused_or_planned(&what, planned(&op, &[a, b], Some(pairs), None));
+        let check = |op: Op| refused_or_planned(&what, planned(op, &[a, b], Some(pairs), None));
         for dtype in [DType::F32, DType::I32] {
             for name in ["add", "hadamard", "maximum"] {
-                check(Op::Combine(Combine { name, dtype }));
+                check(Combine { name, dtype }.into());
             }
             for along in [Along::Axis(0), Along::Diagonal] {
-                check(Op::Concat(Concat { along, dtype }));
+                check(Concat { along, dtype }.into());
             }
             for kind in [kron::Kind::Kron, kron::Kind::Outer] {
-                check(Op::Kron(Kron { kind, dtype }));
+                check(Kron { kind, dtype }.into());
             }
             for reduction in [PairReduction::Dot, PairReduction::Equivalent] {
-                check(Op::ReducePairs(ReducePairs { reduction, dtype }));
+                check(ReducePairs { reduction, dtype }.into());
             }
         }
         for (name, dtype) in [("div", DType::C32), ("polar", DType::F32)] {
-            check(Op::Combine(Combine { name, dtype }));
+            check(Combine { name, dtype }.into());
         }
         let dtype = DType::F32;
-        check(Op::Eval(Eval { dtype }));
+        check(Eval { dtype }.into());
     });
 }
 
@@ -179,18 +189,25 @@ fn convolutions() {
                         room: None,
                         binding: None,
                     };
+                    let plan = |device| {
+                        conv.plan(&PlanRequest {
+                            inputs: &[a, b],
+                            pairs: Some(pairs),
+                            device,
+                        })
+                    };
                     let what = format!("{a} and {b}, {method}, {mode:?}");
                     // Skip plans of hundreds of MiB.
                     let few = a.total().min(b.total()) <= 5 && method == ConvMethod::Direct;
                     if costs.is_cpu() || few {
-                        refused_or_planned(&what, conv.launch((a, b), pairs, any).map(Plan::from));
+                        refused_or_planned(&what, plan(any));
                     }
                     let limited = Traits {
                         allowed: 1 << 20,
                         ..any
                     };
                     if a.total().min(b.total()) > 1 << 21 {
-                        let refused = conv.launch((a, b), pairs, limited);
+                        let refused = plan(limited);
                         let kind = refused.unwrap_err().kind();
                         // More than 2³² − 1 result values are refused before any work is counted.
                         let pairs = a.lengths().flat_map(|m| b.lengths().map(move |n| (m, n)));
@@ -221,12 +238,7 @@ fn lags_are_counted() {
             seek: Seek::Largest,
             method: ConvMethod::Direct,
         };
-        planned(
-            &Op::CorrelateMax(search),
-            &[&a, &b],
-            Some(&pairs_of(&a, &b)),
-            None,
-        )
+        planned(search, &[&a, &b], Some(&pairs_of(&a, &b)), None)
     };
     assert!(launch(1 << 31, 1).is_ok());
     assert!(launch(u32::MAX as usize, 0).is_ok(), "there are no lags");
@@ -243,28 +255,29 @@ fn series_alone() {
     let room = FftLimits::new(1 << 15, 1 << 32);
     for x in series() {
         let what = x.to_string();
-        let on = |op: Op, room| refused_or_planned(&what, planned(&op, &[&x], None, room));
+        let on = |op: Op, room| refused_or_planned(&what, planned(op, &[&x], None, room));
         for room in [None, Some(room)] {
             for transform in [Transform::Forward, Transform::Real] {
-                on(Op::Fft(transform), room);
+                on(transform.into(), room);
             }
         }
         let dtype = DType::F32;
         for reduction in [Reduction::Sum, Reduction::Norm2, Reduction::ArgMax] {
             on(
-                Op::Reduce(Reduce {
+                Reduce {
                     reduction,
                     dtype,
                     axis: None,
-                }),
+                }
+                .into(),
                 None,
             );
         }
         for dtype in [DType::F32, DType::C32, DType::F16] {
             let kind = map::Kind::Copy;
-            on(Op::Map(Map { kind, dtype }), None);
+            on(Map { kind, dtype }.into(), None);
             let layout = x.clone();
-            on(Op::Full(Full { dtype, layout }), None);
+            on(Full { dtype, layout }.into(), None);
             for how in [
                 How::Pad(vec![(1, 1 << 31)]),
                 How::Pad(vec![(usize::MAX, usize::MAX)]),
@@ -281,37 +294,39 @@ fn series_alone() {
                 How::Cut(vec![Cut::new((Some(i64::MIN), Some(i64::MAX), i64::MAX))]),
                 How::Cut(vec![Cut::new((Some(i64::MAX), Some(i64::MIN), i64::MIN))]),
             ] {
-                on(Op::Strided(Strided { how, dtype }), None);
+                on(Strided { how, dtype }.into(), None);
             }
-            let join = Op::Join(Join { dtype });
-            refused_or_planned(&what, planned(&join, &[&x, &x], None, None));
+            let join = Join { dtype };
+            refused_or_planned(&what, planned(join, &[&x, &x], None, None));
             let elements = vec![0, 0];
-            on(Op::Select(Select { elements, dtype }), None);
+            on(Select { elements, dtype }.into(), None);
         }
-        on(Op::Convert(Convert::ToF16), None);
+        on(Convert::ToF16.into(), None);
         for depth in [0, 1, 1 << 20, usize::MAX] {
-            on(Op::OneHot(OneHot { dtype, depth }), None);
+            on(OneHot { dtype, depth }.into(), None);
         }
-        on(Op::Dropout(Dropout { dtype }), None);
+        on(Dropout { dtype }.into(), None);
         for kind in [sequence::Kind::Arange, sequence::Kind::Linspace] {
             let layout = x.clone();
             on(
-                Op::Sequence(Sequence {
+                Sequence {
                     kind,
                     dtype,
                     layout,
-                }),
+                }
+                .into(),
                 None,
             );
         }
         for kind in [random::Kind::Uniform, random::Kind::Normal] {
             let layout = x.clone();
             on(
-                Op::Random(Random {
+                Random {
                     kind,
                     dtype,
                     layout,
-                }),
+                }
+                .into(),
                 None,
             );
         }
@@ -322,21 +337,21 @@ fn series_alone() {
 fn pairs_of_matrices() {
     both(&matrices(), |a, b, pairs| {
         let what = format!("{a} and {b}");
-        let check = |op: Op| refused_or_planned(&what, planned(&op, &[a, b], Some(pairs), None));
+        let check = |op: Op| refused_or_planned(&what, planned(op, &[a, b], Some(pairs), None));
         let dtype = DType::F32;
         let name = "add";
-        check(Op::Combine(Combine { name, dtype }));
+        check(Combine { name, dtype }.into());
         for axis in [0, 1] {
             let (along, dtype) = (Along::Axis(axis), DType::F16);
-            check(Op::Concat(Concat { along, dtype }));
+            check(Concat { along, dtype }.into());
         }
         let along = Along::Diagonal;
-        check(Op::Concat(Concat { along, dtype }));
+        check(Concat { along, dtype }.into());
         for kind in [kron::Kind::Kron, kron::Kind::Outer] {
-            check(Op::Kron(Kron { kind, dtype }));
+            check(Kron { kind, dtype }.into());
         }
         for reduction in [PairReduction::Dot, PairReduction::Equivalent] {
-            check(Op::ReducePairs(ReducePairs { reduction, dtype }));
+            check(ReducePairs { reduction, dtype }.into());
         }
         for (ambient, transposed) in [(false, [false; 2]), (true, [true, false])] {
             let form = Form {
@@ -351,33 +366,33 @@ fn pairs_of_matrices() {
                     result: dtype,
                     target,
                 };
-                refused_or_planned(
-                    &what,
-                    on_gpu(&Op::Matmul(matmul), &[a, b], Some(pairs), binding),
-                );
+                refused_or_planned(&what, on_gpu(matmul, &[a, b], Some(pairs), binding));
             }
         }
-        check(Op::Conv(Conv {
-            correlate: false,
-            dtype,
-            method: ConvMethod::Auto,
-            window: Window::default(),
-        }));
+        check(
+            Conv {
+                correlate: false,
+                dtype,
+                method: ConvMethod::Auto,
+                window: Window::default(),
+            }
+            .into(),
+        );
     });
     for x in matrices() {
         let what = x.to_string();
         let (how, dtype) = (How::Transpose(vec![1, 0]), DType::F32);
         if x.total() <= 1 << 22 {
-            let transpose = Op::Strided(Strided { how, dtype });
-            refused_or_planned(&what, planned(&transpose, &[&x], None, None));
+            let transpose = Strided { how, dtype };
+            refused_or_planned(&what, planned(transpose, &[&x], None, None));
         }
         let reduction = Reduction::Box;
-        let boxes = Op::Reduce(Reduce {
+        let boxes = Reduce {
             reduction,
             dtype,
             axis: None,
-        });
-        refused_or_planned(&what, planned(&boxes, &[&x], None, None));
+        };
+        refused_or_planned(&what, planned(boxes, &[&x], None, None));
     }
 }
 
@@ -390,18 +405,18 @@ fn lines_along_axes() {
     let most = u32::MAX as usize;
     let shapes = [[0, most, most], [most, 0, most], [most, most, 0]];
     let boxes = shapes.map(|shape| Layout::uniform(1, Shape::new(&shape).unwrap()).unwrap());
+    let binding = Some(1 << 32);
     for x in series().into_iter().chain(matrices()).chain(boxes) {
         for axis in (0..x.rank()).map(Some).chain([None]) {
             for function in [Mean, LogSumExp, Softmax] {
-                let planned = Along {
+                let along = Along {
                     function,
                     axis,
                     dtype: DType::F16,
                     result: DType::F16,
-                }
-                .launch(&x, Some(1 << 32));
+                };
                 let what = format!("{function:?} of {x}, {axis:?}");
-                refused_or_planned(&what, planned.map(Plan::from));
+                refused_or_planned(&what, on_gpu(along, &[&x], None, binding));
             }
             for (reduction, dtype) in [
                 (Reduction::Sum, DType::C32),
@@ -414,7 +429,7 @@ fn lines_along_axes() {
                     axis,
                 };
                 let what = format!("{reduce:?} of {x}");
-                refused_or_planned(&what, reduce.launch(&x, Some(1 << 32)).map(Plan::from));
+                refused_or_planned(&what, on_gpu(reduce, &[&x], None, binding));
             }
         }
     }
@@ -426,8 +441,8 @@ fn lines_along_axes() {
                 dtype,
                 axis,
             };
-            let planned = cumulate.launch(&x, Some(1 << 32));
-            refused_or_planned(&format!("cumsum of {x}, {axis}"), planned.map(Plan::from));
+            let planned = on_gpu(cumulate, &[&x], None, binding);
+            refused_or_planned(&format!("cumsum of {x}, {axis}"), planned);
             let sort = Sort {
                 op: "sort",
                 dtype,
@@ -435,8 +450,8 @@ fn lines_along_axes() {
                 wanted: Wanted::Places,
                 descending: false,
             };
-            let planned = sort.launch(&x, Some(1 << 32));
-            refused_or_planned(&format!("sort of {x}, {axis}"), planned.map(Plan::from));
+            let planned = on_gpu(sort, &[&x], None, binding);
+            refused_or_planned(&format!("sort of {x}, {axis}"), planned);
         }
     }
     // Results without terms count as work. Where no device holds them, no list of them is built.
@@ -446,10 +461,10 @@ fn lines_along_axes() {
         dtype: DType::F32,
         axis: Some(1),
     };
-    let refused = sum.launch(&columns, Some(1 << 32)).unwrap_err();
+    let refused = on_gpu(sum, &[&columns], None, binding).unwrap_err();
     assert_eq!(refused.kind(), "too_large", "{refused}");
     let few = Layout::uniform(1, Shape::new(&[1000, 0]).unwrap()).unwrap();
-    assert_eq!(sum.launch(&few, None).unwrap().work, 1000);
+    assert_eq!(launched(sum, &[&few]).unwrap().work, 1000);
 }
 
 /// Windows of any extent, on any device.
@@ -468,18 +483,18 @@ fn pooled() {
             (vec![usize::MAX, 1], None),
             (vec![1 << 16, 1 << 16], Some(vec![1, 1])),
         ] {
-            let pool = Op::Pool(Pool {
+            let pool = Pool {
                 kind: Kind::Max,
                 dtype: DType::F32,
                 window: Extents::new(&window),
                 strides: strides.as_deref().map(Extents::new),
-            });
+            };
             let what = format!("{window:?} by {strides:?} of {x}");
             for room in [None, Some(FftLimits::new(1 << 15, 1 << 32))] {
                 planned_or(
                     &["rank", "size_overflow"],
                     &what,
-                    planned(&pool, &[&x], None, room),
+                    planned(pool, &[&x], None, room),
                 );
             }
         }
@@ -490,14 +505,14 @@ fn pooled() {
 #[apply(unit_test)]
 fn images() {
     use super::cells::{Cells, How};
+    use super::kit::Neighbours;
     use super::morphology::Extremes;
-    use super::neighbours::Neighbours;
     let most = u32::MAX as usize;
     let dtype = DType::U32;
-    let all = |x: &Layout, what: &str, op: &Op, others: &[&Layout]| {
+    let all = |x: &Layout, what: &str, op: Op, others: &[&Layout]| {
         let inputs: Vec<&Layout> = [x].into_iter().chain(others.iter().copied()).collect();
         for room in [None, Some(FftLimits::new(1 << 15, 1 << 32))] {
-            let planned = planned(op, &inputs, None, room);
+            let planned = planned(op.clone(), &inputs, None, room);
             planned_or(&["rank", "size_overflow", "too_large"], what, planned);
         }
     };
@@ -506,24 +521,24 @@ fn images() {
             for how in [How::Upscale, How::Downscale, How::Tile, How::Translate] {
                 let by = vec![pair].into();
                 let what = format!("{how:?} of {x} by {pair:?}");
-                all(&x, &what, &Op::Cells(Cells { how, by, dtype }), &[]);
+                all(&x, &what, Cells { how, by, dtype }.into(), &[]);
             }
         }
         for pair in [[0, 0], [most as i64, most as i64]] {
             let (how, by) = (How::Crop, vec![pair].into());
-            all(&x, "crop", &Op::Cells(Cells { how, by, dtype }), &[&x]);
+            all(&x, "crop", Cells { how, by, dtype }.into(), &[&x]);
         }
         let extremes = Extremes {
             neighbours: Neighbours::Eight,
             least: false,
             dtype,
         };
-        all(&x, "dilate", &Op::Extremes(extremes), &[]);
+        all(&x, "dilate", extremes.into(), &[]);
         let one = Layout::uniform(x.len(), Shape::new(&[1, 1]).unwrap()).unwrap();
         all(
             &x,
             "match_template",
-            &Op::Occurrences(super::occurrences::Occurrences),
+            super::occurrences::Occurrences.into(),
             &[&one],
         );
         let (boxes, values) = (
@@ -533,7 +548,7 @@ fn images() {
         all(
             &x,
             "draw_boxes",
-            &Op::Figures(super::figures::Figures::Boxes { dtype }),
+            super::figures::Figures::Boxes { dtype }.into(),
             &[&boxes.unwrap(), &values.unwrap()],
         );
         let table = Layout::from_lengths([most]).unwrap();
@@ -541,8 +556,8 @@ fn images() {
             dtype,
             index: DType::I32,
         };
-        all(&x, "lookup", &Op::Lookup(lookup), &[&table]);
-        all(&x, "runs", &Op::Runs(super::runs::Runs::Longest), &[]);
+        all(&x, "lookup", lookup.into(), &[&table]);
+        all(&x, "runs", super::runs::Runs::Longest.into(), &[]);
     }
 }
 
@@ -575,7 +590,7 @@ fn much_of_nothing_is_refused_before_it_is_planned() {
             result: dtype,
             target,
         };
-        let planned = on_gpu(&Op::Matmul(matmul), &[&a, &b], Some(&pairs), binding);
+        let planned = on_gpu(matmul, &[&a, &b], Some(&pairs), binding);
         refused("matmul", planned);
         for (dense_left, shape, dense) in [
             (false, [1, 0], layout(0, most)),
@@ -595,7 +610,7 @@ fn much_of_nothing_is_refused_before_it_is_planned() {
                 result: dtype,
                 target,
             };
-            let planned = on_gpu(&Op::Bsr(product), &[&values, &dense], None, binding);
+            let planned = on_gpu(product, &[&values, &dense], None, binding);
             refused("matmul", planned);
         }
         let (a, b) = (layout(8, 0), layout(0, 8));
@@ -607,14 +622,14 @@ fn much_of_nothing_is_refused_before_it_is_planned() {
             result: dtype,
             target,
         };
-        let planned = on_gpu(&Op::Sampled(sampled), &[&a, &b], Some(&pairs), Some(128));
+        let planned = on_gpu(sampled, &[&a, &b], Some(&pairs), Some(128));
         assert_eq!(planned.unwrap_err().kind(), "too_large");
     }
     let nothing = Layout::from_lengths([]).unwrap();
     for model in [Model::Convolution, Model::Kronecker] {
         let inputs = [&nothing, &nothing, &layout(most, 0), &layout(0, 1)];
-        let matmul = Op::ShapeMatmul(ShapeMatmul { model, dtype });
-        let planned = on_gpu(&matmul, &inputs, None, Some(u32::MAX.into()));
+        let matmul = ShapeMatmul { model, dtype };
+        let planned = on_gpu(matmul, &inputs, None, Some(u32::MAX.into()));
         refused("shape_matmul", planned);
     }
 }
@@ -629,8 +644,8 @@ fn matrices_of_long_entries() {
         for model in [Model::Convolution, Model::Kronecker] {
             for room in [None, Some(room)] {
                 let dtype = DType::F32;
-                let op = Op::ShapeMatmul(ShapeMatmul { model, dtype });
-                let planned = planned(&op, &[&a, &b, &grid, &other], None, room);
+                let op = ShapeMatmul { model, dtype };
+                let planned = planned(op, &[&a, &b, &grid, &other], None, room);
                 if let Err(error) = planned {
                     let kinds = ["size_overflow", "too_large"];
                     assert!(kinds.contains(&error.kind()), "{m} and {n}: {error}");

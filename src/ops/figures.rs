@@ -6,10 +6,12 @@
 
 use std::ops::Range;
 
-use super::{map, par_tiles, strided};
+use super::{map, strided};
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    constants, cost_of, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Variant, constants, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -29,18 +31,16 @@ const LINES: u32 = 1;
 /// Figures of an image that each cell looks through.
 const FEW: u64 = 16;
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "figures",
-    source: include_str!("../../shaders/figures.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("figures"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![BOXES]],
     variants: &[Variant::of(DType::U32, &[])],
 };
 
 /// The kernel of many figures.
-pub(crate) static MARKS: Kernel = Kernel {
-    stem: "figures_marks",
-    source: include_str!("../../shaders/figures_marks.wgsl"),
+static MARKS: Kernel = Kernel {
+    shader: shader!("figures_marks"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![BOXES]],
     variants: &[
@@ -89,10 +89,54 @@ impl Figures {
         values.check_lengths(op, (0..x.len()).map(|element| figures.length(element) / 4))
     }
 
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+    /// The rows of a figure.
+    fn rows(self, figure: [u32; 4]) -> Range<i64> {
+        match self {
+            Figures::Boxes { .. } => figure[0].into()..figure[2].into(),
+            Figures::Lines { .. } => {
+                let [from, _, to, _] = figure.map(|word| i64::from(word as i32));
+                from.min(to)..from.max(to) + 1
+            }
+        }
+    }
+
+    /// The columns of a figure in one of its rows: two ranges, of which one may be empty.
+    fn columns(self, figure: [u32; 4], row: i64) -> [Range<i64>; 2] {
+        match self {
+            Figures::Boxes { .. } => {
+                let [top, left, bottom, right] = figure.map(i64::from);
+                match row == top || row == bottom - 1 {
+                    true => [left..right, 0..0],
+                    false if left < right => [left..left + 1, right - 1..right],
+                    false => [0..0, 0..0],
+                }
+            }
+            Figures::Lines { .. } => {
+                let [from_row, from, to_row, to] = figure.map(|word| i64::from(word as i32));
+                let all = from.min(to)..from.max(to) + 1;
+                let at = from + (to - from).signum() * (row - from_row).abs();
+                match from_row == to_row {
+                    true => [all, 0..0],
+                    false => [at..at + 1, 0..0],
+                }
+            }
+        }
+    }
+}
+
+impl Operation for Figures {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &MARKS];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        let (Figures::Boxes { dtype } | Figures::Lines { dtype }) = self;
+        OnBytes::InWords(Some(dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         let [x, figures, values] = [inputs[0], inputs[1], inputs[2]];
         self.check(x, figures, values)?;
-        let (Figures::Boxes { dtype } | Figures::Lines { dtype }) = self;
+        let (Figures::Boxes { dtype } | Figures::Lines { dtype }) = *self;
         let sum = |of: &dyn Fn(u64, usize) -> u64| {
             (0..x.len()).fold(0u64, |sum, element| {
                 let count = figures.length(element) as u64 / 4;
@@ -147,7 +191,8 @@ impl Figures {
                 dispatch(&MARKS, &["COLOURS"], tiles, 2 * cells),
             ],
         };
-        let twin = CpuKernel::new(move |args| twin(args, self));
+        let of = *self;
+        let twin = CpuKernel::new(move |args| twin(args, of));
         let work = cost_of(&dispatches);
         Ok(Launch::of(
             self.op(),
@@ -156,41 +201,8 @@ impl Figures {
             (dispatches, Vec::new()),
             work,
             twin,
-        ))
-    }
-
-    /// The rows of a figure.
-    fn rows(self, figure: [u32; 4]) -> Range<i64> {
-        match self {
-            Figures::Boxes { .. } => figure[0].into()..figure[2].into(),
-            Figures::Lines { .. } => {
-                let [from, _, to, _] = figure.map(|word| i64::from(word as i32));
-                from.min(to)..from.max(to) + 1
-            }
-        }
-    }
-
-    /// The columns of a figure in one of its rows: two ranges, of which one may be empty.
-    fn columns(self, figure: [u32; 4], row: i64) -> [Range<i64>; 2] {
-        match self {
-            Figures::Boxes { .. } => {
-                let [top, left, bottom, right] = figure.map(i64::from);
-                match row == top || row == bottom - 1 {
-                    true => [left..right, 0..0],
-                    false if left < right => [left..left + 1, right - 1..right],
-                    false => [0..0, 0..0],
-                }
-            }
-            Figures::Lines { .. } => {
-                let [from_row, from, to_row, to] = figure.map(|word| i64::from(word as i32));
-                let all = from.min(to)..from.max(to) + 1;
-                let at = from + (to - from).signum() * (row - from_row).abs();
-                match from_row == to_row {
-                    true => [all, 0..0],
-                    false => [at..at + 1, 0..0],
-                }
-            }
-        }
+        )
+        .into())
     }
 }
 

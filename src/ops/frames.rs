@@ -8,10 +8,11 @@
 //! as matrices again. `istft` transforms the rows back, and the kernel adds the frames at each value in order, so there
 //! are no atomics. A fused transform would not write the frames to memory and read them back.
 
-use super::par_tiles;
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, params,
-    slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, Slot, Variant,
+    params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -24,9 +25,8 @@ params! {
     struct Params { total, elements, tile, x_base, w_base, size, hop, least }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "frames",
-    source: include_str!("../../shaders/frames.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("frames"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[
@@ -73,16 +73,19 @@ pub(crate) fn layout(op: &'static str, x: &Layout, size: u32, hop: u32) -> Resul
     Ok(Layout::unchecked(offsets.finish(), 2, extents))
 }
 
-impl Frames {
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+impl Operation for Frames {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         // An empty window was refused before.
         let size = inputs[1].total().max(1) as u32;
-        let (op, flag, hop, times) = match self {
+        let (op, flag, hop, times) = match *self {
             Frames::Cut { hop } => ("stft", "CUT", hop, 1),
             Frames::Add { hop } => ("istft", "ADD", hop, size.div_ceil(hop)),
             Frames::Sum { hop } => ("frames", "SUM", hop, size.div_ceil(hop)),
         };
-        let c = match self {
+        let c = match *self {
             Frames::Cut { .. } => layout(op, inputs[0], size, hop)?,
             Frames::Add { .. } | Frames::Sum { .. } => inputs[2].clone(),
         };
@@ -111,8 +114,8 @@ impl Frames {
             total.div_ceil(tile) as u32,
             cost,
         );
-        let (size, hop) = (size as usize, hop as usize);
-        let twin = CpuKernel::new(move |args| match self {
+        let (size, hop, of) = (size as usize, hop as usize, *self);
+        let twin = CpuKernel::new(move |args| match of {
             Frames::Cut { .. } => cut(args, size, hop),
             Frames::Add { .. } => add(args, size, hop, |sum, squares| match squares <= LEAST {
                 true => 0.0,
@@ -120,7 +123,7 @@ impl Frames {
             }),
             Frames::Sum { .. } => add(args, size, hop, |sum, _| sum),
         });
-        Ok(Launch::new(op, DType::F32, c, dispatch, twin))
+        Ok(Launch::new(op, DType::F32, c, dispatch, twin).into())
     }
 }
 

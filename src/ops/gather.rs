@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
-use super::{PAIRING, bits_of, pair_params, par_tiles};
+use crate::ops::kit::{PAIRING, bits_of, pair_params, par_tiles};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, PlanBuffer, Slot, Variant,
-    params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot,
+    Variant, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
 use crate::{Error, Result, host};
@@ -22,9 +23,8 @@ params! {
     struct Params { total, x_base, elements, tile, pair_kind, pair_right }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "gather",
-    source: include_str!("../../shaders/gather.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("gather"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
     variants: &[
@@ -42,11 +42,18 @@ pub(crate) struct Gather {
     pub dtype: DType,
 }
 
-impl Gather {
-    /// The launch for every pair of an element and a list.
-    pub(crate) fn launch(&self, x: &Layout, pairs: &Pairs) -> Result<Launch> {
+impl Operation for Gather {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let pairs = request.pairs();
         let result = rows("gather", x, &self.indices, pairs)?;
-        plan("gather", self.dtype, &self.indices, pairs, result)
+        Ok(plan("gather", self.dtype, &self.indices, pairs, result)?.into())
     }
 }
 

@@ -6,10 +6,11 @@ use std::iter::repeat_n;
 
 use half::f16;
 
-use super::{Arithmetic, PAIRING, pair_params, par_tiles};
+use crate::ops::kit::{Arithmetic, PAIRING, pair_params, par_tiles};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, merge,
-    params, slots, stream_tile,
+    params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Scalar};
 use crate::{Error, Result, host};
@@ -24,9 +25,8 @@ params! {
     struct Params { total, a_base, b_base, elements, tile, pair_kind, pair_right, pair_left, rank }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "kron",
-    source: include_str!("../../shaders/kron.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("kron"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
     variants: &[
@@ -68,9 +68,12 @@ pub(crate) enum Kind {
     Outer,
 }
 
-impl Kron {
-    /// The launch over every pair.
-    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
+impl Operation for Kron {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
+        let (a, b) = request.both();
+        let pairs = request.pairs();
         let dtype = self.dtype;
         let (
             op,
@@ -131,7 +134,9 @@ impl Kron {
                 DType::C32 | DType::U8 => unreachable!("no such operation"),
             }
         });
-        Ok(Launch::new(op, dtype, result, dispatch, twin).with_pairs(pairs))
+        Ok(Launch::new(op, dtype, result, dispatch, twin)
+            .with_pairs(pairs)
+            .into())
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Cost: the indices read once, one value of a table read for each, and the result written once, in one dispatch.
 
-use super::{bits_of, par_tiles};
+use crate::ops::kit::{bits_of, par_tiles};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Variant, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -21,9 +22,8 @@ params! {
 }
 
 /// Copies the bits of values. EACH: a table for each element.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "lookup",
-    source: include_str!("../../shaders/lookup.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("lookup"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[
@@ -50,12 +50,23 @@ pub(crate) struct Lookup {
     pub index: DType,
 }
 
-impl Lookup {
-    pub(crate) fn launch(self, index: &Layout, tables: &Layout) -> Result<Launch> {
+impl Operation for Lookup {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        match self.dtype {
+            // There is no kernel for indices of bytes in tables of these types.
+            DType::F16 | DType::C32 => OnBytes::InWords(Some(&mut self.index)),
+            _ => OnBytes::Direct,
+        }
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (index, tables) = request.both();
         let Lookup {
             dtype,
             index: index_type,
-        } = self;
+        } = *self;
         check(index, tables)?;
         let each = tables.len() > 1;
         let flags: &[&str] = match (index_type == DType::U8, each) {
@@ -99,13 +110,7 @@ impl Lookup {
             DType::U8 => bits_of!(dtype, of_bytes)(args, most),
             _ => bits_of!(dtype, of_words)(args, most),
         });
-        Ok(Launch::new(
-            OP,
-            dtype,
-            OutputLayout::Input(0),
-            dispatch,
-            twin,
-        ))
+        Ok(Launch::new(OP, dtype, OutputLayout::Input(0), dispatch, twin).into())
     }
 }
 

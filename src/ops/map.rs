@@ -5,10 +5,12 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::{Arithmetic, STREAM, par_map, stream_groups, twin_of};
+use crate::Result;
+use crate::ops::kit::{Arithmetic, STREAM, par_map, stream_groups, twin_of};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Variant, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -20,9 +22,8 @@ params! {
     struct Params { total, x_base, scalar }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "map",
-    source: include_str!("../../shaders/map.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("map"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[
@@ -47,9 +48,8 @@ params! {
     struct FillParams { total, x_base, scalar, second }
 }
 
-pub(crate) static FILL: Kernel = Kernel {
-    stem: "fill",
-    source: include_str!("../../shaders/map.wgsl"),
+static FILL: Kernel = Kernel {
+    shader: shader!("map", "fill"),
     interface: Interface::of::<FillSlots, FillParams>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::U32, &["FILL"])],
@@ -74,9 +74,32 @@ pub(crate) enum Kind {
     Copy,
 }
 
-impl Map {
-    /// The launch over the values of `x`.
-    pub(crate) fn launch(self, x: &Layout) -> Launch {
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Scale => "scale",
+            Kind::Neg => "neg",
+            Kind::Copy => "copy",
+        }
+    }
+}
+
+impl Operation for Map {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        match self.kind {
+            Kind::Copy => OnBytes::Direct,
+            _ => OnBytes::InWords(None),
+        }
+    }
+
+    fn function(&self) -> Option<(&'static str, DType)> {
+        Some((self.kind.name(), self.dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         let dtype = self.dtype;
         type Run = fn(&mut CpuArgs<'_>);
         let (op, flag, kernel_type, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
@@ -124,7 +147,7 @@ impl Map {
             words as u64,
         );
         let twin = CpuKernel::new(twin);
-        Launch::new(op, dtype, OutputLayout::Input(0), dispatch, twin)
+        Ok(Launch::new(op, dtype, OutputLayout::Input(0), dispatch, twin).into())
     }
 }
 
@@ -166,8 +189,18 @@ pub(crate) struct Full {
     pub layout: Layout,
 }
 
-impl Full {
-    pub(crate) fn launch(&self) -> Launch {
+impl Operation for Full {
+    const KERNELS: &[&Kernel] = &[&FILL];
+
+    fn is_cached(&self) -> bool {
+        false
+    }
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, _: &PlanRequest<'_>) -> Result<Plan> {
         let Full { dtype, layout } = self;
         let both = [Param::Scalar(0), Param::Scalar(dtype.words(1) - 1)];
         let dispatch = filled(dtype.words(layout.total()), Slot::Output(0), both);
@@ -180,6 +213,6 @@ impl Full {
                 _ => y.fill(scalar[0]),
             });
         });
-        Launch::new("full", *dtype, layout.clone(), dispatch, twin)
+        Ok(Launch::new("full", *dtype, layout.clone(), dispatch, twin).into())
     }
 }

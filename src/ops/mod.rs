@@ -11,9 +11,9 @@ mod bytes;
 pub(crate) mod cast;
 pub(crate) mod cells;
 pub(crate) mod chain;
+pub(crate) mod choice;
 pub(crate) mod conv;
 pub(crate) mod convert;
-mod coop_tile;
 pub(crate) mod correlate_max;
 pub(crate) mod cross_entropy;
 pub(crate) mod embedding;
@@ -24,6 +24,7 @@ pub(crate) mod frames;
 pub(crate) mod gather;
 pub(crate) mod histogram;
 pub(crate) mod imaging;
+pub(crate) mod kit;
 pub(crate) mod kron;
 pub(crate) mod label;
 pub(crate) mod lines;
@@ -33,15 +34,12 @@ pub(crate) mod maps;
 pub(crate) mod matmul;
 pub(crate) mod morphology;
 mod multipass;
-pub(crate) mod neighbours;
 pub(crate) mod occurrences;
 pub(crate) mod one_hot;
 mod op;
-mod ordered;
-mod parallel;
+mod operation;
 pub(crate) mod period;
 pub(crate) mod pooling;
-mod product_tile;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod regions;
@@ -51,246 +49,17 @@ pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod sequence;
 pub(crate) mod shape_matmul;
-mod slices;
 pub(crate) mod sort;
 pub(crate) mod strided;
 pub(crate) mod take;
-mod traits;
 mod transpose;
-mod worklist;
 pub(crate) mod written;
 
 #[cfg(feature = "testing")]
-mod extremes;
+pub(crate) mod extremes;
 
-pub(crate) use op::{Op, PlanRequest};
-pub(crate) use traits::Traits;
-
-use crate::plan::{Constants, Kernel, Param, PlanBuffer, Slot, constants};
-use crate::ragged::{Pairs, Real};
-use crate::{Result, host};
-
-/// Every kernel of the library. A kernel that is not listed here is never compiled; two are also compiled with
-/// expressions of the application (`written`).
-pub(crate) static KERNELS: &[&Kernel] = &[
-    &ambient::FLAT,
-    &ambient::VECTORS,
-    &ambient::BOXES,
-    &ambient::BROADCAST,
-    &ambient::BROADCAST_THREE,
-    &append::KERNEL,
-    &attention::KERNEL,
-    &attention::FEW,
-    &attention::MATRIX,
-    &attention::SHORT,
-    &attention::MERGE,
-    &attention::slopes::KERNEL,
-    &attention::slopes::MATRIX,
-    &attention::slopes::STATS,
-    &gather::KERNEL,
-    &scatter::ADD,
-    &select::SELECT,
-    &select::JOIN,
-    &histogram::KERNEL,
-    &fft::KERNEL,
-    &fft::TINY_KERNEL,
-    &fft::FILTER,
-    &fft::SMOOTH,
-    &fft::REAL,
-    &fft::BLUESTEIN,
-    &frames::KERNEL,
-    &multipass::KERNEL,
-    &kron::KERNEL,
-    &label::KERNEL,
-    &label::TILES,
-    &label::BORDERS,
-    &label::RANKS,
-    &label::FINISH,
-    &regions::KERNEL,
-    &regions::FINISH,
-    &matmul::KERNEL,
-    &bsr::MATMUL,
-    &bsr::SAMPLED,
-    &bsr::FINISH,
-    &bsr::EPILOGUE,
-    &bsr::MATRIX,
-    &bsr::MATRIX_SAMPLED,
-    &bsr::ALIGN,
-    &matmul::MATRIX,
-    &shape_matmul::KERNEL,
-    &shape_matmul::SPECTRAL,
-    &shape_matmul::FIT,
-    &lines::KERNEL,
-    &lines::PARTS,
-    &lines::FINISH,
-    &lines::CUMULATE,
-    &sort::KERNEL,
-    &sort::MERGE,
-    &sort::QUANTILE,
-    &lookup::KERNEL,
-    &runs::KERNEL,
-    &map::KERNEL,
-    &map::FILL,
-    &sequence::KERNEL,
-    &occurrences::KERNEL,
-    &figures::KERNEL,
-    &figures::MARKS,
-    &imaging::KERNEL,
-    &one_hot::KERNEL,
-    &embedding::KERNEL,
-    &embedding::slopes::STARTS,
-    &embedding::slopes::KERNEL,
-    &rotary::KERNEL,
-    &random::UNIFORM,
-    &random::NORMAL,
-    &random::DROPOUT,
-    &maps::KERNEL,
-    &morphology::KERNEL,
-    &morphology::BYTES,
-    &maps::COMPLEX,
-    &convert::KERNEL,
-    &cast::KERNEL,
-    &cells::KERNEL,
-    &chain::KERNEL,
-    &chain::TWO,
-    &conv::KERNEL,
-    &conv::BOXES,
-    &conv::PLACE,
-    &period::KERNEL,
-    &pooling::KERNEL,
-    &pooling::PASSES,
-    &cross_entropy::KERNEL,
-    &cross_entropy::SLOPES,
-    &eval::KERNEL,
-    &conv::FUSED,
-    &conv::cached_spectra::KERNEL,
-    &correlate_max::TILES,
-    &correlate_max::FINISH,
-    &correlate_max::NORMALIZE,
-    &reduce::KERNEL,
-    &reduce::TILES,
-    &reduce::PAIR,
-    &reduce::PAIR_TILES,
-    &reduce::FINISH,
-    &reduce::LINES,
-    &reduce::LINE_PARTS,
-    &strided::RUNS,
-    &strided::BOXES,
-    &take::KERNEL,
-    &transpose::KERNEL,
-    &transpose::BYTES,
-];
-
-/// Instantiates a generic CPU kernel for an element type.
-macro_rules! twin_of {
-    ($dtype:expr, $twin:ident $(, $constant:expr)*) => {
-        match $dtype {
-            DType::F32 => $twin::<f32 $(, $constant)*>,
-            DType::I32 => $twin::<i32 $(, $constant)*>,
-            DType::U32 => $twin::<u32 $(, $constant)*>,
-            // Only methods of `Tensor<T: Real>` come here.
-            DType::C32 | DType::F16 | DType::U8 => unreachable!("real numbers only"),
-        }
-    };
-}
-/// Instantiates a CPU kernel that only copies values, for words of the size of an element type.
-macro_rules! bits_of {
-    ($dtype:expr, $twin:ident) => {
-        match $dtype.size() {
-            1 => $twin::<u8>,
-            2 => $twin::<half::f16>,
-            4 => $twin::<u32>,
-            _ => $twin::<[u32; 2]>,
-        }
-    };
-}
-use bits_of;
-use parallel::{OfRun, join, par_chunks, par_elements, par_map, par_pieces, par_runs, par_tiles};
-use twin_of;
-
-/// Arithmetic on values of an element type; integers wrap.
-pub(crate) trait Arithmetic: Real {
-    /// The additive identity: adding it to a value changes no bit of the value.
-    const NOTHING: Self;
-    fn plus(self, other: Self) -> Self;
-    fn times(self, other: Self) -> Self;
-    /// The absolute value; `i32::MIN` wraps to itself.
-    fn magnitude(self) -> Self;
-}
-
-impl Arithmetic for f32 {
-    const NOTHING: f32 = -0.0;
-    #[inline(always)]
-    fn plus(self, other: f32) -> f32 {
-        self + other
-    }
-    #[inline(always)]
-    fn times(self, other: f32) -> f32 {
-        self * other
-    }
-    fn magnitude(self) -> f32 {
-        self.abs()
-    }
-}
-
-macro_rules! wrapping {
-    ($($t:ty: $magnitude:expr),*) => {$(
-        impl Arithmetic for $t {
-            const NOTHING: $t = 0;
-            #[inline(always)]
-            fn plus(self, other: $t) -> $t {
-                self.wrapping_add(other)
-            }
-            #[inline(always)]
-            fn times(self, other: $t) -> $t {
-                self.wrapping_mul(other)
-            }
-            fn magnitude(self) -> $t {
-                $magnitude(self)
-            }
-        }
-    )*};
-}
-wrapping!(i32: i32::wrapping_abs, u32: |x| x);
-
-/// Values that a workgroup of the streaming kernels computes.
-const STREAM_TILE: usize = 2048;
-const STREAM: Constants = constants![STREAM_TILE];
-
-/// How elements of two batches are paired: `pair_kind` of `shaders/lib/pairs.wgsl`. For any other value, the shader
-/// reads a list of pairs.
-const ELEMENTWISE: u32 = 0;
-const ONE_TO_ALL: u32 = 1;
-const ALL_TO_ALL: u32 = 2;
-const LISTED: u32 = 3;
-const PAIRING: Constants = constants![ELEMENTWISE, ONE_TO_ALL, ALL_TO_ALL];
-
-/// Workgroups of a streaming kernel over `values` values.
-fn stream_groups(values: usize) -> u32 {
-    values.div_ceil(STREAM_TILE) as u32
-}
-
-/// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list of pairs to bind, or `unused`
-/// if there is no list.
-fn pair_params(
-    op: &'static str,
-    pairs: &Pairs,
-    right: usize,
-    unused: &Slot,
-) -> Result<([Param; 2], Slot)> {
-    use crate::Pairing;
-    let (kind, list) = match pairs.pairing() {
-        Pairing::Elementwise => (ELEMENTWISE, unused.clone()),
-        Pairing::OneToAll => (ONE_TO_ALL, unused.clone()),
-        Pairing::AllToOne | Pairing::AllToAll => (ALL_TO_ALL, unused.clone()),
-        Pairing::List(pairs) => {
-            let mut list = host::room(op, 2 * pairs.len())?;
-            list.extend(pairs.as_slice().iter().flat_map(|&(l, r)| [l, r]));
-            (LISTED, Slot::PlanBuffer(PlanBuffer::new(list)))
-        }
-    };
-    Ok(([Param::U32(kind), Param::U32(right as u32)], list))
-}
+pub(crate) use op::{InWords, Op, all_kernels, for_payload};
+pub(crate) use operation::{FftLimits, PlanRequest, Traits};
 
 /// Returns the name and the assembled WGSL of every kernel that the library can run.
 ///
@@ -306,7 +75,7 @@ fn pair_params(
 #[cfg(feature = "gpu")]
 pub fn kernels() -> Vec<(String, String)> {
     let mut all = Vec::new();
-    for kernel in KERNELS {
+    for kernel in all_kernels() {
         for variant in 0..kernel.listed().count() {
             let text = crate::gpu::assemble(kernel, variant)
                 .unwrap_or_else(|wrong| format!("// cannot be assembled: {wrong}"));

@@ -5,12 +5,14 @@
 //! side find most of them in a cache. For bytes, it computes a word of four results from three words of each of three
 //! rows.
 
-use super::neighbours::Neighbours;
-use super::{par_tiles, strided};
+use super::strided;
 use crate::Result;
+use crate::ops::kit::Neighbours;
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    constants, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Variant, constants, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -27,9 +29,8 @@ const STRIP: usize = 8;
 
 /// One variant serves both types of 32 bits and both directions: `p.flip` maps values to keys that have their order, or
 /// the reverse.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "morphology",
-    source: include_str!("../../shaders/morphology.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("morphology"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![STRIP]],
     variants: &[Variant::of(DType::U32, &[])],
@@ -40,9 +41,8 @@ slots! {
 }
 
 /// The same for bytes, of which an invocation makes a word.
-pub(crate) static BYTES: Kernel = Kernel {
-    stem: "morphology_bytes",
-    source: include_str!("../../shaders/morphology_bytes.wgsl"),
+static BYTES: Kernel = Kernel {
+    shader: shader!("morphology_bytes"),
     interface: Interface::of::<ByteSlots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U8, &[])],
@@ -58,30 +58,6 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
-        let op = if self.least { "erode" } else { "dilate" };
-        x.check_rank(op, 2)?;
-        let dispatch = match self.dtype {
-            DType::U8 => self.of_bytes(x),
-            _ => self.of_words(op, x)?,
-        };
-        let twin = CpuKernel::new(move |args| match (self.dtype, self.least) {
-            (DType::I32, false) => twin(args, self.neighbours, i32::max),
-            (DType::I32, true) => twin(args, self.neighbours, i32::min),
-            (DType::U8, false) => twin(args, self.neighbours, u8::max),
-            (DType::U8, true) => twin(args, self.neighbours, u8::min),
-            (_, false) => twin(args, self.neighbours, u32::max),
-            (_, true) => twin(args, self.neighbours, u32::min),
-        });
-        Ok(Launch::new(
-            op,
-            self.dtype,
-            OutputLayout::Input(0),
-            dispatch,
-            twin,
-        ))
-    }
-
     fn of_words(self, op: &'static str, x: &Layout) -> Result<Dispatch> {
         // An item of work is a column of a strip.
         let strips = strided::layout(op, x.len(), 2, |element, axis| {
@@ -139,6 +115,38 @@ impl Extremes {
             cross: Param::U32(u32::from(self.neighbours == Neighbours::Four)),
         };
         (params, total.div_ceil(tile) as u32)
+    }
+}
+
+impl Operation for Extremes {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &BYTES];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let op = if self.least { "erode" } else { "dilate" };
+        x.check_rank(op, 2)?;
+        let dispatch = match self.dtype {
+            DType::U8 => self.of_bytes(x),
+            _ => self.of_words(op, x)?,
+        };
+        let Extremes {
+            dtype,
+            least,
+            neighbours,
+        } = *self;
+        let twin = CpuKernel::new(move |args| match (dtype, least) {
+            (DType::I32, false) => twin(args, neighbours, i32::max),
+            (DType::I32, true) => twin(args, neighbours, i32::min),
+            (DType::U8, false) => twin(args, neighbours, u8::max),
+            (DType::U8, true) => twin(args, neighbours, u8::min),
+            (_, false) => twin(args, neighbours, u32::max),
+            (_, true) => twin(args, neighbours, u32::min),
+        });
+        Ok(Launch::new(op, self.dtype, OutputLayout::Input(0), dispatch, twin).into())
     }
 }
 

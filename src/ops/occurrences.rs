@@ -3,10 +3,12 @@
 //! Cost: the values read once from memory, the results written once, in one dispatch. Each result compares values until
 //! two differ, at most all of the small matrix.
 
-use super::{par_tiles, strided};
+use super::strided;
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
-    stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
+    shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -27,9 +29,8 @@ params! {
 }
 
 /// Values are compared by their bits.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "occurrences",
-    source: include_str!("../../shaders/occurrences.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("occurrences"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[])],
@@ -44,8 +45,11 @@ fn template_of(templates: &Layout, element: usize) -> usize {
     element.min(templates.len().saturating_sub(1))
 }
 
-impl Occurrences {
-    pub(crate) fn launch(self, x: &Layout, templates: &Layout) -> Result<Launch> {
+impl Operation for Occurrences {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (x, templates) = request.both();
         x.check_rank(OP, 2)?;
         if templates.rank() != 2 {
             return Err(Error::rank(OP, "2 for the templates", templates.rank()));
@@ -97,13 +101,7 @@ impl Occurrences {
             total.div_ceil(tile) as u32,
             cost,
         );
-        Ok(Launch::new(
-            OP,
-            DType::U32,
-            c,
-            dispatch,
-            CpuKernel::new(twin),
-        ))
+        Ok(Launch::new(OP, DType::U32, c, dispatch, CpuKernel::new(twin)).into())
     }
 }
 

@@ -5,11 +5,15 @@
 
 use rayon::prelude::*;
 
-use super::{STREAM, STREAM_TILE, stream_groups, strided};
+use super::strided;
+use crate::ops::kit::STREAM_TILE;
+use crate::ops::kit::{STREAM, stream_groups};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
+    shader, slots,
 };
-use crate::ragged::{DType, Layout, MAX_RANK};
+use crate::ragged::{DType, MAX_RANK};
 use crate::{Error, Result};
 
 slots! {
@@ -21,9 +25,8 @@ params! {
 }
 
 /// Writes the bits of values, so one variant serves all types of a size.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "one_hot",
-    source: include_str!("../../shaders/one_hot.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("one_hot"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
@@ -36,9 +39,12 @@ pub(crate) struct OneHot {
     pub depth: usize,
 }
 
-impl OneHot {
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
-        let OneHot { dtype, depth } = self;
+impl Operation for OneHot {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let OneHot { dtype, depth } = *self;
         let (op, rank) = ("one_hot", x.rank());
         if rank == MAX_RANK {
             return Err(Error::rank(op, format!("at most {}", MAX_RANK - 1), rank));
@@ -75,7 +81,8 @@ impl OneHot {
                 DType::F16 => twin(args, depth, |bits| bits as u16),
                 _ => twin(args, depth, |bits| bits),
             }),
-        ))
+        )
+        .into())
     }
 }
 

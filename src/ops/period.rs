@@ -4,9 +4,12 @@
 //! difference; a word for each slice, written once and read at most once. A workgroup handles an element.
 
 use super::lines::place_of_axis;
-use super::{par_runs, strided};
+use super::strided;
+use crate::ops::kit::par_runs;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
+    shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Result, host};
@@ -22,9 +25,8 @@ params! {
 }
 
 /// Values are compared by their bits.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "period",
-    source: include_str!("../../shaders/period.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("period"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[])],
@@ -36,8 +38,11 @@ pub(crate) struct Period {
     pub axis: usize,
 }
 
-impl Period {
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
+impl Operation for Period {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         let axis = self.axis;
         x.check_axis(OP, axis)?;
         let [rank, place] = place_of_axis(x, Some(axis));
@@ -64,7 +69,7 @@ impl Period {
         let borders = (x.total() + x.len()).max(1) as u64;
         let gpu = (vec![dispatch], vec![borders]);
         let twin = CpuKernel::new(move |args| twin(args, axis));
-        Ok(Launch::of(OP, DType::U32, out, gpu, work, twin))
+        Ok(Launch::of(OP, DType::U32, out, gpu, work, twin).into())
     }
 }
 

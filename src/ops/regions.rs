@@ -10,10 +10,12 @@
 
 use rayon::prelude::*;
 
-use super::{Traits, join, map};
+use super::map;
+use crate::ops::kit::join;
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,
-    Param, Slot, Variant, check_size, constants, cost_of, params, slots,
+    Param, Plan, Slot, Variant, check_size, constants, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets};
 use crate::{Result, host};
@@ -47,17 +49,15 @@ params! {
     struct FinishParams { rows, x_base }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "regions",
-    source: include_str!("../../shaders/regions.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("regions"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[SHARED],
     variants: &[Variant::of(DType::U32, &[])],
 };
 
-pub(crate) static FINISH: Kernel = Kernel {
-    stem: "regions_finish",
-    source: include_str!("../../shaders/regions_finish.wgsl"),
+static FINISH: Kernel = Kernel {
+    shader: shader!("regions_finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[SHARED],
     variants: &[Variant::of(DType::U32, &[])],
@@ -70,8 +70,16 @@ pub(crate) struct Regions {
     pub dtype: DType,
 }
 
-impl Regions {
-    pub(crate) fn launch(self, inputs: &[&Layout], device: Traits<'_>) -> Result<Launch> {
+impl Operation for Regions {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &FINISH];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::InWords(Some(&mut self.dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let device = request.device;
         let (x, rows) = (inputs[0], inputs[2]);
         let table = |width: usize| -> Result<Layout> {
             let lengths = rows.lengths().map(|n| n * width);
@@ -140,7 +148,8 @@ impl Regions {
             dispatches,
             pairs: None,
             twin: CpuKernel::new(twin),
-        })
+        }
+        .into())
     }
 }
 

@@ -10,10 +10,12 @@
 
 use half::f16;
 
-use super::{par_tiles, strided};
+use super::strided;
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, PlanBuffer, Slot,
-    Variant, constants, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer,
+    Slot, Variant, constants, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result, host};
@@ -28,9 +30,8 @@ params! {
     struct Params { total, elements, tile, x_base, width, d, neighbours, turn, starts_base }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "rotary",
-    source: include_str!("../../shaders/rotary.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("rotary"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![DIGIT]],
     variants: &[
@@ -107,7 +108,33 @@ impl Rotary {
         }
     }
 
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+    /// The cosine and sine of each pair at each of these positions.
+    fn table(
+        self,
+        d: usize,
+        count: usize,
+        position: impl Fn(usize) -> usize,
+    ) -> Result<Vec<[f32; 2]>> {
+        let base = f64::from_bits(self.base);
+        let speeds = (0..d / 2).map(|pair| base.powf(-2.0 * pair as f64 / d as f64));
+        let speeds = host::exact(OP, speeds)?;
+        let mut table = host::room(OP, count * speeds.len())?;
+        for i in 0..count {
+            let position = position(i) as f64;
+            table.extend(speeds.iter().map(|speed| {
+                let (sine, cosine) = (position * speed).sin_cos();
+                [cosine as f32, sine as f32]
+            }));
+        }
+        Ok(table)
+    }
+}
+
+impl Operation for Rotary {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         let x = inputs[0];
         let [width, d] = self.widths(x)?;
         if let Some(starts) = inputs.get(1)
@@ -174,28 +201,8 @@ impl Rotary {
                 total as u64,
             ),
             twin.holding(held),
-        ))
-    }
-
-    /// The cosine and sine of each pair at each of these positions.
-    fn table(
-        self,
-        d: usize,
-        count: usize,
-        position: impl Fn(usize) -> usize,
-    ) -> Result<Vec<[f32; 2]>> {
-        let base = f64::from_bits(self.base);
-        let speeds = (0..d / 2).map(|pair| base.powf(-2.0 * pair as f64 / d as f64));
-        let speeds = host::exact(OP, speeds)?;
-        let mut table = host::room(OP, count * speeds.len())?;
-        for i in 0..count {
-            let position = position(i) as f64;
-            table.extend(speeds.iter().map(|speed| {
-                let (sine, cosine) = (position * speed).sin_cos();
-                [cosine as f32, sine as f32]
-            }));
-        }
-        Ok(table)
+        )
+        .into())
     }
 }
 

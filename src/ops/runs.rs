@@ -3,13 +3,14 @@
 //! Cost: the values read once, and log₂ of the length of a run for its first value, from caches; the result written
 //! once, in one dispatch.
 
-use super::par_tiles;
 use crate::Result;
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Variant, params, shader, slots, stream_tile,
 };
-use crate::ragged::{DType, Layout};
+use crate::ragged::DType;
 
 slots! {
     struct Slots { x: Read, c: Write, c_meta: Read }
@@ -20,9 +21,8 @@ params! {
 }
 
 /// Values are compared by their bits.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "runs",
-    source: include_str!("../../shaders/runs.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("runs"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[])],
@@ -39,15 +39,18 @@ pub(crate) enum Runs {
     Firsts,
 }
 
-impl Runs {
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
+impl Operation for Runs {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         let op = "runs";
         x.check_rank(op, 1)?;
         let total = x.total();
         let tile = stream_tile(total, x.len());
         let number = |n: usize| Param::U32(n as u32);
-        let lengths = self != Runs::Firsts;
-        let others = if self == Runs::Shortest { u32::MAX } else { 0 };
+        let lengths = *self != Runs::Firsts;
+        let others = if *self == Runs::Shortest { u32::MAX } else { 0 };
         let dispatch = Dispatch::new(
             (&KERNEL, KERNEL.variant(DType::U32, &[])),
             Slots {
@@ -68,7 +71,7 @@ impl Runs {
         );
         let twin = CpuKernel::new(move |args| twin(args, lengths, others));
         let layout = OutputLayout::Input(0);
-        Ok(Launch::new(op, DType::U32, layout, dispatch, twin))
+        Ok(Launch::new(op, DType::U32, layout, dispatch, twin).into())
     }
 }
 

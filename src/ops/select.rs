@@ -4,10 +4,11 @@
 
 use rayon::prelude::*;
 
-use super::{STREAM, bits_of, par_tiles, stream_groups};
+use crate::ops::kit::{STREAM, bits_of, par_tiles, stream_groups};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer,
-    Slot, Variant, cost_of, params, slots, stream_tile,
+    Slot, Variant, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Offsets, Permutation, total_overflow};
 use crate::{Error, Result, host};
@@ -20,9 +21,8 @@ params! {
     struct Params { total, x_base, elements, tile }
 }
 
-pub(crate) static SELECT: Kernel = Kernel {
-    stem: "select",
-    source: include_str!("../../shaders/gather.wgsl"),
+static SELECT: Kernel = Kernel {
+    shader: shader!("gather", "select"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[
@@ -49,9 +49,8 @@ params! {
 /// The largest number of batches that one dispatch joins: as many as there are bindings.
 const BATCHES: usize = 7;
 
-pub(crate) static JOIN: Kernel = Kernel {
-    stem: "join",
-    source: include_str!("../../shaders/join.wgsl"),
+static JOIN: Kernel = Kernel {
+    shader: shader!("join"),
     interface: Interface::of::<JoinSlots, JoinParams>(),
     constants: &[STREAM],
     variants: &[
@@ -68,8 +67,13 @@ pub(crate) struct Reorder {
     pub dtype: DType,
 }
 
-impl Reorder {
-    pub(crate) fn launch(&self, x: &Layout) -> Result<Launch> {
+impl Operation for Reorder {
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         if self.order.len() != x.len() {
             return Err(Error::ElementCount {
                 op: "reorder",
@@ -77,7 +81,7 @@ impl Reorder {
                 got: self.order.len(),
             });
         }
-        plan("reorder", self.dtype, x, self.order.as_slice())
+        Ok(plan("reorder", self.dtype, x, self.order.as_slice())?.into())
     }
 }
 
@@ -87,8 +91,13 @@ pub(crate) struct SortByLength {
     pub dtype: DType,
 }
 
-impl SortByLength {
-    pub(crate) fn plan(self, x: &Layout) -> Result<Plan> {
+impl Operation for SortByLength {
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         let order = Permutation::by_length(x)?;
         let launch = plan("reorder", self.dtype, x, order.as_slice())?;
         Ok(Plan::from(launch).with(Attachment::Permutation(order)))
@@ -102,11 +111,22 @@ pub(crate) struct Select {
     pub dtype: DType,
 }
 
-impl Select {
-    pub(crate) fn launch(&self, x: &Layout) -> Result<Launch> {
+impl Operation for Select {
+    const KERNELS: &[&Kernel] = &[&SELECT];
+
+    fn is_cached(&self) -> bool {
+        false
+    }
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         let elements = &self.elements[..];
         let wrong = elements.iter().position(|&i| i as usize >= x.len());
-        match wrong {
+        Ok(match wrong {
             None => plan("select", self.dtype, x, elements),
             Some(position) => Err(Error::Index {
                 op: "select",
@@ -115,7 +135,8 @@ impl Select {
                 index: elements[position] as usize,
                 len: x.len(),
             }),
-        }
+        }?
+        .into())
     }
 }
 
@@ -188,35 +209,6 @@ pub(crate) struct Join {
 }
 
 impl Join {
-    pub(crate) fn launch(self, batches: &[&Layout]) -> Result<Launch> {
-        let dtype = self.dtype;
-        const OP: &str = "join";
-        let rank = batches[0].rank();
-        let elements = batches.iter().map(|batch| batch.len()).sum::<usize>();
-        let mut offsets = host::room(OP, elements + 1)?;
-        let mut extents = host::room(OP, if rank == 1 { 0 } else { elements * rank })?;
-        let mut ends = host::room(OP, batches.len())?;
-        let mut end = 0u32;
-        offsets.push(0);
-        for batch in batches {
-            batch.check_rank_of(OP, batches[0], "the first batch")?;
-            let begin = end;
-            end = begin
-                .checked_add(batch.total() as u32)
-                .ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
-            offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
-            extents.extend_from_slice(batch.extents());
-            ends.push(end);
-        }
-        let firsts = (0..batches.len()).step_by(BATCHES);
-        let dispatches = host::exact(OP, firsts.map(|first| self.dispatch(&ends, first)))?;
-        let offsets = Offsets::from_vec_unchecked(offsets);
-        let result = Layout::unchecked(offsets, rank, extents);
-        let (work, twin) = (cost_of(&dispatches), CpuKernel::new(join_twin));
-        let gpu = (dispatches, Vec::new());
-        Ok(Launch::of(OP, dtype, result, gpu, work, twin))
-    }
-
     /// Joins up to [`BATCHES`] batches, from `first` on. `ends` are the ends of all batches in the result.
     fn dispatch(self, ends: &[u32], first: usize) -> Dispatch {
         let dtype = self.dtype;
@@ -271,6 +263,44 @@ impl Join {
             },
             words as u64,
         )
+    }
+}
+
+impl Operation for Join {
+    const KERNELS: &[&Kernel] = &[&JOIN];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let batches = request.inputs;
+        let dtype = self.dtype;
+        const OP: &str = "join";
+        let rank = batches[0].rank();
+        let elements = batches.iter().map(|batch| batch.len()).sum::<usize>();
+        let mut offsets = host::room(OP, elements + 1)?;
+        let mut extents = host::room(OP, if rank == 1 { 0 } else { elements * rank })?;
+        let mut ends = host::room(OP, batches.len())?;
+        let mut end = 0u32;
+        offsets.push(0);
+        for batch in batches {
+            batch.check_rank_of(OP, batches[0], "the first batch")?;
+            let begin = end;
+            end = begin
+                .checked_add(batch.total() as u32)
+                .ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
+            offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
+            extents.extend_from_slice(batch.extents());
+            ends.push(end);
+        }
+        let firsts = (0..batches.len()).step_by(BATCHES);
+        let dispatches = host::exact(OP, firsts.map(|first| self.dispatch(&ends, first)))?;
+        let offsets = Offsets::from_vec_unchecked(offsets);
+        let result = Layout::unchecked(offsets, rank, extents);
+        let (work, twin) = (cost_of(&dispatches), CpuKernel::new(join_twin));
+        let gpu = (dispatches, Vec::new());
+        Ok(Launch::of(OP, dtype, result, gpu, work, twin).into())
     }
 }
 

@@ -7,11 +7,12 @@ use std::ops::Range;
 
 use half::f16;
 
-use super::par_tiles;
 use crate::Result;
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
-    stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
+    shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -29,9 +30,8 @@ macro_rules! variants {
     };
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "sequence",
-    source: include_str!("../../shaders/sequence.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("sequence"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: variants![
@@ -59,8 +59,14 @@ pub(crate) struct Sequence {
     pub layout: Layout,
 }
 
-impl Sequence {
-    pub(crate) fn launch(&self) -> Result<Launch> {
+impl Operation for Sequence {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn is_cached(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, _: &PlanRequest<'_>) -> Result<Plan> {
         let Sequence {
             kind,
             dtype,
@@ -111,7 +117,8 @@ impl Sequence {
                 total as u64,
             ),
             CpuKernel::new(twin),
-        ))
+        )
+        .into())
     }
 }
 

@@ -5,10 +5,12 @@
 //! the result is filled with zeros first, in another one.
 
 use super::lines::{check_axis, place_of_axis};
-use super::{map, par_runs, par_tiles, strided};
+use super::{map, strided};
+use crate::ops::kit::{par_runs, par_tiles};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    cost_of, params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Variant, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -22,9 +24,8 @@ params! {
 }
 
 /// Copies the bits of values, so one variant serves all types of 32 bits.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "take",
-    source: include_str!("../../shaders/take.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("take"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[
@@ -43,9 +44,16 @@ pub(crate) struct Take {
     pub axis: Option<usize>,
 }
 
-impl Take {
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
-        let Take { put, dtype, axis } = self;
+impl Operation for Take {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::InWords(Some(&mut self.dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let Take { put, dtype, axis } = *self;
         // The layout of the indices, and that of the lines that they point into.
         let (op, c, lines) = match put {
             true => ("put", inputs[1], inputs[2]),
@@ -98,13 +106,7 @@ impl Take {
         );
         if !put {
             let twin = CpuKernel::new(move |args| taken(args, along));
-            return Ok(Launch::new(
-                op,
-                dtype,
-                OutputLayout::Input(1),
-                dispatch,
-                twin,
-            ));
+            return Ok(Launch::new(op, dtype, OutputLayout::Input(1), dispatch, twin).into());
         }
         let dispatches = match one {
             true => vec![dispatch],
@@ -113,14 +115,7 @@ impl Take {
         let work = cost_of(&dispatches);
         let gpu = (dispatches, Vec::new());
         let twin = CpuKernel::new(move |args| placed(args, along));
-        Ok(Launch::of(
-            op,
-            dtype,
-            OutputLayout::Input(2),
-            gpu,
-            work,
-            twin,
-        ))
+        Ok(Launch::of(op, dtype, OutputLayout::Input(2), gpu, work, twin).into())
     }
 }
 

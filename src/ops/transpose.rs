@@ -2,7 +2,7 @@
 //! [`strided`](super::strided) that neither reads nor writes contiguous runs.
 
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -16,18 +16,16 @@ params! {
 }
 
 /// The values are opaque bits of one or two words.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "transpose",
-    source: include_str!("../../shaders/transpose.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("transpose"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![SIDE]],
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::C32, &[])],
 };
 
 /// Bytes, of which tiles may share words.
-pub(crate) static BYTES: Kernel = Kernel {
-    stem: "transpose_bytes",
-    source: include_str!("../../shaders/transpose_bytes.wgsl"),
+pub(super) static BYTES: Kernel = Kernel {
+    shader: shader!("transpose_bytes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![BYTE_SIDE]],
     variants: &[Variant::of(DType::U8, &[])],

@@ -17,7 +17,8 @@ use rayon::prelude::*;
 
 use super::{ambient, maps};
 use crate::Result;
-use crate::plan::{CpuArgs, CpuKernel, Kernel, Launch, Listed, OutputLayout, Param};
+use crate::ops::operation::{Operation, PlanRequest};
+use crate::plan::{CpuArgs, CpuKernel, Kernel, Launch, Listed, OutputLayout, Param, Plan};
 use crate::ragged::{DType, Layout, Real};
 
 /// The longest text in bytes.
@@ -188,8 +189,9 @@ impl std::fmt::Debug for Apply {
     }
 }
 
-impl Apply {
-    pub(crate) fn launch(&self, inputs: &[&Layout]) -> Result<Launch> {
+impl Operation for Apply {
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         let op = match inputs {
             [a, b] => {
                 check_alike("map2", a, b)?;
@@ -225,7 +227,8 @@ impl Apply {
         Ok(Launch {
             work: x.total() as u64,
             ..launch
-        })
+        }
+        .into())
     }
 }
 

@@ -84,7 +84,12 @@ impl Dispatch {
         groups: u32,
         cost: u64,
     ) -> Dispatch {
-        debug_assert_eq!(Interface::of::<S, P>(), kernel.interface, "{}", kernel.stem);
+        debug_assert_eq!(
+            Interface::of::<S, P>(),
+            kernel.interface,
+            "{}",
+            kernel.shader.stem
+        );
         let mut words = Vec::with_capacity(kernel.interface.params.len());
         params.append(&mut words);
         let slots = slots.list();
@@ -95,7 +100,7 @@ impl Dispatch {
                 .zip(S::ACCESS)
                 .all(|(slot, access)| !slot.is_list() || *access == Access::Read),
             "{} binds a list read-write",
-            kernel.stem
+            kernel.shader.stem
         );
         Dispatch {
             kernel,

@@ -116,15 +116,70 @@ macro_rules! for_each_type {
 }
 pub(crate) use for_each_type;
 
+/// The file of a kernel, and the kernel's name without its variant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shader {
+    pub stem: &'static str,
+    /// The file in `shaders`, without its extension.
+    pub path: &'static str,
+    pub source: &'static str,
+}
+
+/// The shader with this path in `shaders`. Unless the kernel's stem is given, it follows from the path: `room/file`
+/// makes `room_file`, and `room/mod` makes `room`.
+macro_rules! shader {
+    ($path:literal) => {
+        $crate::plan::shader!($path, {
+            const STEM: [u8; $crate::plan::stem_length($path)] = $crate::plan::stem_of($path);
+            match str::from_utf8(&STEM) {
+                Ok(stem) => stem,
+                Err(_) => unreachable!(),
+            }
+        })
+    };
+    ($path:literal, $stem:expr) => {
+        $crate::plan::Shader {
+            stem: $stem,
+            path: $path,
+            source: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/shaders/",
+                $path,
+                ".wgsl"
+            )),
+        }
+    };
+}
+pub(crate) use shader;
+
+/// The length of the stem of the kernel with this path.
+pub(crate) const fn stem_length(path: &str) -> usize {
+    match path.as_bytes() {
+        [room @ .., b'/', b'm', b'o', b'd'] => room.len(),
+        path => path.len(),
+    }
+}
+
+/// The stem of the kernel with this path.
+pub(crate) const fn stem_of<const N: usize>(path: &str) -> [u8; N] {
+    let mut stem = [b'_'; N];
+    let mut i = 0;
+    while i < N {
+        if path.as_bytes()[i] != b'/' {
+            stem[i] = path.as_bytes()[i];
+        }
+        i += 1;
+    }
+    stem
+}
+
 /// A WGSL kernel. Binding 0 is its parameter block (uniform), bindings 1.. are the interface's slots in order.
 ///
-/// Operations define kernels as `static`s. Every kernel is listed in [`crate::ops::KERNELS`], and only kernels on that
-/// list are ever compiled.
+/// Operations define kernels as `static`s. Every kernel is in [`crate::ops::all_kernels`], and no other kernel is ever
+/// compiled.
 #[derive(Debug)]
 pub(crate) struct Kernel {
-    /// The file stem shared by the shader, the operation's module and its tests.
-    pub stem: &'static str,
-    pub source: &'static str,
+    pub shader: Shader,
     pub interface: Interface,
     /// What the assembler writes before the source.
     pub constants: &'static [Constants],
@@ -147,7 +202,7 @@ impl Kernel {
         debug_assert!(
             found.is_some(),
             "{} is not listed for {dtype} {flags:?}",
-            self.stem
+            self.shader.stem
         );
         found.unwrap_or(usize::MAX)
     }
@@ -161,14 +216,14 @@ impl Kernel {
     pub(crate) fn name_of(&self, variant: Option<&dyn Listed>) -> String {
         match variant {
             Some(v) => {
-                let mut name = format!("{}.{}", self.stem, v.dtype().name());
+                let mut name = format!("{}.{}", self.shader.stem, v.dtype().name());
                 for flag in v.flags().iter() {
                     name.push('.');
                     name.push_str(&flag.to_lowercase());
                 }
                 name
             }
-            None => format!("{}.?", self.stem),
+            None => format!("{}.?", self.shader.stem),
         }
     }
 }

@@ -17,8 +17,8 @@ pub(crate) use dispatch::{
     Dispatch, Param, Params, PlanBuffer, Slot, Slots, Table, Words, cost_of, params, slots,
 };
 pub(crate) use kernel::{
-    Access, Constants, Field, Interface, Kernel, Listed, Matrices, Variant, constants,
-    for_each_type, named, place_of,
+    Access, Constants, Field, Interface, Kernel, Listed, Matrices, Shader, Variant, constants,
+    for_each_type, named, place_of, shader, stem_length, stem_of,
 };
 pub(crate) use launch::{
     Attachment, CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Outcome, Output, OutputLayout,

@@ -31,7 +31,7 @@ pub(super) fn fuse(device: &Device, graph: &mut Graph, kept: &[u32]) -> Result<V
         let Some(part) = draft.part(graph) else {
             continue;
         };
-        let op = Op::Chain(part.chain);
+        let op = Op::from(part.chain);
         let plan = {
             let layouts: Vec<_> = part.operands.iter().map(|source| &source.layout).collect();
             planned(device, op.clone(), &layouts, None)?

@@ -2,7 +2,6 @@
 
 use super::run::{Call, check_planned};
 use super::{Cache, Tensor};
-use crate::ops::Op;
 use crate::ops::attention::slopes::Slopes;
 use crate::ops::attention::{self, LOWEST, Mask, OP, Side, Stats, UNBOUNDED};
 use crate::ragged::{DType, Float, Layout, Scalar, Shape, Topology};
@@ -338,11 +337,10 @@ impl<'a, T: Float> Attention<'a, T> {
         // Kernels load whole units. Others would compute other bits, so views with another alignment are copied.
         let unit = attention::unit(T::DTYPE);
         let views = [q, k, v].map(|x| q.device.is_gpu() && !x.begins_at(unit));
-        let op = Op::Attention(of);
         if views.contains(&true) || both_layout.is_some() {
             let mut layouts: Vec<&Layout> = operands.iter().map(|operand| operand.layout).collect();
             layouts.extend(&both_layout);
-            check_planned(&q.device, &op, &layouts)?;
+            check_planned(&q.device, of.clone(), &layouts)?;
         }
         let both = match (self.alibi, self.sinks) {
             (Some(slopes), Some(sinks)) => {
@@ -370,7 +368,7 @@ impl<'a, T: Float> Attention<'a, T> {
         let scalars = [scale, cap, inverse].map(f32::to_bits);
         Call {
             scalars: &scalars,
-            ..Call::new(&q.device, op, &operands)
+            ..Call::new(&q.device, of, &operands)
         }
         .two()
     }
@@ -489,11 +487,11 @@ impl<T: Float> Attended<'_, T> {
         (lse, of_lse): (&Tensor<f32>, Option<&Tensor<f32>>),
     ) -> Result<Tensor<f32>> {
         let slopes = self.per_head.as_ref().filter(|_| self.of.alibi);
-        let op = Op::AttentionStats(Stats {
+        let op = Stats {
             dtype: T::DTYPE,
             of_lse: of_lse.is_some(),
             alibi: slopes.is_some(),
-        });
+        };
         let mut operands = vec![g.operand(), o.operand(), lse.operand()];
         operands.extend(of_lse.map(Tensor::operand));
         operands.extend(slopes.map(Tensor::operand));
@@ -516,7 +514,7 @@ impl<T: Float> Attended<'_, T> {
         stats: &Tensor<f32>,
     ) -> Result<Tensor<R>> {
         let of = self.of.clone();
-        let op = Op::AttentionSlopes(Slopes { of, side });
+        let op = Slopes { of, side };
         let Attended { q, k, v, .. } = self;
         let mut operands = vec![
             q.operand(),

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use super::run::{Call, check_planned};
 use super::trace::Trace;
 use super::{Device, Storage, Tensor};
-use crate::ops::Op;
 use crate::ops::append::{Append, OP, rows_of, widths};
 use crate::ops::strided::extent_of;
 use crate::ragged::{DType, Float, Layout, Ragged};
@@ -188,7 +187,6 @@ impl<T: Float> Cache<T> {
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn append(&mut self, keys: &Tensor<T>, values: &Tensor<T>) -> Result<()> {
         let append = Append { dtype: T::DTYPE };
-        let op = Op::Append(append);
         self.keys.check_device(OP, keys)?;
         self.keys.check_device(OP, values)?;
         self.keys.layout().check_len(OP, keys.len())?;
@@ -207,7 +205,7 @@ impl<T: Float> Cache<T> {
                 keys.operand(),
                 values.operand(),
             ];
-            let (results, _) = Call::new(&device, op, &operands).values(&dtypes)?;
+            let (results, _) = Call::new(&device, append, &operands).values(&dtypes)?;
             if let Ok([keys, values, lengths]) = <[_; 3]>::try_from(results) {
                 (self.keys, self.values) = (keys.typed(&device), values.typed(&device));
                 self.lengths = lengths.typed(&device);
@@ -220,7 +218,7 @@ impl<T: Float> Cache<T> {
                 keys.layout(),
                 values.layout(),
             ];
-            check_planned(&device, &op, &layouts)?;
+            check_planned(&device, append, &layouts)?;
             self.detach()?;
             let Cache {
                 keys: all_keys,
@@ -237,7 +235,7 @@ impl<T: Float> Cache<T> {
             ];
             let call = Call {
                 changed: Some([&mut all_keys.storage, &mut all_values.storage]),
-                ..Call::new(&device, op, &operands)
+                ..Call::new(&device, append, &operands)
             };
             *lengths = call.one()?;
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Device, Tensor};
-use crate::ops::conv::choice::{ConvMethod, CostTable, Costs};
+use crate::ops::choice::{ConvMethod, CostTable, Costs};
 use crate::ragged::{Layout, Pairing, Shape};
 use crate::{Error, Result};
 

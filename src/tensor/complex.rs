@@ -5,7 +5,6 @@ use num_complex::Complex32;
 use super::functions::of_two;
 use super::{IntoSpread, Paired, Spread, Tensor};
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::ambient;
 use crate::ops::map::Kind;
 use crate::ops::maps::{self, Complex};
@@ -15,7 +14,7 @@ use crate::ragged::Scalar;
 impl Tensor<Complex32> {
     fn map_complex<R: Scalar>(&self, name: &'static str, s: Complex32) -> Result<Tensor<R>> {
         let scalars = [s.re, s.im].map(f32::to_bits);
-        self.unary(Op::Complex(Complex { name }), &scalars)
+        self.unary(Complex { name }, &scalars)
     }
 
     /// Negates every value, `−z`; the layout is unchanged.
@@ -97,7 +96,7 @@ impl Tensor<Complex32> {
     /// [`Rank`](crate::Error::Rank) at the largest rank, [`SizeOverflow`](crate::Error::SizeOverflow) for more than
     /// 2³² − 1 floats, [`OutOfMemory`](crate::Error::OutOfMemory).
     pub fn view_as_real(&self) -> Result<Tensor<f32>> {
-        self.unary(Op::View(View::AsReal), &[])
+        self.unary(View::AsReal, &[])
     }
 }
 
@@ -250,7 +249,7 @@ impl Tensor<f32> {
     /// [`Rank`](crate::Error::Rank) for rank 1; [`Shape`](crate::Error::Shape) with the first element whose last extent
     /// is not 2; [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn view_as_complex(&self) -> Result<Tensor<Complex32>> {
-        let view = Op::View(View::AsComplex);
+        let view = View::AsComplex;
         // Complex values begin at even words. The shapes are checked before the copy.
         match self.begins_at(2) {
             true => self.unary(view, &[]),

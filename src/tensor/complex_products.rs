@@ -8,7 +8,6 @@
 use num_complex::Complex32;
 
 use super::{Paired, Tensor};
-use crate::ops::Op;
 use crate::ops::matmul::meet;
 use crate::ops::strided::{Fold, View};
 use crate::ragged::Scalar;
@@ -19,7 +18,7 @@ const OP: &str = "matmul";
 impl<T: Scalar> Tensor<T> {
     /// The same values in other matrices, as a view.
     fn folded<U: Scalar>(&self, fold: Fold) -> Result<Tensor<U>> {
-        self.unary(Op::View(View::Fold(fold)), &[])
+        self.unary(View::Fold(fold), &[])
     }
 }
 

@@ -5,7 +5,6 @@ use num_complex::Complex32;
 use super::run::Call;
 use super::{Paired, Tensor};
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::conv::cached_spectra::{Mode, Spectra};
 use crate::ragged::{Layout, Pairs};
 
@@ -55,7 +54,7 @@ impl Paired<'_, f32> {
         let (signals, kernels) = self.layouts();
         let device = &self.left.device;
         let operands = [self.right.operand(), self.right.shapes(signals)];
-        let spectra = Call::new(device, Op::Spectra(Spectra), &operands).one()?;
+        let spectra = Call::new(device, Spectra, &operands).one()?;
         Ok(ConvPlan {
             kernels: kernels.clone(),
             spectra,
@@ -101,7 +100,7 @@ impl ConvPlan {
         let operands = [signals.operand(), self.spectra.operand(), kernels];
         Call {
             pairs: Some(&self.pairs),
-            ..Call::new(device, Op::CachedSpectra(mode), &operands)
+            ..Call::new(device, mode, &operands)
         }
         .one()
     }

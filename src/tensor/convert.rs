@@ -42,14 +42,14 @@ impl<T: Ordered> Tensor<T> {
     /// [`TooLarge`](crate::Error::TooLarge) above the device's binding limit,
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn to<R: Ordered>(&self) -> Result<Tensor<R>> {
-        let op = match (T::DTYPE, R::DTYPE) {
+        let op: Op = match (T::DTYPE, R::DTYPE) {
             (from, to) if from == to => {
                 let (storage, layout) = (self.storage.clone(), self.layout.clone());
                 return Ok(Tensor::new(&self.device, storage, self.base, layout));
             }
-            (DType::F32, DType::F16) => Op::Convert(Convert::ToF16),
-            (DType::F16, DType::F32) => Op::Convert(Convert::ToF32),
-            (from, to) => Op::Cast(Cast { from, to }),
+            (DType::F32, DType::F16) => Convert::ToF16.into(),
+            (DType::F16, DType::F32) => Convert::ToF32.into(),
+            (from, to) => Cast { from, to }.into(),
         };
         self.unary(op, &[])
     }

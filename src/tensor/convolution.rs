@@ -2,9 +2,8 @@
 
 use super::{CorrelateMax, Paired, Sbd, Tensor};
 use crate::error::Side;
-use crate::ops::Op;
+use crate::ops::choice::{ConvChoice, ConvMethod, ConvMode, Window};
 use crate::ops::conv::Conv;
-use crate::ops::conv::choice::{ConvChoice, ConvMethod, ConvMode, Window};
 use crate::ops::correlate_max::{self as ops, Seek};
 use crate::ragged::{Pairs, Real};
 use crate::{Error, Result};
@@ -163,7 +162,7 @@ impl<T: Real> Convolution<'_, T> {
     fn convolved(&self, correlate: bool) -> Result<Tensor<T>> {
         let conv = self.operation(correlate);
         if !self.is_swapped() {
-            return self.pair.run(Op::Conv(conv));
+            return self.pair.run(conv);
         }
         let op = conv.request(self.pair.left.device.traits()).op;
         self.window
@@ -180,7 +179,7 @@ impl<T: Real> Convolution<'_, T> {
                 right: self.pair.left,
                 pairs: self.swapped_pairs()?,
             };
-            pair.run(Op::Conv(self.operation(false)))
+            pair.run(self.operation(false))
         };
         swapped().map_err(|error: Error| error.named(op))
     }
@@ -257,7 +256,7 @@ impl Convolution<'_, f32> {
 
     fn seek(&self, seek: Seek) -> Result<(Tensor<f32>, Tensor<i32>)> {
         let method = self.method;
-        let op = Op::CorrelateMax(ops::CorrelateMax { seek, method });
+        let op = ops::CorrelateMax { seek, method };
         self.pair.call(op, &self.pair.operands()).two()
     }
 }

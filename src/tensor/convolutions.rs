@@ -3,7 +3,7 @@
 use super::{Convolution, CorrelateMax, Paired, Sbd, Tensor};
 use crate::Result;
 use crate::error::Side;
-use crate::ops::conv::choice::{ConvChoice, ConvMethod, Window};
+use crate::ops::choice::{ConvChoice, ConvMethod, Window};
 use crate::ragged::Real;
 
 impl<T: Real> Tensor<T> {

@@ -4,7 +4,6 @@ use half::f16;
 
 use super::run::Call;
 use super::{Device, Tensor};
-use crate::ops::Op;
 use crate::ops::map::Full;
 use crate::ops::sequence::{Kind, Sequence};
 use crate::ragged::{DType, Factor, Float, Layout, Scalar};
@@ -32,7 +31,7 @@ impl Device {
         };
         Call {
             scalars: &scalar,
-            ..Call::new(self, Op::Full(full), &[])
+            ..Call::new(self, full, &[])
         }
         .one()
     }
@@ -119,7 +118,7 @@ impl Device {
         };
         Call {
             scalars: &scalars,
-            ..Call::new(self, Op::Sequence(sequence), &[])
+            ..Call::new(self, sequence, &[])
         }
         .one()
     }

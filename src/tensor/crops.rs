@@ -1,7 +1,6 @@
 //! Boxes of images that depend on values: the box of all cells other than a background, and crops to such boxes.
 
 use super::Tensor;
-use crate::ops::Op;
 use crate::ops::cells::How;
 use crate::ops::reduce::{Reduce, Reduction};
 use crate::ragged::{Layout, Pixel, Ragged, Scalar, Shape, words_of};
@@ -32,7 +31,7 @@ impl<T: Pixel> Tensor<T> {
             dtype: T::DTYPE,
             axis: None,
         };
-        self.unary(Op::Reduce(bounds), &words_of(background)[..1])
+        self.unary(bounds, &words_of(background)[..1])
     }
 
     /// Removes the borders of background of each image: crops it to its [`bounding_box`](Self::bounding_box).

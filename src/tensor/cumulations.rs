@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::lines::{Cumulate, Cumulation};
 use crate::ops::pooling::{Extents, Kind, Pool};
 use crate::ops::strided;
@@ -145,7 +144,7 @@ impl<T: Factor> Tensor<T> {
             }
         };
         self.unary(
-            Op::Pool(Pool {
+            Pool {
                 kind: Kind::Diff,
                 dtype: T::DTYPE,
                 window,
@@ -153,18 +152,18 @@ impl<T: Factor> Tensor<T> {
                     1 => Extents::new(&[1]),
                     _ => Extents::new(&[1, 1]),
                 }),
-            }),
+            },
             &[],
         )
     }
 
     fn cumulate(&self, function: Cumulation, axis: usize) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        let op = Op::Cumulate(Cumulate {
+        let op = Cumulate {
             function,
             dtype,
             axis,
-        });
+        };
         self.unary(op, &[])
     }
 }

@@ -17,8 +17,8 @@ use crate::cpu::Cpu;
 #[cfg(feature = "gpu")]
 use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::{Memory, Traffic};
-use crate::ops::conv::choice::CostTable;
-use crate::ops::fft::FftLimits;
+use crate::ops::FftLimits;
+use crate::ops::choice::CostTable;
 use crate::ops::matmul::tiles::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ops::{Op, Traits};
 use crate::plan::{Dispatch, Matrices, PlanCache};

@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use super::run::Call;
-use crate::ops::Op;
 use crate::ops::select::{Join, Reorder, Select, SortByLength};
 use crate::plan::Attachment;
 use crate::ragged::{Permutation, Scalar};
@@ -33,7 +32,7 @@ impl<T: Scalar> Tensor<T> {
             elements: host::copied("select", elements)?,
             dtype: T::DTYPE,
         };
-        self.unary(Op::Select(select), &[])
+        self.unary(select, &[])
     }
 
     /// Reorders the elements by a permutation.
@@ -55,7 +54,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn reorder(&self, order: &Permutation) -> Result<Tensor<T>> {
         let (order, dtype) = (order.clone(), T::DTYPE);
-        self.unary(Op::Reorder(Reorder { order, dtype }), &[])
+        self.unary(Reorder { order, dtype }, &[])
     }
 
     /// Sorts the elements by their number of values, smallest first, and returns the permutation as well.
@@ -81,7 +80,7 @@ impl<T: Scalar> Tensor<T> {
     pub fn sort_by_length(&self) -> Result<(Tensor<T>, Permutation)> {
         let sort = SortByLength { dtype: T::DTYPE };
         let operands = [self.operand()];
-        let call = Call::new(&self.device, Op::SortByLength(sort), &operands);
+        let call = Call::new(&self.device, sort, &operands);
         let (sorted, plan) = call.run().map_err(|error| error.named("sort_by_length"))?;
         match &plan.attached {
             Attachment::Permutation(order) => Ok((sorted, order.clone())),
@@ -123,7 +122,7 @@ impl<T: Scalar> Tensor<T> {
         let mut operands = host::room("join", 1 + others.len())?;
         operands.extend(batches().map(Tensor::operand));
         let join = Join { dtype: T::DTYPE };
-        Call::new(&self.device, Op::Join(join), &operands).one()
+        Call::new(&self.device, join, &operands).one()
     }
 
     /// Splits the batch into batches with these numbers of elements: views that copy no values.

@@ -5,7 +5,6 @@ use half::f16;
 use super::Tensor;
 use super::run::Call;
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::embedding::{Embedding, slopes::Slopes};
 use crate::ops::strided::View;
 use crate::ragged::{DType, Float, Layout};
@@ -66,7 +65,7 @@ impl<T: Float> Tensor<T> {
         let operands = [self.operand(), ids.operand()];
         Call {
             scalars: &[missing],
-            ..Call::new(&self.device, Op::Embedding(Embedding { dtype }), &operands)
+            ..Call::new(&self.device, Embedding { dtype }, &operands)
         }
         .one()
     }
@@ -75,7 +74,7 @@ impl<T: Float> Tensor<T> {
     /// of [`embedding`](Self::embedding).
     pub(crate) fn embedding_slopes(&self, ids: &Tensor<u32>, table: &Layout) -> Result<Tensor<T>> {
         let line = Layout::from_lengths([ids.layout.total()])?;
-        let line: Tensor<u32> = ids.run_with_layout(Op::View(View::Divided), &line)?;
+        let line: Tensor<u32> = ids.run_with_layout(View::Divided, &line)?;
         let order = line.argsort(0)?;
         let dtype = T::DTYPE;
         let operands = [
@@ -84,7 +83,7 @@ impl<T: Float> Tensor<T> {
             order.operand(),
             self.shapes(table),
         ];
-        let op = Op::EmbeddingSlopes(Slopes { dtype });
+        let op = Slopes { dtype };
         Call::new(&self.device, op, &operands).one()
     }
 }

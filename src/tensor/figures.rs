@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use super::run::Call;
-use crate::ops::Op;
 use crate::ops::figures::Figures;
 use crate::ragged::{Pixel, Ragged};
 use crate::{Error, Result};
@@ -47,7 +46,7 @@ impl<T: Pixel> Tensor<T> {
         self.check_device("draw_boxes", values)?;
         let boxes_drawn = Figures::Boxes { dtype: T::DTYPE };
         let operands = [self.operand(), boxes.operand(), values.operand()];
-        Call::new(&self.device, Op::Figures(boxes_drawn), &operands).one()
+        Call::new(&self.device, boxes_drawn, &operands).one()
     }
 
     /// Draws lines on each image: the cells from one cell to another become the line's value.
@@ -88,7 +87,7 @@ impl<T: Pixel> Tensor<T> {
             let lines = self.device.upload(lines)?;
             let lines_drawn = Figures::Lines { dtype: T::DTYPE };
             let operands = [self.operand(), lines.operand(), values.operand()];
-            Call::new(&self.device, Op::Figures(lines_drawn), &operands).one()
+            Call::new(&self.device, lines_drawn, &operands).one()
         };
         drawn().map_err(|error: Error| error.named(op))
     }

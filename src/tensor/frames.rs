@@ -4,7 +4,6 @@ use num_complex::Complex32;
 
 use super::run::Call;
 use super::{Device, Tensor};
-use crate::ops::Op;
 use crate::ops::fft::planes::PlaneView;
 use crate::ops::frames::Frames;
 use crate::ragged::{Layout, Ragged};
@@ -66,7 +65,7 @@ pub(crate) fn frames_of(
     layout: &Layout,
 ) -> Result<Tensor<f32>> {
     let operands = [x.operand(), window.operand(), x.shapes(layout)];
-    Call::new(&x.device, Op::Frames(frames), &operands).one()
+    Call::new(&x.device, frames, &operands).one()
 }
 
 impl Tensor<f32> {

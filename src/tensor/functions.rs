@@ -2,7 +2,6 @@
 
 use super::run::Call;
 use super::{IntoSpread, Paired, Spread, Tensor};
-use crate::ops::Op;
 use crate::ops::ambient::{self, Broadcast, Mode};
 use crate::plan::{Boxes, check_work};
 use crate::ragged::{Factor, Float, Layout, Number, Ordered, Pairs, Scalar};
@@ -39,12 +38,12 @@ pub(crate) fn of_two_over<T: Scalar, R: Scalar>(
 }
 
 /// The function with this name of two operands in these modes.
-fn spread_op<T: Scalar>(name: &'static str, [left, right]: [Mode; 2]) -> Op {
-    Op::Broadcast(Broadcast {
+fn spread_op<T: Scalar>(name: &'static str, [left, right]: [Mode; 2]) -> Broadcast {
+    Broadcast {
         name,
         dtype: T::DTYPE,
         modes: [left, right, Mode::Whole],
-    })
+    }
 }
 
 /// Two operands on the device of one of them.
@@ -144,11 +143,11 @@ fn of_three<A: Scalar, T: Scalar>(
         true => first.clone(),
         false => first.resize(&layout).map_err(named)?,
     };
-    let op = Op::Broadcast(Broadcast {
+    let op = Broadcast {
         name,
         dtype: T::DTYPE,
         modes: [Mode::Whole, modes[0], modes[1]],
-    });
+    };
     let (second, third) = (wide(0)?, wide(1)?);
     let operands = [first.operand(), second.operand(), third.operand()];
     Call::new(&first.device, op, &operands).one()

@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use super::run::Call;
-use crate::ops::Op;
 use crate::ops::cells::{By, Cells, How};
 use crate::ops::strided::{How as Reads, Turn};
 use crate::ragged::{Layout, Scalar, words_of};
@@ -172,7 +171,7 @@ impl<T: Scalar> Tensor<T> {
     pub(crate) fn cells(&self, how: How, by: By, fill: T) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
         let cells = Cells { how, by, dtype };
-        self.unary(Op::Cells(cells), &words_of(fill))
+        self.unary(cells, &words_of(fill))
     }
 
     /// The same in these shapes, with zeros.
@@ -182,7 +181,7 @@ impl<T: Scalar> Tensor<T> {
         let cells = Cells { how, by, dtype };
         Call {
             scalars: &[0; 2],
-            ..Call::new(&self.device, Op::Cells(cells), &operands)
+            ..Call::new(&self.device, cells, &operands)
         }
         .one()
     }

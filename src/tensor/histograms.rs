@@ -4,7 +4,6 @@ use std::ops::RangeInclusive;
 
 use super::Tensor;
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::histogram::{Bins, Histogram};
 use crate::ragged::{Factor, Ordered};
 
@@ -68,6 +67,6 @@ impl<T: Factor> Tensor<T> {
 impl<T: Ordered> Tensor<T> {
     pub(super) fn counts(&self, bins: Bins) -> Result<Tensor<u32>> {
         let dtype = T::DTYPE;
-        self.unary(Op::Histogram(Histogram { dtype, bins }), &[])
+        self.unary(Histogram { dtype, bins }, &[])
     }
 }

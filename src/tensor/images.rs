@@ -3,9 +3,8 @@
 use super::Tensor;
 use super::run::Call;
 use crate::Result;
-use crate::ops::Op;
+use crate::ops::kit::Neighbours;
 use crate::ops::label::Label;
-use crate::ops::neighbours::Neighbours;
 use crate::ops::regions;
 use crate::ragged::{DType, Layout, Pixel, Ragged, Scalar, words_of};
 
@@ -128,7 +127,7 @@ impl<T: Pixel> Tensor<T> {
     pub fn label(&self, components: Components<T>) -> Result<(Tensor<u32>, Tensor<u32>)> {
         Call {
             scalars: &words_of(components.background)[..1],
-            ..Call::new(&self.device, Op::Label(components.label), &[self.operand()])
+            ..Call::new(&self.device, components.label, &[self.operand()])
         }
         .two()
     }
@@ -247,11 +246,7 @@ impl<T: Pixel> Tensor<T> {
         let rows = rows.map_err(|error| error.named(op))?;
         let dtype = T::DTYPE;
         let operands = [self.operand(), labels.operand(), self.shapes(&rows)];
-        let call = Call::new(
-            &self.device,
-            Op::Regions(regions::Regions { dtype }),
-            &operands,
-        );
+        let call = Call::new(&self.device, regions::Regions { dtype }, &operands);
         let results = call.values(&[DType::U32, DType::U32, DType::F32, dtype])?.0;
         let [areas, boxes, centroids, values] = match <[_; 4]>::try_from(results) {
             Ok(results) => results,

@@ -4,7 +4,6 @@ use super::Tensor;
 #[cfg(feature = "gpu")]
 use super::device::Backend;
 use super::run::Call;
-use crate::ops::Op;
 use crate::ops::gather::Gather;
 use crate::ops::scatter::{Add, Set};
 use crate::plan::check_work;
@@ -78,7 +77,7 @@ impl<T: Scalar> Tensor<T> {
         };
         Call {
             pairs: Some(&pairs),
-            ..Call::new(&self.device, Op::Gather(gather), &[self.operand()])
+            ..Call::new(&self.device, gather, &[self.operand()])
         }
         .one()
     }
@@ -111,7 +110,7 @@ impl<T: Scalar> Tensor<T> {
             indices: indices.clone(),
             dtype: T::DTYPE,
         };
-        self.run_with_layout(Op::ScatterSet(set), layout)
+        self.run_with_layout(set, layout)
     }
 
     /// Pairs the elements of a layout with lists, unless the device cannot hold offsets for that many pairs.
@@ -215,7 +214,7 @@ impl<T: Factor> Tensor<T> {
         let operands = [self.operand(), self.shapes(layout)];
         Call {
             pairs: Some(&pairs),
-            ..Call::new(&self.device, Op::ScatterAdd(add), &operands)
+            ..Call::new(&self.device, add, &operands)
         }
         .one()
     }

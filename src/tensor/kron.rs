@@ -2,7 +2,6 @@
 
 use super::{Paired, Tensor};
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::kron::{self, Kind};
 use crate::ragged::Factor;
 
@@ -93,7 +92,7 @@ impl<T: Factor> Paired<'_, T> {
     /// Those of [`Tensor::kron`].
     pub fn kron(&self) -> Result<Tensor<T>> {
         let (kind, dtype) = (Kind::Kron, T::DTYPE);
-        self.run(Op::Kron(kron::Kron { kind, dtype }))
+        self.run(kron::Kron { kind, dtype })
     }
 
     /// [`Tensor::outer`] of every pair.
@@ -102,6 +101,6 @@ impl<T: Factor> Paired<'_, T> {
     /// Those of [`Tensor::outer`].
     pub fn outer(&self) -> Result<Tensor<T>> {
         let (kind, dtype) = (Kind::Outer, T::DTYPE);
-        self.run(Op::Kron(kron::Kron { kind, dtype }))
+        self.run(kron::Kron { kind, dtype })
     }
 }

@@ -6,7 +6,6 @@ use super::Tensor;
 use super::create::one;
 use super::run::Call;
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::cross_entropy::CrossEntropy;
 use crate::ops::one_hot::OneHot;
 use crate::ops::strided::View;
@@ -36,7 +35,7 @@ impl Tensor<u32> {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn one_hot<T: Factor>(&self, depth: usize) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        self.unary(Op::OneHot(OneHot { dtype, depth }), &[one(dtype)])
+        self.unary(OneHot { dtype, depth }, &[one(dtype)])
     }
 }
 
@@ -78,15 +77,14 @@ impl<T: Float> Tensor<T> {
     pub fn cross_entropy(&self, targets: &Tensor<u32>) -> Result<Tensor<T>> {
         let op = "cross_entropy";
         self.check_device(op, targets)?;
-        let targets: Tensor<u32> =
-            targets.run_with_layout(Op::View(View::Targets), &self.layout)?;
+        let targets: Tensor<u32> = targets.run_with_layout(View::Targets, &self.layout)?;
         let sums = self
             .log_sums(self.layout.rank() - 1)
             .map_err(|error| error.named(op))?;
         let operands = [self.operand(), targets.operand(), sums.operand()];
         let dtype = T::DTYPE;
         let slopes = false;
-        let op = Op::CrossEntropy(CrossEntropy { dtype, slopes });
+        let op = CrossEntropy { dtype, slopes };
         Call::new(&self.device, op, &operands).one()
     }
 
@@ -105,7 +103,7 @@ impl<T: Float> Tensor<T> {
         let [targets, sums, weights] = others;
         let operands = [self.operand(), targets, sums, weights];
         let (dtype, slopes) = (T::DTYPE, true);
-        let op = Op::CrossEntropy(CrossEntropy { dtype, slopes });
+        let op = CrossEntropy { dtype, slopes };
         Call::new(&self.device, op, &operands).one()
     }
 }

@@ -4,7 +4,6 @@ use num_complex::Complex32;
 
 use super::Tensor;
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::lines::{Along, Function};
 use crate::ragged::{DType, Float};
 
@@ -365,24 +364,24 @@ impl<T: Float> Tensor<T> {
     }
 
     fn line(&self, function: Function, axis: Option<usize>, scalar: f32) -> Result<Tensor<T>> {
-        let op = Op::Along(Along {
+        let op = Along {
             function,
             axis,
             dtype: T::DTYPE,
             result: T::DTYPE,
-        });
+        };
         self.unary(op, &[scalar.to_bits()])
     }
 
     /// [`log_sum_exp_axis`](Self::log_sum_exp_axis) before its two parts are added: the largest value, and the
     /// logarithm of the sum of exponentials of the differences from it, which is 0 if the largest value is not finite.
     pub(super) fn log_sums(&self, axis: usize) -> Result<Tensor<Complex32>> {
-        let op = Op::Along(Along {
+        let op = Along {
             function: Function::LogSumExp,
             axis: Some(axis),
             dtype: T::DTYPE,
             result: DType::C32,
-        });
+        };
         self.unary(op, &[0])
     }
 }

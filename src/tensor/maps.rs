@@ -3,7 +3,6 @@
 use half::f16;
 
 use super::Tensor;
-use crate::ops::Op;
 use crate::ops::maps::{self, Apply, MULTIPLIED};
 use crate::ragged::{DType, Factor, Float, Integer, Scalar};
 use crate::{Error, Result};
@@ -20,7 +19,7 @@ impl<T: Scalar> Tensor<T> {
     /// Applies the map with this name.
     fn map(&self, name: &'static str, scalars: [u32; 2]) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        self.unary(Op::Apply(Apply { name, dtype }), &scalars)
+        self.unary(Apply { name, dtype }, &scalars)
     }
 }
 

@@ -3,7 +3,6 @@
 use super::functions::of_two;
 use super::maps::word;
 use super::{IntoSpread, Paired, Tensor};
-use crate::ops::Op;
 use crate::ops::ambient::check_concat;
 use crate::ops::map::{Kind, Map};
 use crate::ragged::{Factor, Number, Pairs, Scalar};
@@ -26,7 +25,7 @@ impl<T: Scalar> Tensor<T> {
 
     pub(crate) fn map_by(&self, kind: Kind, scalars: &[u32]) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        self.unary(Op::Map(Map { kind, dtype }), scalars)
+        self.unary(Map { kind, dtype }, scalars)
     }
 
     /// Copies the values into memory of their own.

@@ -100,7 +100,6 @@ use crate::Result;
 use crate::cpu::CpuBuffer;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuBuffer;
-use crate::ops::Op;
 use crate::ops::strided::View;
 use crate::ragged::{Layout, Scalar};
 
@@ -265,7 +264,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`ElementRange`](crate::Error::ElementRange) when the range does not lie within the batch.
     pub fn elements(&self, range: Range<usize>) -> Result<Tensor<T>> {
         let view = View::Elements(range.start, range.end);
-        self.unary(Op::View(view), &[])
+        self.unary(view, &[])
     }
 
     /// The byte offset at which the values begin in the storage.

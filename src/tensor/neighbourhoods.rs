@@ -2,9 +2,8 @@
 
 use super::Tensor;
 use crate::Result;
-use crate::ops::Op;
+use crate::ops::kit::Neighbours;
 use crate::ops::morphology::Extremes;
-use crate::ops::neighbours::Neighbours;
 use crate::ragged::Pixel;
 
 impl<T: Pixel> Tensor<T> {
@@ -59,6 +58,6 @@ impl<T: Pixel> Tensor<T> {
             least,
             dtype,
         };
-        self.unary(Op::Extremes(extremes), &[])
+        self.unary(extremes, &[])
     }
 }

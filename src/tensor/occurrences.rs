@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use super::run::Call;
-use crate::ops::Op;
 use crate::ops::occurrences::Occurrences;
 use crate::ops::period::Period;
 use crate::ops::reduce::PairReduction;
@@ -78,7 +77,7 @@ impl<T: Pixel> Tensor<T> {
     pub fn match_template(&self, template: &Tensor<T>) -> Result<Tensor<u32>> {
         self.check_device("match_template", template)?;
         let operands = [self.operand(), template.operand()];
-        Call::new(&self.device, Op::Occurrences(Occurrences), &operands).one()
+        Call::new(&self.device, Occurrences, &operands).one()
     }
 
     /// The period of each element along an axis: the smallest p of 1 or more such that slice i + p equals slice i for
@@ -103,7 +102,7 @@ impl<T: Pixel> Tensor<T> {
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn period(&self, axis: usize) -> Result<Tensor<u32>> {
-        self.unary(Op::Period(Period { axis }), &[])
+        self.unary(Period { axis }, &[])
     }
 }
 

@@ -82,7 +82,7 @@ impl<T: Scalar> Paired<'_, T> {
 
     fn concat_axes(&self, along: Along) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        self.run(Op::Concat(Concat { along, dtype }))
+        self.run(Concat { along, dtype })
     }
 
     /// The number of pairs.
@@ -104,11 +104,11 @@ impl<T: Scalar> Paired<'_, T> {
     }
 
     /// Runs an operation with one result.
-    pub(super) fn run<U: Scalar>(&self, op: Op) -> Result<Tensor<U>> {
+    pub(super) fn run<U: Scalar>(&self, op: impl Into<Op>) -> Result<Tensor<U>> {
         self.call(op, &self.operands()).one()
     }
 
-    pub(super) fn call<'a>(&'a self, op: Op, operands: &'a [Operand<'a>]) -> Call<'a> {
+    pub(super) fn call<'a>(&'a self, op: impl Into<Op>, operands: &'a [Operand<'a>]) -> Call<'a> {
         Call {
             pairs: Some(&self.pairs),
             ..Call::new(&self.left.device, op, operands)
@@ -120,7 +120,7 @@ impl<T: Scalar> Paired<'_, T> {
     /// The function of that name.
     pub(super) fn combine<R: Scalar>(&self, name: &'static str) -> Result<Tensor<R>> {
         let dtype = T::DTYPE;
-        self.run(Op::Combine(Combine { name, dtype }))
+        self.run(Combine { name, dtype })
     }
 }
 

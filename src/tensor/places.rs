@@ -4,7 +4,6 @@
 use super::Tensor;
 use super::run::Call;
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::strided::{Begin, Cut, How};
 use crate::ops::take::Take;
 use crate::ragged::{Layout, Ordered, Scalar};
@@ -30,7 +29,7 @@ impl<T: Ordered> Tensor<T> {
     /// a line. For types of 32 bits, and bytes.
     pub(crate) fn take(&self, indices: &Tensor<u32>, axis: Option<usize>) -> Result<Tensor<T>> {
         let (put, dtype) = (false, T::DTYPE);
-        let op = Op::Take(Take { put, dtype, axis });
+        let op = Take { put, dtype, axis };
         Call::new(&self.device, op, &[self.operand(), indices.operand()]).one()
     }
 
@@ -43,7 +42,7 @@ impl<T: Ordered> Tensor<T> {
         layout: &Layout,
     ) -> Result<Tensor<T>> {
         let (put, dtype) = (true, T::DTYPE);
-        let op = Op::Take(Take { put, dtype, axis });
+        let op = Take { put, dtype, axis };
         let operands = [self.operand(), indices.operand(), self.shapes(layout)];
         Call::new(&self.device, op, &operands).one()
     }

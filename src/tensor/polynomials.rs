@@ -2,7 +2,6 @@
 
 use super::{Paired, Tensor};
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::eval::Eval;
 use crate::ragged::Factor;
 
@@ -49,6 +48,6 @@ impl<T: Factor> Paired<'_, T> {
     /// # Errors
     /// Those of [`Tensor::eval`].
     pub fn eval(&self) -> Result<Tensor<T>> {
-        self.run(Op::Eval(Eval { dtype: T::DTYPE }))
+        self.run(Eval { dtype: T::DTYPE })
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::pooling::{Extents, Kind, Pool};
 use crate::ragged::{Factor, Float};
 
@@ -143,12 +142,12 @@ impl<T: Factor> Pooling<'_, T> {
     }
 
     fn run(&self, kind: Kind) -> Result<Tensor<T>> {
-        let op = Op::Pool(Pool {
+        let op = Pool {
             kind,
             dtype: T::DTYPE,
             window: self.window,
             strides: self.strides,
-        });
+        };
         self.tensor.unary(op, &[])
     }
 }

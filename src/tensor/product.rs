@@ -260,7 +260,7 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
             result: R::DTYPE,
             target: target(op, self.tier, [left, right])?,
         };
-        self.call(Op::Matmul(matmul), left, Some(&pairs), &inputs)
+        self.call(matmul, left, Some(&pairs), &inputs)
     }
 
     fn sparse(
@@ -309,7 +309,7 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
             result: R::DTYPE,
             target: target(op, self.tier, [values, dense])?,
         };
-        self.call(Op::Bsr(product), dense, None, &inputs)
+        self.call(product, dense, None, &inputs)
     }
 
     /// The epilogue as plans describe it. Checks the bias against the number of right factors, and adds the bias and
@@ -341,7 +341,7 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
 
     fn call(
         &self,
-        op: Op,
+        op: impl Into<Op>,
         factor: &Tensor<T>,
         pairs: Option<&Pairs>,
         inputs: &[Operand<'_>],
@@ -435,7 +435,7 @@ impl<'a, T: Float, R: Scalar> Product<'a, T, R> {
             target: target(op, self.tier, [left, right])?,
         };
         let inputs = [left.operand(), right.operand()];
-        let values = self.call(Op::Sampled(sampled), left, Some(&pairs), &inputs)?;
+        let values = self.call(sampled, left, Some(&pairs), &inputs)?;
         BsrTensor::new(topology, values)
     }
 }

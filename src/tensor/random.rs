@@ -3,7 +3,6 @@
 use super::create::wide;
 use super::run::Call;
 use super::{Device, Tensor};
-use crate::ops::Op;
 use crate::ops::random::{Dropout, Kind, Random, Stream, Values};
 use crate::ragged::{DType, Factor, Float, Layout};
 use crate::{Error, Result};
@@ -166,7 +165,7 @@ impl Device {
         };
         Call {
             scalars: &values.scalars(T::DTYPE, seed.stream()),
-            ..Call::new(self, Op::Random(random), &[])
+            ..Call::new(self, random, &[])
         }
         .one()
     }
@@ -210,6 +209,6 @@ impl<T: Float> Tensor<T> {
         let least = (p * (1u64 << 32) as f64).round() as u32;
         let scale = (1.0 / (1.0 - p)) as f32;
         let scalars = Dropout::scalars(seed.into().stream(), scale, least);
-        self.unary(Op::Dropout(Dropout { dtype: T::DTYPE }), &scalars)
+        self.unary(Dropout { dtype: T::DTYPE }, &scalars)
     }
 }

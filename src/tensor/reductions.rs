@@ -1,7 +1,6 @@
 //! Reductions of elements and along axes, and equality up to trailing zeros.
 
 use super::{Paired, Tensor};
-use crate::ops::Op;
 use crate::ops::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
 use crate::ragged::{Factor, Float, Number, Ordered, Real, Scalar};
 use crate::{Result, host};
@@ -407,11 +406,11 @@ impl<T: Scalar> Tensor<T> {
         reduction: Reduction,
         axis: Option<usize>,
     ) -> Result<Tensor<U>> {
-        let op = Op::Reduce(Reduce {
+        let op = Reduce {
             reduction,
             dtype: T::DTYPE,
             axis,
-        });
+        };
         self.unary(op, &[])
     }
 }
@@ -570,7 +569,7 @@ impl<T: Real> Paired<'_, T> {
 impl<T: Scalar> Paired<'_, T> {
     pub(super) fn reduce<U: Scalar>(&self, reduction: PairReduction) -> Result<Tensor<U>> {
         let dtype = T::DTYPE;
-        self.run(Op::ReducePairs(ReducePairs { reduction, dtype }))
+        self.run(ReducePairs { reduction, dtype })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use super::run::Call;
-use crate::ops::Op;
 use crate::ops::rotary::{OP, Rotary as Turn};
 use crate::ragged::{Float, Scalar};
 use crate::{Error, Result};
@@ -61,7 +60,7 @@ impl<T: Scalar> Tensor<T> {
     pub(crate) fn turned_from(&self, starts: &Tensor<u32>, turn: Turn) -> Result<Tensor<T>> {
         self.check_device(OP, starts)?;
         let operands = [self.operand(), starts.operand()];
-        Call::new(&self.device, Op::Rotary(turn), &operands).one()
+        Call::new(&self.device, turn, &operands).one()
     }
 }
 
@@ -132,7 +131,7 @@ impl<'a, T: Float> Rotary<'a, T> {
             back: false,
         };
         match self.starts {
-            None => self.x.unary(Op::Rotary(turn), &[]),
+            None => self.x.unary(turn, &[]),
             Some(starts) => self.x.turned_from(starts, turn),
         }
     }

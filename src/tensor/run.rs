@@ -45,10 +45,14 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(device: &'a Device, op: Op, operands: &'a [Operand<'a>]) -> Call<'a> {
+    pub(super) fn new(
+        device: &'a Device,
+        op: impl Into<Op>,
+        operands: &'a [Operand<'a>],
+    ) -> Call<'a> {
         Call {
             device,
-            op,
+            op: op.into(),
             operands,
             pairs: None,
             scalars: &[],
@@ -169,10 +173,11 @@ impl<'a> Call<'a> {
 /// The device's cached plan of an operation, or a new one.
 pub(crate) fn planned(
     device: &Device,
-    op: Op,
+    op: impl Into<Op>,
     inputs: &[&Layout],
     pairs: Option<&Pairs>,
 ) -> Result<Arc<Plan>> {
+    let op = op.into();
     let request = PlanRequest {
         inputs,
         pairs,
@@ -193,8 +198,8 @@ pub(crate) fn planned(
 }
 
 /// Plans an operation and checks its work and sizes, as its run does: for those that copy operands before they run.
-pub(super) fn check_planned(device: &Device, op: &Op, inputs: &[&Layout]) -> Result<()> {
-    let plan = planned(device, op.clone(), inputs, None)?;
+pub(super) fn check_planned(device: &Device, op: impl Into<Op>, inputs: &[&Layout]) -> Result<()> {
+    let plan = planned(device, op, inputs, None)?;
     let What::Launch(launch) = &plan.what else {
         return Ok(());
     };
@@ -296,7 +301,7 @@ fn launched(
 
 impl<T: Scalar> Tensor<T> {
     /// Runs an operation on this tensor alone.
-    pub(crate) fn unary<U: Scalar>(&self, op: Op, scalars: &[u32]) -> Result<Tensor<U>> {
+    pub(crate) fn unary<U: Scalar>(&self, op: impl Into<Op>, scalars: &[u32]) -> Result<Tensor<U>> {
         Call {
             scalars,
             ..Call::new(&self.device, op, &[self.operand()])
@@ -305,7 +310,11 @@ impl<T: Scalar> Tensor<T> {
     }
 
     /// Runs an operation on this tensor and a layout.
-    pub(crate) fn run_with_layout<U: Scalar>(&self, op: Op, layout: &Layout) -> Result<Tensor<U>> {
+    pub(crate) fn run_with_layout<U: Scalar>(
+        &self,
+        op: impl Into<Op>,
+        layout: &Layout,
+    ) -> Result<Tensor<U>> {
         Call::new(&self.device, op, &[self.operand(), self.shapes(layout)]).one()
     }
 }

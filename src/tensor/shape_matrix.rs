@@ -2,7 +2,6 @@
 
 use super::run::Call;
 use super::{Device, Tensor};
-use crate::ops::Op;
 use crate::ops::shape_matmul::{Model, ShapeMatmul, Transpose};
 use crate::ragged::{Layout, Offsets, Ragged, Real, Shape, element_count};
 use crate::{Error, Result, host};
@@ -225,7 +224,7 @@ impl<T: Real> ShapeMatrix<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn transpose(&self) -> Result<ShapeMatrix<T>> {
-        let op = Op::ShapeTranspose(Transpose { dtype: T::DTYPE });
+        let op = Transpose { dtype: T::DTYPE };
         let operands = [self.entries.operand(), self.entries.shapes(&self.grid)];
         let (entries, grid) = Call::new(self.device(), op, &operands).with_layout()?;
         ShapeMatrix::new(&entries, &grid)
@@ -328,7 +327,7 @@ impl<T: Real> ShapeMatrix<T> {
         let (a, b) = (&self.entries, &other.entries);
         a.check_device(model.op(), b)?;
         let dtype = T::DTYPE;
-        let op = Op::ShapeMatmul(ShapeMatmul { model, dtype });
+        let op = ShapeMatmul { model, dtype };
         let grids = [a.shapes(&self.grid), b.shapes(&other.grid)];
         let [left, right] = grids;
         let operands = [a.operand(), b.operand(), left, right];

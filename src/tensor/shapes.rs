@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::strided::{Cut, How, Strided, View, check_axes, check_flip, check_transpose};
 use crate::ragged::{Layout, Scalar};
 
@@ -10,18 +9,18 @@ impl<T: Scalar> Tensor<T> {
     /// A copy in which each result value comes from at most one source position.
     pub(crate) fn strided(&self, how: How) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        self.unary(Op::Strided(Strided { how, dtype }), &[])
+        self.unary(Strided { how, dtype }, &[])
     }
 
     /// The same copy, into this layout.
     pub(crate) fn strided_with_layout(&self, how: How, layout: &Layout) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        self.run_with_layout(Op::Strided(Strided { how, dtype }), layout)
+        self.run_with_layout(Strided { how, dtype }, layout)
     }
 
     /// Views the values through a layout with the same number of values.
     pub(crate) fn view_as(&self, layout: &Layout) -> Result<Tensor<T>> {
-        self.run_with_layout(Op::View(View::Divided), layout)
+        self.run_with_layout(View::Divided, layout)
     }
 
     /// Takes the box from `start` to before `end` of each element, with one position per axis: y_k = x_(k + start),
@@ -202,7 +201,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`BatchSize`](crate::Error::BatchSize).
     #[doc(alias("squeeze", "unsqueeze", "view"))]
     pub fn reshape(&self, layout: &Layout) -> Result<Tensor<T>> {
-        self.run_with_layout(Op::View(View::Reshape), layout)
+        self.run_with_layout(View::Reshape, layout)
     }
 
     /// Views all elements as one, without copying: the rows of the first element, then those of the second, and so on.
@@ -229,7 +228,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Shape`](crate::Error::Shape) with the first element that differs from element 0 along another axis;
     /// [`SizeOverflow`](crate::Error::SizeOverflow) for 2³² or more rows (of width 0).
     pub fn packed(&self) -> Result<Tensor<T>> {
-        self.unary(Op::View(View::Packed), &[])
+        self.unary(View::Packed, &[])
     }
 
     /// Views the rows of one element as a batch, without copying: the inverse of [`packed`](Self::packed). Element i of
@@ -262,7 +261,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Rank`](crate::Error::Rank); [`Shape`](crate::Error::Shape) with the first element that differs along another
     /// axis.
     pub fn unpacked(&self, layout: &Layout) -> Result<Tensor<T>> {
-        self.run_with_layout(Op::View(View::Unpacked), layout)
+        self.run_with_layout(View::Unpacked, layout)
     }
 
     /// Repeats each element along its axes of extent 1: element i gets the shape of element i of `layout`.

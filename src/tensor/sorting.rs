@@ -3,7 +3,7 @@
 use super::Tensor;
 use super::run::Call;
 use crate::ops::sort::{Quantile, Sort, Wanted};
-use crate::ops::{Op, strided};
+use crate::ops::strided;
 use crate::ragged::{Float, Ordered, Scalar};
 use crate::{Error, Result};
 
@@ -168,14 +168,14 @@ impl<T: Ordered> Tensor<T> {
         axis: Option<usize>,
         wanted: Wanted,
         descending: bool,
-    ) -> Op {
-        Op::Sort(Sort {
+    ) -> Sort {
+        Sort {
             op,
             dtype: T::DTYPE,
             axis,
             wanted,
             descending,
-        })
+        }
     }
 }
 
@@ -267,6 +267,6 @@ impl<T: Float> Tensor<T> {
             axis,
             q: q.to_bits(),
         };
-        sorted.unary(Op::Quantile(quantile), &[])
+        sorted.unary(quantile, &[])
     }
 }

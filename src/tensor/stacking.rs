@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use super::run::Call;
-use crate::ops::Op;
 use crate::ops::strided::{Groups, How, Strided, View};
 use crate::ragged::{Layout, Scalar, check_rank};
 use crate::{Error, Result, host};
@@ -108,7 +107,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn unstack(&self, shapes: &Layout) -> Result<Tensor<T>> {
         let op = "unstack";
-        let slices: Tensor<T> = self.unary(Op::View(View::Slices(op)), &[])?;
+        let slices: Tensor<T> = self.unary(View::Slices(op), &[])?;
         if slices.layout == *shapes {
             return slices.view_as(shapes);
         }
@@ -219,7 +218,7 @@ impl<T: Scalar> Tensor<T> {
     fn stacked(&self, op: &'static str, groups: Groups, most: Option<u64>) -> Result<Tensor<T>> {
         let most = most.unwrap_or(u64::MAX);
         let (how, dtype) = (How::Stack { op, groups, most }, T::DTYPE);
-        let op = Op::Strided(Strided { how, dtype });
+        let op = Strided { how, dtype };
         let operands = [self.operand()];
         let (slices, stacked) = Call::new(&self.device, op, &operands).with_layout::<T>()?;
         slices.view_as(&stacked)

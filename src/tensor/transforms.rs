@@ -3,7 +3,6 @@
 use num_complex::Complex32;
 
 use super::Tensor;
-use crate::ops::Op;
 use crate::ops::fft::Transform;
 use crate::ops::fft::planes::{PlaneView, Planes, check_extents};
 use crate::ragged::{Layout, Scalar};
@@ -11,7 +10,7 @@ use crate::{Error, Result};
 
 impl<T: Scalar> Tensor<T> {
     fn transform(&self, transform: Transform) -> Result<Tensor<Complex32>> {
-        self.unary(Op::Fft(transform), &[])
+        self.unary(transform, &[])
     }
 
     /// Views matrices as batches of their rows.
@@ -26,7 +25,7 @@ impl<T: Scalar> Tensor<T> {
         view: PlaneView,
         layout: &Layout,
     ) -> Result<Tensor<U>> {
-        self.run_with_layout(Op::Planes(Planes { op, view }), layout)
+        self.run_with_layout(Planes { op, view }, layout)
     }
 }
 
@@ -217,7 +216,7 @@ impl Tensor<Complex32> {
     /// [`Length`](crate::Error::Length) with the first element whose spectrum does not have ⌊n/2⌋ + 1 values;
     /// [`BatchSize`](crate::Error::BatchSize); those of [`fft`](Self::fft).
     pub fn irfft(&self, layout: &Layout) -> Result<Tensor<f32>> {
-        self.run_with_layout(Op::Fft(Transform::RealInverse), layout)
+        self.run_with_layout(Transform::RealInverse, layout)
     }
 }
 

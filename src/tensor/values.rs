@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use super::run::Call;
-use crate::ops::Op;
 use crate::ops::histogram::Bins;
 use crate::ops::lookup::Lookup;
 use crate::ops::runs::Runs;
@@ -41,7 +40,7 @@ impl<T: Pixel> Tensor<T> {
             index: T::DTYPE,
         };
         let operands = [self.operand(), table.operand()];
-        Call::new(&self.device, Op::Lookup(lookup), &operands).one()
+        Call::new(&self.device, lookup, &operands).one()
     }
 
     /// [`lookup`](Self::lookup) in tables that must have an entry for each value.
@@ -223,7 +222,7 @@ impl<T: Pixel> Tensor<T> {
 
     fn common(&self, runs: Runs) -> Result<Tensor<T>> {
         let sorted = self.sorted_values()?;
-        let lengths: Tensor<u32> = sorted.unary(Op::Runs(runs), &[])?;
+        let lengths: Tensor<u32> = sorted.unary(runs, &[])?;
         // Values are in order, so the first of several places has the lowest value.
         let places = match runs {
             Runs::Shortest => lengths.argmin()?,
@@ -271,7 +270,7 @@ impl<T: Pixel> Tensor<T> {
     fn firsts(&self) -> Result<Firsts<T>> {
         let made = || {
             let sorted = self.sorted_values()?;
-            let firsts: Tensor<u32> = sorted.unary(Op::Runs(Runs::Firsts), &[])?;
+            let firsts: Tensor<u32> = sorted.unary(Runs::Firsts, &[])?;
             let counts = firsts.sum()?;
             Ok(Firsts {
                 sorted,

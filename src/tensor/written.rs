@@ -7,7 +7,6 @@ use super::device::Backend;
 use super::run::Call;
 use super::{Device, Tensor};
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::written::Written;
 use crate::ragged::{DType, Float, Integer, Real, Scalar};
 
@@ -127,7 +126,7 @@ impl Device {
 
 fn apply<T: Scalar>(written: &Written, operands: &[&Tensor<T>]) -> Result<Tensor<T>> {
     let device = &operands[0].device;
-    let op = Op::Written(written.over(T::DTYPE, !device.is_gpu()));
+    let op = written.over(T::DTYPE, !device.is_gpu());
     match operands {
         // The kernel of maps has two scalars.
         [x] => x.unary(op, &[0; 2]),

@@ -22,6 +22,9 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 /// A path of names, such as `ops::fft::plan`.
 type Names = Vec<String>;
 
+/// The files that each file uses, and the path by which it uses them.
+type Arrows<'a> = BTreeMap<&'a Names, BTreeMap<&'a Names, &'a Names>>;
+
 /// A source file.
 #[derive(Default)]
 struct File {
@@ -124,18 +127,15 @@ impl House {
 
     /// The files that each file uses, and the path by which it uses them. What a `mod.rs` uses of its own room does not
     /// count, because it is the room's face, and the files of the room may use it.
-    fn arrows(&self) -> BTreeMap<&Names, BTreeMap<&Names, &Names>> {
-        let mut arrows = BTreeMap::<_, BTreeMap<_, _>>::new();
+    fn arrows(&self) -> Arrows<'_> {
+        let mut arrows = Arrows::new();
         for (module, file) in &self.0 {
             let of = arrows.entry(module).or_default();
-            // Naming a module is not a use; naming one of its items is.
-            let imported = file
-                .imported
-                .values()
-                .filter(|path| !self.is_module(module, path));
-            for path in file.used.iter().chain(imported) {
+            for path in file.used.iter().chain(file.imported.values()) {
+                // Naming a module is not a use; naming one of its items is.
                 if let Some(target) = self.resolve(module, path)
                     && !target.starts_with(module)
+                    && !self.is_module(module, path)
                 {
                     let (target, _) = self.0.get_key_value(&target).unwrap();
                     of.entry(target).or_insert(path);
@@ -160,7 +160,14 @@ impl File {
                 self.import(&tokens[i + 1..end], &[]);
                 i = end;
             } else if let TokenTree::Group(group) = &tokens[i] {
-                self.read(group.stream());
+                let mut inner = File::default();
+                inner.read(group.stream());
+                if i > 1 && text[i - 2] == "mod" {
+                    inner.is_within_file();
+                }
+                self.defined.append(&mut inner.defined);
+                self.imported.append(&mut inner.imported);
+                self.used.append(&mut inner.used);
             } else if let TokenTree::Ident(_) = &tokens[i] {
                 const DEFINE: [&str; 10] = [
                     "fn", "struct", "enum", "trait", "type", "const", "static", "union", "mut",
@@ -182,6 +189,23 @@ impl File {
                 }
             }
             i += 1;
+        }
+    }
+
+    /// For a module without a file of its own: what surrounds it is the file.
+    fn is_within_file(&mut self) {
+        let outwards = |mut path: Names| {
+            if path[0] == "super" {
+                path[0] = "self".to_owned();
+            }
+            path
+        };
+        self.used = std::mem::take(&mut self.used)
+            .into_iter()
+            .map(outwards)
+            .collect();
+        for path in self.imported.values_mut() {
+            *path = outwards(std::mem::take(path));
         }
     }
 
@@ -230,9 +254,7 @@ fn is_test_module(text: &[String]) -> bool {
 }
 
 /// Sets of files that can all be reached from each other.
-fn circles<'a>(
-    arrows: &BTreeMap<&'a Names, BTreeMap<&'a Names, &Names>>,
-) -> BTreeSet<BTreeSet<&'a Names>> {
+fn circles<'a>(arrows: &Arrows<'a>) -> BTreeSet<BTreeSet<&'a Names>> {
     let reach = |from: &'a Names| {
         let mut reached = BTreeSet::new();
         let mut next = vec![from];
@@ -264,22 +286,42 @@ fn circles<'a>(
 fn no_circles() {
     let house = House::read();
     let arrows = house.arrows();
-    let mut found = Vec::new();
-    for circle in circles(&arrows) {
-        for &from in &circle {
-            let inside = arrows[from].iter().filter(|(to, _)| circle.contains(*to));
-            found.extend(inside.map(|(to, path)| {
-                format!(
-                    "{} -> {}: {}",
-                    from.join("::"),
-                    to.join("::"),
-                    path.join("::")
-                )
-            }));
+    let files = in_circles(&arrows);
+    assert!(files.is_empty(), "circles of files:\n{files}");
+    // A room of `ops` is a folder or a file.
+    let room = |file: &Names| match &file[..] {
+        [ops, room, ..] if ops == "ops" => Some(vec![ops.clone(), room.clone()]),
+        _ => None,
+    };
+    let names: BTreeSet<Names> = arrows.keys().filter_map(|file| room(file)).collect();
+    let of = |file: &Names| room(file).and_then(|room| names.get(&room));
+    let mut rooms: Arrows<'_> = names.iter().map(|room| (room, BTreeMap::new())).collect();
+    for (from, targets) in &arrows {
+        for (to, path) in targets {
+            if let (Some(from), Some(to)) = (of(from), of(to))
+                && from != to
+            {
+                rooms.get_mut(from).unwrap().entry(to).or_insert(path);
+            }
         }
-        found.push(String::new());
     }
-    assert!(found.is_empty(), "circles:\n{}", found.join("\n"));
+    let rooms = in_circles(&rooms);
+    assert!(rooms.is_empty(), "circles of rooms:\n{rooms}");
+}
+
+/// What is used within each circle.
+fn in_circles(arrows: &Arrows<'_>) -> String {
+    let mut found = String::new();
+    for circle in circles(arrows) {
+        for &from in &circle {
+            for (to, path) in arrows[from].iter().filter(|(to, _)| circle.contains(*to)) {
+                let [from, to, path] = [from, to, path].map(|names| names.join("::"));
+                found += &format!("{from} -> {to}: {path}\n");
+            }
+        }
+        found += "\n";
+    }
+    found
 }
 
 /// The layers, from the top.

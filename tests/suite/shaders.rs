@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use libtest_mimic::Trial;
 use naga::back::{glsl, hlsl, msl, pipeline_constants, spv};
@@ -23,7 +23,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         })
         .collect();
     trials.push(bench.host("names_are_unique_and_the_list_is_small", the_list));
-    trials.push(bench.host("stems_are_files", stems_are_files));
+    trials.push(bench.host("kernels_are_files", kernels_are_files));
     trials.push(bench.host(
         "every_line_of_every_file_is_in_a_kernel",
         every_line_is_used,
@@ -47,25 +47,6 @@ const PARAMETERS: u32 = 128;
 const KERNELS: usize = 1_570;
 /// Of these, the variants of transforms and of convolutions by transforms.
 const ENGINE: usize = 64;
-
-/// Kernels that are built from another stem's file, with fewer or more bindings.
-const SHARED_FILES: &[(&str, &str)] = &[
-    ("broadcast_three", "broadcast"),
-    ("chain_two", "chain"),
-    ("fill", "map"),
-    ("label_tiles", "label"),
-    ("select", "gather"),
-    ("reduce_tiles", "reduce"),
-    ("reduce_pair", "reduce"),
-    ("reduce_pair_tiles", "reduce"),
-    ("reduce_lines_parts", "reduce_lines"),
-    ("lines_parts", "lines"),
-    ("uniform", "random"),
-    ("normal", "random"),
-    ("dropout", "random"),
-    ("bsr_sampled", "bsr_matmul"),
-    ("bsr_matrix_sampled", "bsr_matrix"),
-];
 
 fn one_kernel(name: &str, source: &str) {
     for line in source.lines() {
@@ -343,54 +324,57 @@ fn the_list() {
     }
 }
 
-/// The files of `shaders`, and those of `shaders/lib`, by stem.
-fn files(folder: &str) -> BTreeMap<String, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+/// The files of `shaders` by path, without the generated ones.
+fn files() -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            let name = path.file_name().unwrap();
-            assert!(name == "lib" || name == "expanded", "an unknown folder");
-            continue;
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.extend((!path.ends_with("expanded")).then_some(path));
+                continue;
+            }
+            assert_eq!(path.extension().unwrap(), "wgsl", "{}", path.display());
+            files.insert(path.clone(), fs::read_to_string(&path).unwrap());
         }
-        assert_eq!(path.extension().unwrap(), "wgsl", "{}", path.display());
-        let stem = path.file_stem().unwrap().to_str().unwrap().to_string();
-        files.insert(stem, fs::read_to_string(&path).unwrap());
     }
     files
 }
 
-fn stems_are_files() {
-    let files = files("shaders");
-    let mut used = BTreeSet::new();
-    for (name, source) in vsla::device::kernels() {
-        let stem = name.split('.').next().unwrap();
-        let shared = SHARED_FILES.iter().find(|(kernel, _)| *kernel == stem);
-        let file = shared.map_or(stem, |(_, file)| file);
-        let text = files
-            .get(file)
-            .unwrap_or_else(|| panic!("{name}: there is no shaders/{file}.wgsl"));
+/// Every file begins with its purpose, which no other file has, and is that of a kernel or a part of others.
+fn kernels_are_files() {
+    let files = files();
+    let is_part = |path: &Path| path.parent().is_some_and(|folder| folder.ends_with("lib"));
+    let mut unused = BTreeMap::new();
+    for (path, text) in files.iter().filter(|(path, _)| !is_part(path)) {
         let purpose = text.lines().next().unwrap_or_default();
-        assert!(
-            purpose.starts_with("// "),
-            "{file}.wgsl does not begin with its purpose"
-        );
+        assert!(purpose.starts_with("// "), "{}: no purpose", path.display());
+        if let Some(other) = unused.insert(purpose, path) {
+            panic!(
+                "{} and {} have one purpose",
+                path.display(),
+                other.display()
+            );
+        }
+    }
+    let purposes: BTreeSet<&str> = unused.keys().copied().collect();
+    for (name, source) in vsla::device::kernels() {
         // The header after the kernel's name: required features, element type and constants.
         let header = |line: &&str| {
             ["enable ", "alias ", "const "]
                 .iter()
                 .any(|word| line.starts_with(word))
         };
-        assert_eq!(
-            source.lines().skip(1).find(|line| !header(line)),
-            Some(purpose),
-            "{name} is not built from {file}.wgsl"
+        let first = source.lines().skip(1).find(|line| !header(line));
+        let first = first.unwrap_or_default();
+        assert!(
+            purposes.contains(first),
+            "{name} is built from no file: {first}"
         );
-        used.insert(file.to_string());
+        unused.remove(first);
     }
-    let all: BTreeSet<String> = files.into_keys().collect();
-    assert_eq!(all, used, "files without a kernel");
+    assert!(unused.is_empty(), "files without a kernel: {unused:?}");
 }
 
 /// What remains of a line without its numbers, `$(..)`.
@@ -428,23 +412,22 @@ fn every_line_is_used() {
         .iter()
         .flat_map(|(_, source)| source.lines().map(str::trim))
         .collect();
-    for folder in ["shaders", "shaders/lib"] {
-        for (stem, text) in files(folder) {
-            for (number, line) in text.lines().enumerate() {
-                // The assembler indents blocks as it uses them.
-                let line = line.trim();
-                let directive = line.starts_with('#');
-                // It replaces the counters of `#for`.
-                let repeated = || {
-                    let parts = constant_parts(line);
-                    line.contains("$(") && alive.iter().any(|line| are_in_order(line, &parts))
-                };
-                assert!(
-                    directive || alive.contains(line) || repeated(),
-                    "{folder}/{stem}.wgsl, line {}, is not part of any kernel: {line}",
-                    number + 1
-                );
-            }
+    for (path, text) in files() {
+        for (number, line) in text.lines().enumerate() {
+            // The assembler indents blocks as it uses them.
+            let line = line.trim();
+            let directive = line.starts_with('#');
+            // It replaces the counters of `#for`.
+            let repeated = || {
+                let parts = constant_parts(line);
+                line.contains("$(") && alive.iter().any(|line| are_in_order(line, &parts))
+            };
+            assert!(
+                directive || alive.contains(line) || repeated(),
+                "{}, line {}, is not part of any kernel: {line}",
+                path.display(),
+                number + 1
+            );
         }
     }
 }

@@ -179,8 +179,8 @@ fn texts_are_those_of_the_hashes() {
         [&example, &hashes].map(|file| std::fs::read_to_string(file).unwrap_or_default());
     let stored: Vec<&str> = stored.lines().collect();
     let (mut lines, mut changed) = (Vec::new(), Vec::new());
-    for kernel in variants().chunk_by(|a, b| a.kernel.stem == b.kernel.stem) {
-        let stem = kernel[0].kernel.stem;
+    for kernel in variants().chunk_by(|a, b| a.kernel.shader.stem == b.kernel.shader.stem) {
+        let stem = kernel[0].kernel.shader.stem;
         let before = stored
             .iter()
             .find(|line| line.split(' ').next() == Some(stem));
@@ -195,6 +195,8 @@ fn texts_are_those_of_the_hashes() {
         }
         lines.push(line);
     }
+    // So that the order of operations does not matter.
+    lines.sort();
     let found = variants().iter().find(|variant| variant.name == EXAMPLE);
     let found = &found.unwrap().text;
     if std::env::var_os("VSLA_BLESS").is_some() {

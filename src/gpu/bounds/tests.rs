@@ -9,8 +9,8 @@ use crate::gpu::tests::{Assembled, parsed, variants};
 use crate::gpu::{Gpu, GpuInput, GpuOptions};
 use crate::machine::Wait;
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Prepared, Slot,
-    Variant, params, slots,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Prepared, Shader,
+    Slot, Variant, params, slots,
 };
 use crate::ragged::{DType, Layout};
 
@@ -181,8 +181,10 @@ params! {
 
 /// Kernels that access out of bounds, each in one way, in one invocation of many.
 static BROKEN: Kernel = Kernel {
-    stem: "broken",
-    source: "
+    shader: Shader {
+        stem: "broken",
+        path: "broken",
+        source: "
 struct Params { first_group: u32, groups: u32, total: u32 }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
@@ -220,6 +222,7 @@ fn main(@builtin(local_invocation_index) lid: u32) {
 #endif
 }
 ",
+    },
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[

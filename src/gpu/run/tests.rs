@@ -10,6 +10,7 @@ use super::*;
 use crate::gpu::poll::Delivery;
 use crate::gpu::{GpuOptions, open};
 use crate::machine::Wait;
+use crate::ops::extremes::launched;
 use crate::ops::map;
 use crate::ragged::DType;
 
@@ -36,7 +37,7 @@ fn filled(gpu: &Gpu, layout: &Layout, value: f32) -> Arc<GpuBuffer> {
         layout: layout.clone(),
     };
     let results = gpu.run(
-        &full.launch(),
+        &launched(full, &[]).unwrap(),
         &Prepared::default(),
         &[],
         &[value.to_bits()],
@@ -54,7 +55,7 @@ fn scaled(gpu: &Gpu, buffer: &Arc<GpuBuffer>, layout: &Layout) -> Result<Arc<Gpu
         kind: map::Kind::Scale,
         dtype: DType::F32,
     };
-    let launch = scale.launch(layout);
+    let launch = launched(scale, &[layout])?;
     let results = gpu.run(&launch, &Prepared::default(), &[input], &[2.0f32.to_bits()])?;
     Ok(results.into_iter().next().unwrap().0)
 }

@@ -6,9 +6,10 @@
 use super::spread::Mode;
 use super::table::{self, THREE, TWO};
 use super::{Build, ONE_LAYOUT, ONES, base, builds, count, twin, unsupported};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot,
-    constants, params, place_of, slots, stream_tile,
+    Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    constants, params, place_of, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -37,17 +38,15 @@ const WHOLE: u32 = u32::MAX;
 const ONE: u32 = 1 << 8;
 const MODES: Constants = constants![WHOLE, ONE];
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "broadcast",
-    source: include_str!("../../../shaders/broadcast.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("ambient/broadcast", "broadcast"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[MODES],
     variants: &ONE_LAYOUT,
 };
 
-pub(crate) static THREE_KERNEL: Kernel = Kernel {
-    stem: "broadcast_three",
-    source: KERNEL.source,
+static THREE_KERNEL: Kernel = Kernel {
+    shader: shader!("ambient/broadcast", "broadcast_three"),
     interface: Interface::of::<ThreeSlots, ThreeParams>(),
     constants: &[MODES],
     variants: &OF_THREE,
@@ -65,13 +64,20 @@ pub(crate) struct Broadcast {
     pub modes: [Mode; 3],
 }
 
-impl Broadcast {
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+impl Operation for Broadcast {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &THREE_KERNEL];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         let Broadcast {
             name: op,
             dtype,
             modes,
-        } = self;
+        } = *self;
         let of_three = table::row(THREE, op, dtype);
         let three = of_three.is_some();
         let (row, kernel_type) = of_three
@@ -148,7 +154,7 @@ impl Broadcast {
             twin::combine_spread(args, (row, kernel_type), &modes);
         });
         let layout = OutputLayout::Input(whole);
-        Ok(Launch::new(op, row.result(dtype), layout, dispatch, twin))
+        Ok(Launch::new(op, row.result(dtype), layout, dispatch, twin).into())
     }
 }
 

@@ -5,8 +5,9 @@
 
 use super::twin::row_of;
 use super::{Stage, copy};
-use crate::ops::{bits_of, par_tiles};
-use crate::plan::{CpuArgs, CpuKernel, Launch, Nested};
+use crate::ops::kit::{bits_of, par_tiles};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
+use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Plan};
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};
 
@@ -31,9 +32,14 @@ pub(crate) enum Along {
     Diagonal,
 }
 
-impl Concat {
-    /// The launch over every pair.
-    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
+impl Operation for Concat {
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (a, b) = request.both();
+        let pairs = request.pairs();
         let dtype = self.dtype;
         // One bit for each axis.
         let (op, concat_axes) = match self.along {
@@ -55,7 +61,9 @@ impl Concat {
         };
         let dispatch = stage.dispatch(op, [a, b], [layouts.a, layouts.b], layouts.c, pairs)?;
         let twin = CpuKernel::new(move |args| twin(args, concat_axes));
-        Ok(Launch::new(op, dtype, layouts.result, dispatch, twin).with_pairs(pairs))
+        Ok(Launch::new(op, dtype, layouts.result, dispatch, twin)
+            .with_pairs(pairs)
+            .into())
     }
 }
 

@@ -1,24 +1,15 @@
 //! Branchless functions of two f32 for the CPU, so that LLVM vectorizes loops over them. The shaders use the same
 //! formulas.
 
-use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
-
 use num_complex::{Complex32, Complex64};
 
-use crate::ops::maps::{any_cos, any_sin};
+use crate::ops::maps::{any_cos, any_sin, nan_or};
 
 /// Maps floats to integers in the same order, with −0 just below +0.
 #[inline(always)]
 fn order(x: f32) -> i32 {
     let bits = x.to_bits() as i32;
     bits ^ ((bits >> 31) & i32::MAX)
-}
-
-/// The operand that is NaN (the left one if both are), or else `value`.
-#[inline(always)]
-fn nan_or(x: f32, y: f32, value: f32) -> f32 {
-    let value = if y.is_nan() { y } else { value };
-    if x.is_nan() { x } else { value }
 }
 
 #[inline(always)]
@@ -29,45 +20,6 @@ pub(super) fn larger(x: f32, y: f32) -> f32 {
 #[inline(always)]
 pub(super) fn smaller(x: f32, y: f32) -> f32 {
     nan_or(x, y, if order(x) < order(y) { x } else { y })
-}
-
-/// The angle of the point (x, y), from −π to π, with the special cases of IEEE 754.
-#[inline(always)]
-pub(crate) fn atan2(y: f32, x: f32) -> f32 {
-    let (a, b) = (y.abs(), x.abs());
-    let (low, high) = if a > b { (b, a) } else { (a, b) };
-    // Avoids 0 / 0, ∞ / ∞ and sums that overflow.
-    let high = if high == 0.0 { 1.0 } else { high };
-    let both = low == f32::INFINITY;
-    let (low, high) = if both { (1.0, 1.0) } else { (low, high) };
-    let scale = if high > 1.0e37 { 0.0625 } else { 1.0 };
-    let (low, high) = (low * scale, high * scale);
-    // Above tan π/8, measures the angle from π/4.
-    let far = low > 0.414_213_57 * high;
-    let t = if far { low - high } else { low } / if far { high + low } else { high };
-    let z = t * t;
-    let p = ((8.053_745e-2 * z - 0.138_776_85) * z + 0.199_777_1) * z - 0.333_329_5;
-    let r = t + t * z * p;
-    let r = if far {
-        FRAC_PI_4 + (r - 2.185_569_4e-8)
-    } else {
-        r
-    };
-    let r = if a > b {
-        FRAC_PI_2 - (r + 4.371_139e-8)
-    } else {
-        r
-    };
-    let r = if x.is_sign_negative() {
-        PI - (r + 8.742_278e-8)
-    } else {
-        r
-    };
-    nan_or(
-        y,
-        x,
-        f32::from_bits(r.to_bits() | (y.to_bits() & 0x8000_0000)),
-    )
 }
 
 /// 1 if x is infinite and 0 otherwise, with the sign of x.

@@ -13,18 +13,18 @@ mod twin;
 
 use std::borrow::Cow;
 
-pub(crate) use self::broadcast::{Broadcast, KERNEL as BROADCAST, THREE_KERNEL as BROADCAST_THREE};
+pub(crate) use self::broadcast::Broadcast;
 pub(crate) use self::concat::{Along, Concat, check_concat};
-pub(crate) use self::functions::atan2;
 pub(crate) use self::spread::Mode;
 pub(crate) use self::table::Run;
 use self::table::{Function, Row, THREE, TWO};
 pub(crate) use self::text::own as own_texts;
 use super::maps::{MapInfo, Part, same};
-use super::{PAIRING, STREAM, pair_params, stream_groups};
+use crate::ops::kit::{PAIRING, STREAM, pair_params, stream_groups};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, OutputLayout, Param,
-    Slot, params, place_of, slots, stream_tile,
+    Plan, Slot, params, place_of, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Error, Result};
@@ -55,25 +55,22 @@ params! {
 const ONES: Param = Param::U32(u32::MAX);
 
 /// For pairs of elements of equal shapes; reads no layouts.
-pub(crate) static FLAT: Kernel = Kernel {
-    stem: "ambient_flat",
-    source: include_str!("../../../shaders/ambient_flat.wgsl"),
+pub(super) static FLAT: Kernel = Kernel {
+    shader: shader!("ambient/flat"),
     interface: Interface::of::<FlatSlots, FlatParams>(),
     constants: &[STREAM],
     variants: &ONE_LAYOUT,
 };
 
-pub(crate) static VECTORS: Kernel = Kernel {
-    stem: "ambient",
-    source: include_str!("../../../shaders/ambient.wgsl"),
+static VECTORS: Kernel = Kernel {
+    shader: shader!("ambient/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
     variants: &OF_VECTORS,
 };
 
-pub(crate) static BOXES: Kernel = Kernel {
-    stem: "ambient_boxes",
-    source: include_str!("../../../shaders/ambient_boxes.wgsl"),
+static BOXES: Kernel = Kernel {
+    shader: shader!("ambient/boxes"),
     interface: Interface::of::<Slots, BoxParams>(),
     constants: &[PAIRING],
     variants: &OF_BOXES,
@@ -261,10 +258,21 @@ pub(crate) struct Combine {
     pub dtype: DType,
 }
 
-impl Combine {
-    /// The launch over every pair.
-    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
-        let Combine { name: op, dtype } = self;
+impl Operation for Combine {
+    const KERNELS: &[&Kernel] = &[&FLAT, &VECTORS, &BOXES];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn function(&self) -> Option<(&'static str, DType)> {
+        Some((self.name, self.dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (a, b) = request.both();
+        let pairs = request.pairs();
+        let Combine { name: op, dtype } = *self;
         let (row, kernel_type) =
             table::row(TWO, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
         let build = Build {
@@ -296,7 +304,9 @@ impl Combine {
                 (OutputLayout::New(result), dispatch)
             }
         };
-        Ok(Launch::new(op, result_type, layout, dispatch, twin).with_pairs(pairs))
+        Ok(Launch::new(op, result_type, layout, dispatch, twin)
+            .with_pairs(pairs)
+            .into())
     }
 }
 

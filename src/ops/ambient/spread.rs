@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use crate::ops::par_chunks;
+use crate::ops::kit::par_chunks;
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 

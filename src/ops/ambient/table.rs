@@ -17,7 +17,7 @@
 use num_complex::Complex32;
 
 use super::functions as f;
-use crate::ops::maps::{Bound, pow};
+use crate::ops::maps::{Bound, atan2, pow};
 use crate::ragged::DType;
 
 const EXACT: Bound = within(0.0);
@@ -172,7 +172,7 @@ pub(super) const TWO: &[&[Row]] = &[
         "div" "DIV" ["exp", "quotient"] "divided(x, y)", |x, y| x / y, within(2.0);
         "remainder" "REMAINDER" ["remainder"] "remainder_of(x, y)", |x, y| x % y, EXACT;
         "pow" "POW" ["exp", "log", "power"] "pow_of(x, y)", |x, y| pow(x, y), within(8.0);
-        "atan2" "ATAN2" ["exp", "quotient", "atan2"] "atan2_of(x, y)", |x, y| f::atan2(x, y), within(4.0);
+        "atan2" "ATAN2" ["exp", "quotient", "atan2"] "atan2_of(x, y)", |x, y| atan2(x, y), within(4.0);
     },
     rows! { Float Alone:
         "maximum" "MAXIMUM" ["compare"] "larger(x, y)", |x, y| f::larger(x, y), EXACT;

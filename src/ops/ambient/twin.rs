@@ -7,7 +7,7 @@ use half::slice::HalfFloatSliceExt;
 
 use super::spread::{FEW, Mode, SHORT, spread};
 use super::table::{Function, Missing, Row};
-use crate::ops::par_tiles;
+use crate::ops::kit::par_tiles;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, MAX_RANK};
 

@@ -1,9 +1,9 @@
-//! Attention of few queries over many keys: the builds of `attention_few.wgsl`.
+//! Attention of few queries over many keys: the builds of `attention/few.wgsl`.
 
 use std::borrow::Cow;
 
 use super::{Heads, Params, Slots};
-use crate::plan::{Interface, Kernel, Listed, constants, named, place_of};
+use crate::plan::{Interface, Kernel, Listed, constants, named, place_of, shader};
 use crate::ragged::DType;
 
 /// The keys of a piece: if an element with few rows has more, they are cut into pieces.
@@ -99,9 +99,8 @@ impl Listed for Build {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "attention_few",
-    source: include_str!("../../../shaders/attention_few.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("attention/few"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![PIECE]],
     variants: &BUILDS,

@@ -1,4 +1,4 @@
-//! Attention of f16 on cooperative matrices: the builds of `attention_matrix.wgsl`.
+//! Attention of f16 on cooperative matrices: the builds of `attention/matrix.wgsl`.
 //!
 //! They compute heads of up to 128 values in multiples of 8, except pieces of keys, elements of at most four rows,
 //! caches, and elements without keys.
@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::Heads;
-use crate::plan::{Interface, Kernel, Listed, Matrices, named, place_of, slots};
+use crate::plan::{Interface, Kernel, Listed, Matrices, named, place_of, shader, slots};
 use crate::ragged::DType;
 
 /// Keys that are staged at a time.
@@ -206,9 +206,8 @@ impl From<super::Slots> for Slots {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "attention_matrix",
-    source: include_str!("../../../shaders/attention_matrix.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("attention/matrix"),
     // Operands are bound read-write, as in `matmul_matrix`. q is bound in place of a missing operand.
     interface: Interface::of::<Slots, super::Params>(),
     constants: &[],

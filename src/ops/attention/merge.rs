@@ -1,7 +1,9 @@
 //! Merges the results for the pieces of a row's keys: their mean, weighted by the sums of the pieces' exponentials.
 
 use super::Heads;
-use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, shader, slots,
+};
 use crate::ragged::DType;
 
 slots! {
@@ -13,9 +15,8 @@ params! {
 }
 
 /// Each workgroup merges one row of the results.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "attention_merge",
-    source: include_str!("../../../shaders/attention_merge.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("attention/merge"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],

@@ -34,16 +34,14 @@ mod twin_slopes;
 use std::borrow::Cow;
 
 use self::few::PIECE;
-pub(crate) use self::few::{KERNEL as FEW, unit};
-pub(crate) use self::matrix::KERNEL as MATRIX;
-pub(crate) use self::merge::KERNEL as MERGE;
+pub(crate) use self::few::unit;
 use self::plan::Plan;
 pub(crate) use self::shapes::{Heads, Shapes};
-pub(crate) use self::short::KERNEL as SHORT;
 use crate::Result;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Matrices, Output, OutputLayout, Param,
-    PlanBuffer, Slot, check_size, constants, cost_of, params, place_of, slots,
+    PlanBuffer, Slot, check_size, constants, cost_of, params, place_of, shader, slots,
 };
 use crate::ragged::{DType, Layout, Topology};
 
@@ -212,9 +210,8 @@ static TILES: [Tile; 38] = {
     all
 };
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "attention",
-    source: include_str!("../../../shaders/attention.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("attention/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![PIECE]],
     variants: &TILES,
@@ -307,29 +304,6 @@ impl Attention {
     /// The index of the operand with the values per head, if there is one.
     pub(crate) fn per_head(&self) -> usize {
         3 + usize::from(self.bias || self.cached)
-    }
-
-    pub(crate) fn launch(&self, inputs: &[&Layout], binding: Option<u64>) -> Result<Launch> {
-        let shapes = Shapes::new(self, inputs)?;
-        check_size(OP, &shapes.o, self.dtype, binding)?;
-        check_size(OP, &shapes.lse, DType::F32, binding)?;
-        let plan = Plan::new(self, &shapes, inputs)?;
-        let (dispatches, scratch) = self.dispatches(plan, &shapes);
-        let of = self.clone();
-        let heads = shapes.heads;
-        let output = |layout: &Layout| OutputLayout::New(layout.clone());
-        Ok(Launch {
-            op: OP,
-            outputs: vec![
-                Output::new(self.dtype, output(&shapes.o)),
-                Output::new(DType::F32, output(&shapes.lse)),
-            ],
-            scratch,
-            work: cost_of(&dispatches),
-            dispatches,
-            pairs: None,
-            twin: CpuKernel::new(move |args| twin::run(&of, heads, args)),
-        })
     }
 
     /// Whether scores are only scaled products: no cap, bias, slopes or blocks of a mask.
@@ -457,5 +431,41 @@ impl Attention {
             ));
         }
         (dispatches, scratch)
+    }
+}
+
+impl Operation for Attention {
+    const KERNELS: &[&Kernel] = &[
+        &KERNEL,
+        &few::KERNEL,
+        &matrix::KERNEL,
+        &short::KERNEL,
+        &merge::KERNEL,
+    ];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
+        let inputs = request.inputs;
+        let binding = request.device.binding;
+        let shapes = Shapes::new(self, inputs)?;
+        check_size(OP, &shapes.o, self.dtype, binding)?;
+        check_size(OP, &shapes.lse, DType::F32, binding)?;
+        let plan = Plan::new(self, &shapes, inputs)?;
+        let (dispatches, scratch) = self.dispatches(plan, &shapes);
+        let of = self.clone();
+        let heads = shapes.heads;
+        let output = |layout: &Layout| OutputLayout::New(layout.clone());
+        Ok(Launch {
+            op: OP,
+            outputs: vec![
+                Output::new(self.dtype, output(&shapes.o)),
+                Output::new(DType::F32, output(&shapes.lse)),
+            ],
+            scratch,
+            work: cost_of(&dispatches),
+            dispatches,
+            pairs: None,
+            twin: CpuKernel::new(move |args| twin::run(&of, heads, args)),
+        }
+        .into())
     }
 }

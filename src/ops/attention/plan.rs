@@ -29,7 +29,7 @@ use std::ops::Range;
 
 use super::few::PIECE;
 use super::{Attention, Build, Heads, OF_BOTH, Shapes, few, matrix, short};
-use crate::ops::worklist::ByCost;
+use crate::ops::kit::worklist::ByCost;
 use crate::ragged::{DType, Layout, Topology};
 use crate::{Result, host};
 

@@ -1,10 +1,10 @@
-//! Attention of f16 over short elements, on cooperative matrices: the builds of `attention_short.wgsl`.
+//! Attention of f16 over short elements, on cooperative matrices: the builds of `attention/short.wgsl`.
 
 use std::borrow::Cow;
 
 use super::Heads;
 use super::matrix::of_strips;
-use crate::plan::{Interface, Kernel, Listed, Matrices, named, place_of, slots};
+use crate::plan::{Interface, Kernel, Listed, Matrices, named, place_of, shader, slots};
 use crate::ragged::DType;
 
 /// The largest number of values in a head that this kernel supports.
@@ -113,9 +113,8 @@ impl From<super::Slots> for Slots {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "attention_short",
-    source: include_str!("../../../shaders/attention_short.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("attention/short"),
     // Operands are bound read-write, as in `matmul_matrix`.
     interface: Interface::of::<Slots, super::Params>(),
     constants: &[],

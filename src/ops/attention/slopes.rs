@@ -11,13 +11,13 @@ mod matrix;
 
 use std::borrow::Cow;
 
-pub(crate) use self::matrix::KERNEL as MATRIX;
 use super::matrix::KEYS;
 use super::plan::{Plan, Rows};
 use super::{Attention, Heads, OP, Shapes, Side, Stats, twin_slopes};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, params, place_of, slots,
+    PlanBuffer, Slot, Variant, params, place_of, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -135,9 +135,8 @@ static TILES: [Tile; COUNT] = {
     all
 };
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "attention_slopes",
-    source: include_str!("../../../shaders/attention_slopes.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("attention/slopes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &TILES,
@@ -153,16 +152,18 @@ params! {
     }
 }
 
-pub(crate) static STATS: Kernel = Kernel {
-    stem: "attention_stats",
-    source: include_str!("../../../shaders/attention_stats.wgsl"),
+static STATS: Kernel = Kernel {
+    shader: shader!("attention/stats"),
     interface: Interface::of::<StatsSlots, StatsParams>(),
     constants: &[],
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
 };
 
-impl Stats {
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+impl Operation for Stats {
+    const KERNELS: &[&Kernel] = &[&STATS];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
+        let inputs = request.inputs;
         let (g, lse) = (inputs[0], inputs[2]);
         let (elements, places) = (lse.len() / 2, lse.total() / 2);
         let heads = match lse.is_empty() {
@@ -209,10 +210,11 @@ impl Stats {
             places.div_ceil(16) as u32,
             g.total() as u64,
         );
+        let of = *self;
         let twin = CpuKernel::new(move |args: &mut CpuArgs<'_>| {
-            twin_slopes::stats(self, [heads, dv], [of_lse, per_head], args)
+            twin_slopes::stats(of, [heads, dv], [of_lse, per_head], args)
         });
-        Ok(Launch::new(OP, DType::F32, layout, dispatch, twin))
+        Ok(Launch::new(OP, DType::F32, layout, dispatch, twin).into())
     }
 }
 
@@ -225,62 +227,6 @@ pub(crate) struct Slopes {
 }
 
 impl Slopes {
-    pub(crate) fn launch(&self, inputs: &[&Layout]) -> Result<Launch> {
-        let Slopes { of, side } = self;
-        let side = *side;
-        let mut own = vec![inputs[0], inputs[1], inputs[2]];
-        own.extend(of.bias.then(|| inputs[5]));
-        let unscaled = Attention {
-            alibi: false,
-            sinks: false,
-            ..of.clone()
-        };
-        let shapes = Shapes::new(&unscaled, &own)?;
-        let heads = shapes.heads;
-        let width = if side == Side::Value {
-            heads.dv
-        } else {
-            heads.d
-        };
-        let (dtype, like) = match side {
-            Side::Query => (of.dtype, 0),
-            Side::Key => (of.dtype, 1),
-            Side::Value => (of.dtype, 2),
-            Side::Bias => (DType::F32, 5),
-        };
-        let rows = match side {
-            Side::Query => Rows::Queries,
-            Side::Key | Side::Value => Rows::Keys,
-            Side::Bias => Rows::Both,
-        };
-        let matrices = of.matrices;
-        let matrices = matrices.and_then(|m| matrix::Build::of(m, side, heads, of.is_plain()));
-        let kinds = match matrices {
-            Some(builds) => builds.map(|build| (Kind::Matrix(build), [build.rows, KEYS])),
-            None => [(16, 4), (32, 1)]
-                .map(|(rows, tiles)| (Kind::Portable { rows, tiles }, [rows, rows])),
-        };
-        let kinds = kinds.map(|(kind, sides)| (kind, sides.map(|side| side as usize)));
-        let is_small = |[high, wide]: [usize; 2]| match matrices {
-            Some([low, tall]) => high <= low.rows as usize || low == tall,
-            // All columns are in one stage.
-            None => high.max(wide) <= 16 && wide > 0 && width <= 128 && side != Side::Bias,
-        };
-        let plan = Plan::of_slopes(&unscaled, &shapes, &own, rows, kinds, is_small)?;
-        let dispatches = self.dispatches(plan, &shapes, width);
-        let twin_of = unscaled;
-        let twin = CpuKernel::new(move |args| twin_slopes::run(&twin_of, side, heads, args));
-        Ok(Launch {
-            op: OP,
-            outputs: vec![Output::new(dtype, OutputLayout::Input(like))],
-            scratch: Vec::new(),
-            work: crate::plan::cost_of(&dispatches),
-            dispatches,
-            pairs: None,
-            twin,
-        })
-    }
-
     fn dispatches(&self, plan: Plan<Kind>, shapes: &Shapes, width: usize) -> Vec<Dispatch> {
         let Slopes { of, side } = self;
         let Heads {
@@ -375,5 +321,67 @@ impl Slopes {
             }
         };
         classes.map(dispatch).collect()
+    }
+}
+
+impl Operation for Slopes {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &matrix::KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
+        let inputs = request.inputs;
+        let Slopes { of, side } = self;
+        let side = *side;
+        let mut own = vec![inputs[0], inputs[1], inputs[2]];
+        own.extend(of.bias.then(|| inputs[5]));
+        let unscaled = Attention {
+            alibi: false,
+            sinks: false,
+            ..of.clone()
+        };
+        let shapes = Shapes::new(&unscaled, &own)?;
+        let heads = shapes.heads;
+        let width = if side == Side::Value {
+            heads.dv
+        } else {
+            heads.d
+        };
+        let (dtype, like) = match side {
+            Side::Query => (of.dtype, 0),
+            Side::Key => (of.dtype, 1),
+            Side::Value => (of.dtype, 2),
+            Side::Bias => (DType::F32, 5),
+        };
+        let rows = match side {
+            Side::Query => Rows::Queries,
+            Side::Key | Side::Value => Rows::Keys,
+            Side::Bias => Rows::Both,
+        };
+        let matrices = of.matrices;
+        let matrices = matrices.and_then(|m| matrix::Build::of(m, side, heads, of.is_plain()));
+        let kinds = match matrices {
+            Some(builds) => builds.map(|build| (Kind::Matrix(build), [build.rows, KEYS])),
+            None => [(16, 4), (32, 1)]
+                .map(|(rows, tiles)| (Kind::Portable { rows, tiles }, [rows, rows])),
+        };
+        let kinds = kinds.map(|(kind, sides)| (kind, sides.map(|side| side as usize)));
+        let is_small = |[high, wide]: [usize; 2]| match matrices {
+            Some([low, tall]) => high <= low.rows as usize || low == tall,
+            // All columns are in one stage.
+            None => high.max(wide) <= 16 && wide > 0 && width <= 128 && side != Side::Bias,
+        };
+        let plan = Plan::of_slopes(&unscaled, &shapes, &own, rows, kinds, is_small)?;
+        let dispatches = self.dispatches(plan, &shapes, width);
+        let twin_of = unscaled;
+        let twin = CpuKernel::new(move |args| twin_slopes::run(&twin_of, side, heads, args));
+        Ok(Launch {
+            op: OP,
+            outputs: vec![Output::new(dtype, OutputLayout::Input(like))],
+            scratch: Vec::new(),
+            work: crate::plan::cost_of(&dispatches),
+            dispatches,
+            pairs: None,
+            twin,
+        }
+        .into())
     }
 }

@@ -1,7 +1,7 @@
 //! Copies of operands in which every row begins at a whole quad of words.
 
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
 };
 use crate::ragged::{DType, Topology};
 use crate::{Error, Result, host};
@@ -17,9 +17,8 @@ params! {
     struct Params { x_base, total, count, block_high, block_wide, high, wide }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "bsr_align",
-    source: include_str!("../../../shaders/bsr_align.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("bsr/align"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG]],
     variants: &[

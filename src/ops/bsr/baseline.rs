@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::plan::{self, Rows};
 use super::{Finish, FinishSlots, OP, Request, groups, ordered, rounded};
 use crate::ops::bsr::tiles::{NARROW, SPARSE, SPARSE_NATIVE, SparseTile, WIDE};
-use crate::ops::product_tile;
+use crate::ops::kit::product_tile;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, named, params, place_of, slots,
+    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, named, params, place_of, shader,
+    slots,
 };
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
@@ -85,17 +86,15 @@ params! {
     }
 }
 
-pub(crate) static MATMUL: Kernel = Kernel {
-    stem: "bsr_matmul",
-    source: include_str!("../../../shaders/bsr_matmul.wgsl"),
+pub(super) static MATMUL: Kernel = Kernel {
+    shader: shader!("bsr/matmul"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &BUILDS,
 };
 
-pub(crate) static SAMPLED: Kernel = Kernel {
-    stem: "bsr_sampled",
-    source: include_str!("../../../shaders/bsr_matmul.wgsl"),
+pub(super) static SAMPLED: Kernel = Kernel {
+    shader: shader!("bsr/matmul", "bsr_sampled"),
     interface: Interface::of::<SampledSlots, Params>(),
     constants: &[],
     variants: &SAMPLED_BUILDS,

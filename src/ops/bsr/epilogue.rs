@@ -2,9 +2,11 @@
 //! to the sums of heavy rows.
 
 use super::{Form, OP, Request};
+use crate::ops::kit::{STREAM, stream_groups};
 use crate::ops::matmul::{Bias, Epilogue, check_bias};
-use crate::ops::{STREAM, stream_groups};
-use crate::plan::{Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, slots};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, shader, slots,
+};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
@@ -16,9 +18,8 @@ params! {
     struct Params { total, products, epilogue, bias_base, residual_base, scale }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "bsr_epilogue",
-    source: include_str!("../../../shaders/bsr_epilogue.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("bsr/epilogue"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[Epilogue::BITS, STREAM],
     variants: &[

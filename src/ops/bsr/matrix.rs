@@ -10,11 +10,11 @@ use super::align::Copies;
 use super::plan::{self, Rows};
 use super::{Extents, Finish, FinishSlots, OP, Request, Sample, groups, ordered};
 use crate::ops::bsr::tiles::{SparseTile, WIDE};
-use crate::ops::coop_tile::Tile;
+use crate::ops::kit::coop_tile::Tile;
 use crate::ops::matmul::Epilogue;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Matrices, Param, PlanBuffer, Slot, named, params,
-    place_of, slots,
+    place_of, shader, slots,
 };
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
@@ -179,17 +179,15 @@ params! {
     }
 }
 
-pub(crate) static MATMUL: Kernel = Kernel {
-    stem: "bsr_matrix",
-    source: include_str!("../../../shaders/bsr_matrix.wgsl"),
+pub(super) static MATMUL: Kernel = Kernel {
+    shader: shader!("bsr/matrix"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &BUILDS,
 };
 
-pub(crate) static SAMPLED: Kernel = Kernel {
-    stem: "bsr_matrix_sampled",
-    source: MATMUL.source,
+pub(super) static SAMPLED: Kernel = Kernel {
+    shader: shader!("bsr/matrix", "bsr_matrix_sampled"),
     interface: Interface::of::<SampledSlots, Params>(),
     constants: &[],
     variants: &SAMPLED_BUILDS,

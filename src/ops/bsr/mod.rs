@@ -27,19 +27,16 @@ mod sampled;
 pub(crate) mod tiles;
 mod twin;
 
+use super::convert;
 use super::matmul::{Epilogue, Target, check_residual, meet};
-use super::{Traits, convert};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, check_size, constants,
-    params, slots,
+    Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, Slot, Variant, check_size, constants,
+    params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape, Topology};
 use crate::{Error, Result, host};
 
-pub(crate) use align::KERNEL as ALIGN;
-pub(crate) use baseline::{MATMUL, SAMPLED};
-pub(crate) use epilogue::KERNEL as EPILOGUE;
-pub(crate) use matrix::{MATMUL as MATRIX, SAMPLED as MATRIX_SAMPLED};
 use plan::Rows;
 pub(crate) use sampled::Sampled;
 
@@ -51,9 +48,8 @@ params! {
     struct FinishParams { heavy, heavy_count, strips, panels, block_high, high, transposed }
 }
 
-pub(crate) static FINISH: Kernel = Kernel {
-    stem: "bsr_finish",
-    source: include_str!("../../../shaders/bsr_finish.wgsl"),
+static FINISH: Kernel = Kernel {
+    shader: shader!("bsr/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[constants![FINISH_COLUMNS, STRIP]],
     variants: &[Variant::of(DType::F32, &[])],
@@ -217,7 +213,8 @@ fn extents(form: Form, topology: &Topology, pair: usize, dense: Shape) -> Result
 }
 
 /// Products of block-sparse matrices of one topology with dense ones. Results have the type of the operands, or are f32
-/// for f16 operands.
+/// for f16 operands. The operands are the sets of block values, one in all or one for each matrix; the matrices; and
+/// then the bias and the residual, if there are any.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct BsrMatmul {
     pub form: Form,
@@ -227,10 +224,18 @@ pub(crate) struct BsrMatmul {
     pub target: Target,
 }
 
-impl BsrMatmul {
-    /// The launch of `f b` for each of the dense matrices. The inputs are the sets of block values, one in all or one
-    /// for each matrix; the matrices; and then the bias and the residual, if there are any.
-    pub(crate) fn launch(&self, inputs: &[&Layout], device: Traits<'_>) -> Result<Launch> {
+impl Operation for BsrMatmul {
+    const KERNELS: &[&Kernel] = &[
+        &baseline::MATMUL,
+        &matrix::MATMUL,
+        &align::KERNEL,
+        &FINISH,
+        &epilogue::KERNEL,
+    ];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let device = request.device;
         let BsrMatmul {
             form,
             ref topology,
@@ -291,7 +296,7 @@ impl BsrMatmul {
         let work = columns.saturating_mul(topology.set() as u64);
         let work = work.saturating_add(result.total() as u64);
         let twin = twin::matmul(form, (dtype, result_type), topology.clone());
-        Ok(Launch::of(op, result_type, result, gpu, work, twin))
+        Ok(Launch::of(op, result_type, result, gpu, work, twin).into())
     }
 }
 

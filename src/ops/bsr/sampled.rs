@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{Sample, baseline, matrix, ordered, twin};
-use crate::ops::Traits;
 use crate::ops::matmul::{self, Target};
-use crate::plan::{Launch, PlanBuffer, check_size};
-use crate::ragged::{DType, Layout, Pairs, Topology};
+use crate::ops::operation::{Operation, PlanRequest};
+use crate::plan::{Kernel, Launch, Plan, PlanBuffer, check_size};
+use crate::ragged::{DType, Layout, Topology};
 use crate::{Error, Result, host};
 
 /// The products in the format of the baseline's kernel.
@@ -34,14 +34,13 @@ pub(crate) struct Sampled {
     pub target: Target,
 }
 
-impl Sampled {
-    /// The launch that computes the blocks of `a b` for each pair.
-    pub(crate) fn launch(
-        &self,
-        (a, b): (&Layout, &Layout),
-        pairs: &Pairs,
-        device: Traits<'_>,
-    ) -> Result<Launch> {
+impl Operation for Sampled {
+    const KERNELS: &[&Kernel] = &[&baseline::SAMPLED, &matrix::SAMPLED];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (a, b) = request.both();
+        let pairs = request.pairs();
+        let device = request.device;
         let Sampled {
             ref topology,
             transposed,
@@ -128,6 +127,8 @@ impl Sampled {
             }
         };
         let twin = twin::sampled(transposed, (dtype, result_type), topology.clone());
-        Ok(Launch::of(op, result_type, result, gpu, cost, twin).with_pairs(pairs))
+        Ok(Launch::of(op, result_type, result, gpu, cost, twin)
+            .with_pairs(pairs)
+            .into())
     }
 }

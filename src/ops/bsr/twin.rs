@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{Form, OP, extents, ordered, plan};
 use crate::ops::convert;
-use crate::ops::slices::{View, multiply};
+use crate::ops::kit::{slices::View, slices::multiply};
 use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};

@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use crate::ops::ambient;
-use crate::ops::map::Kind;
 use crate::ops::maps::{self, Cheap, Part, Run, Scale};
 
 /// In the order of their numbers: functions of one operand, then, from [`FIRST_OF_TWO`] on, functions of two.
@@ -95,14 +94,6 @@ impl Code {
     /// The map or function of two operands with this name, if chains support it.
     pub(crate) fn of(name: &str) -> Option<Code> {
         Code::all().find(|code| code.name() == name)
-    }
-
-    pub(crate) fn of_kind(kind: Kind) -> Option<Code> {
-        Code::of(match kind {
-            Kind::Scale => "scale",
-            Kind::Neg => "neg",
-            Kind::Copy => "copy",
-        })
     }
 
     pub(crate) fn name(self) -> &'static str {

@@ -30,11 +30,12 @@ use std::borrow::Cow;
 pub(crate) use self::code::Code;
 use self::code::{COPY, EXCHANGED, FIRST_OF_TWO, NEG};
 use self::registers::{REGISTERS, STEPS, steps};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    Constants, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param, Slot,
-    constants, params, slots,
+    Constants, Dispatch, Interface, Kernel, Launch, Listed, Output, OutputLayout, Param, Plan,
+    Slot, constants, params, shader, slots,
 };
-use crate::ragged::{DType, Layout};
+use crate::ragged::DType;
 use crate::{Error, Result};
 
 const OP: &str = "chain";
@@ -59,18 +60,16 @@ params! {
 const WG: u32 = 256;
 const CODES: Constants = constants![WG, NEG, FIRST_OF_TWO, EXCHANGED];
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "chain",
-    source: include_str!("../../../shaders/chain.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("chain/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[CODES, registers::FORM],
     variants: &ONE_RESULT,
 };
 
 /// For chains with two results.
-pub(crate) static TWO: Kernel = Kernel {
-    stem: "chain_two",
-    source: KERNEL.source,
+static TWO: Kernel = Kernel {
+    shader: shader!("chain/mod", "chain_two"),
     interface: Interface::of::<TwoSlots, Params>(),
     constants: KERNEL.constants,
     variants: &TWO_RESULTS,
@@ -254,9 +253,13 @@ impl Chain {
             steps.map(|steps| (place, build, steps))
         })
     }
+}
 
-    /// The launch over operands of one layout.
-    pub(crate) fn launch(&self, inputs: &[&Layout]) -> Result<Launch> {
+impl Operation for Chain {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &TWO];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         let planned = self.planned().filter(|_| inputs.len() == self.inputs);
         let (place, build, steps) =
             planned.ok_or_else(|| Error::unsupported(OP, format!("{self:?}")))?;
@@ -328,7 +331,8 @@ impl Chain {
         Ok(Launch {
             outputs: self.outputs.iter().map(output).collect(),
             ..launch
-        })
+        }
+        .into())
     }
 }
 
@@ -369,6 +373,8 @@ pub(crate) fn fits(
 #[cfg(feature = "testing")]
 mod tests {
     use super::*;
+    use crate::ops::extremes::launched;
+    use crate::ragged::Layout;
 
     fn of(name: &str, values: &[usize], scalars: &[usize]) -> Instruction {
         Instruction::new(Code::of(name).unwrap(), values, scalars)
@@ -426,7 +432,7 @@ mod tests {
         let layouts =
             [vec![2, 3], vec![3, 2], vec![5]].map(|lengths| Layout::from_lengths(lengths).unwrap());
         let sum = chain(2, &[of("add", &[0, 1], &[])], &[2]).unwrap();
-        let launch = |i: usize| sum.launch(&[&layouts[0], &layouts[i]]);
+        let launch = |i: usize| launched(sum.clone(), &[&layouts[0], &layouts[i]]);
         assert_eq!(launch(0).unwrap().outputs.len(), 1);
         assert!(matches!(
             launch(1),
@@ -437,7 +443,7 @@ mod tests {
             Err(Error::BatchSize { op: "chain", .. })
         ));
         assert!(matches!(
-            sum.launch(&[&layouts[0]]),
+            launched(sum.clone(), &[&layouts[0]]),
             Err(Error::Unsupported { .. })
         ));
     }

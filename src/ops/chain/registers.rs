@@ -1,4 +1,4 @@
-//! Assigns values to registers, and encodes a chain as the bytes that `shaders/chain.wgsl` interprets: its steps.
+//! Assigns values to registers, and encodes a chain as the bytes that `shaders/chain/mod.wgsl` interprets: its steps.
 //!
 //! An invocation holds its last result and a few registers, the first of which initially hold the operands. A function
 //! takes the last result as an operand and replaces it; a second byte of a function of two locates its other operand. A

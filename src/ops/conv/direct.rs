@@ -1,10 +1,10 @@
 //! Direct convolution: m·n multiply-adds per pair, seven results per invocation.
 
-use crate::ops::conv::choice::ConvMode;
-use crate::ops::worklist::Worklist;
-use crate::ops::{PAIRING, pair_params};
+use crate::ops::choice::ConvMode;
+use crate::ops::kit::worklist::Worklist;
+use crate::ops::kit::{PAIRING, pair_params};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params, slots,
+    Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
@@ -29,9 +29,8 @@ params! {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "conv_direct",
-    source: include_str!("../../../shaders/conv_direct.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("conv/direct"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, R], PAIRING, ConvMode::CODES],
     variants: for_each_type!(&[]),

@@ -12,10 +12,10 @@ pub(super) mod text;
 use std::borrow::Cow;
 
 use crate::ops::butterfly::{Kind, Transform};
-use crate::ops::conv::choice::FEW_RESULTS;
+use crate::ops::choice::FEW_RESULTS;
 use crate::plan::{
     Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants, named, params,
-    place_of, slots,
+    place_of, shader, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -28,9 +28,8 @@ params! {
     struct Params { a_base, b_base, ends: [ENDS] }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "conv_fused",
-    source: include_str!("../../../shaders/conv_fused.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("conv/fused"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![REVERSED, WINDOWED, LENGTH_BITS]],
     variants: &BUILDS,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{ConvRequest, direct, fused, long};
-use crate::ops::conv::choice::{Along, Choice, Choices, ConvMode, FEW_RESULTS};
+use crate::ops::choice::{Along, Choice, Choices, ConvMode, FEW_RESULTS};
 use crate::plan::{Dispatch, Param, Slot};
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Result, host};
@@ -382,10 +382,10 @@ mod tests {
             let need = 1usize << k;
             let length = fused::transform_length(need / 2, need / 2 + 1).map(|half| 2 * half);
             assert_eq!(length, Some(expected));
-            let costs = crate::ops::conv::choice::CostTable::gpu();
+            let costs = crate::ops::choice::CostTable::gpu();
             assert_eq!(costs.transform(need as u64).map(|(l, _)| l), length);
         }
-        let longest = crate::ops::conv::choice::CostTable::gpu().longest_block();
+        let longest = crate::ops::choice::CostTable::gpu().longest_block();
         assert_eq!(fused::transform_length(longest as usize, 2), None);
     }
 }

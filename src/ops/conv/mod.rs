@@ -6,7 +6,6 @@
 
 mod boxes;
 pub(crate) mod cached_spectra;
-pub(crate) mod choice;
 mod direct;
 mod fused;
 mod gpu;
@@ -14,17 +13,16 @@ mod long;
 mod spectral;
 mod twin;
 
-pub(crate) use boxes::{DIRECT as BOXES, PLACE};
-pub(crate) use direct::KERNEL;
-pub(crate) use fused::KERNEL as FUSED;
 pub(crate) use fused::{Item, Items, Operand, holds};
 pub(crate) use spectral::Engine;
 pub(crate) use twin::directly;
 
-use super::{Arithmetic, Traits, par_runs, par_tiles, twin_of};
+use super::Traits;
 use crate::cpu::Workspace;
-use crate::ops::conv::choice::{Choices, ConvChoice, ConvMethod, ConvMode, CostTable, Window};
-use crate::plan::{CpuArgs, CpuKernel, Launch, Offset, WorkSum, check_size, cost_of};
+use crate::ops::choice::{Choices, ConvChoice, ConvMethod, ConvMode, CostTable, Window};
+use crate::ops::kit::{Arithmetic, par_runs, par_tiles, twin_of};
+use crate::ops::operation::{Operation, PlanRequest};
+use crate::plan::{CpuArgs, CpuKernel, Kernel, Launch, Offset, Plan, WorkSum, check_size, cost_of};
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result, host};
 
@@ -180,19 +178,23 @@ impl Conv {
             binding: device.binding,
         }
     }
+}
 
-    /// The launch for every pair.
-    pub(crate) fn launch(
-        self,
-        (a, b): (&Layout, &Layout),
-        pairs: &Pairs,
-        device: Traits<'_>,
-    ) -> Result<Launch> {
-        let (request, correlate) = (self.request(device), self.correlate);
+impl Operation for Conv {
+    const KERNELS: &[&Kernel] = &[
+        &direct::KERNEL,
+        &boxes::direct::KERNEL,
+        &boxes::place::KERNEL,
+        &fused::KERNEL,
+    ];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let ((a, b), pairs) = (request.both(), request.pairs());
+        let (request, correlate) = (self.request(request.device), self.correlate);
         let ConvRequest { op, dtype, .. } = request;
         request.window.check(op, (a, b), pairs)?;
         if !request.window.is_whole(a.rank()) {
-            return boxes::launch(request, correlate, a, b, pairs);
+            return Ok(boxes::launch(request, correlate, a, b, pairs)?.into());
         }
         request.check_plan(pairs)?;
         let result = Layout::from_offsets(results(op, a, b, pairs)?);
@@ -223,7 +225,9 @@ impl Conv {
         } else {
             CpuKernel::new(twin_of!(dtype, twin, false))
         };
-        Ok(Launch::of(op, dtype, result, gpu, work, twin).with_pairs(pairs))
+        Ok(Launch::of(op, dtype, result, gpu, work, twin)
+            .with_pairs(pairs)
+            .into())
     }
 }
 

@@ -9,7 +9,7 @@ use realfft::{ComplexToReal, RealToComplex};
 
 use super::directly;
 use crate::cpu::{IRFFT, RFFT, Workspace};
-use crate::ops::conv::choice::{Choice, Choices};
+use crate::ops::choice::{Choice, Choices};
 use crate::{Result, host};
 
 /// Results of a long direct convolution per parallel task.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ops::Arithmetic;
+use crate::ops::kit::Arithmetic;
 use crate::{Result, host};
 
 /// Results per tile.

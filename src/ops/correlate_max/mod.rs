@@ -13,17 +13,16 @@ mod tiles;
 mod twin;
 
 use super::conv::{ConvRequest, Item, Items, Operand, result_length};
-use super::{PAIRING, Traits, pair_params};
-use crate::ops::conv::choice::{ConvMethod, Window};
+use crate::ops::choice::{ConvMethod, Window};
+use crate::ops::kit::{PAIRING, pair_params};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
-    constants, cost_of, params, slots,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot,
+    Variant, constants, cost_of, params, shader, slots,
 };
-use crate::ragged::{DType, Layout, Pairs, Shape};
+use crate::ragged::{DType, Layout, Shape};
 use crate::{Result, host};
 use tiles::Tiles;
-
-pub(crate) use normalize::KERNEL as NORMALIZE;
 
 slots! {
     struct TileSlots {
@@ -36,9 +35,8 @@ params! {
     struct TileParams { a_base, b_base, reversed, listed, pair_kind, pair_right, minus_infinity }
 }
 
-pub(crate) static TILES: Kernel = Kernel {
-    stem: "correlate_max",
-    source: include_str!("../../../shaders/correlate_max.wgsl"),
+static TILES: Kernel = Kernel {
+    shader: shader!("correlate_max/mod"),
     interface: Interface::of::<TileSlots, TileParams>(),
     constants: &[PAIRING, tiles::CUT],
     variants: &[
@@ -57,9 +55,8 @@ params! {
     struct FinishParams { pairs, listed, pair_kind, pair_right, minus_infinity }
 }
 
-pub(crate) static FINISH: Kernel = Kernel {
-    stem: "correlate_max_finish",
-    source: include_str!("../../../shaders/correlate_max_finish.wgsl"),
+static FINISH: Kernel = Kernel {
+    shader: shader!("correlate_max/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[PAIRING, constants![WG]],
     variants: TILES.variants,
@@ -77,21 +74,20 @@ pub(crate) enum Seek {
     Distance,
 }
 
-/// The search for the best lag.
+/// The search for the best lag. The results are the value (or distance) and the lag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct CorrelateMax {
     pub seek: Seek,
     pub method: ConvMethod,
 }
 
-impl CorrelateMax {
-    /// The launch for every pair. It has two results: the value (or distance) and the lag.
-    pub(crate) fn launch(
-        self,
-        (a, b): (&Layout, &Layout),
-        pairs: &Pairs,
-        device: Traits<'_>,
-    ) -> Result<Launch> {
+impl Operation for CorrelateMax {
+    const KERNELS: &[&Kernel] = &[&TILES, &FINISH, &normalize::KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (a, b) = request.both();
+        let pairs = request.pairs();
+        let device = request.device;
         let seek = self.seek;
         let (op, flags): (_, &[&str]) = match seek {
             Seek::Largest => ("correlate_max", &[]),
@@ -232,6 +228,7 @@ impl CorrelateMax {
             dispatches,
             pairs: Some(pairs.clone()),
             twin: twin.holding(bytes),
-        })
+        }
+        .into())
     }
 }

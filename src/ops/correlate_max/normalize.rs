@@ -1,6 +1,6 @@
 //! Scales every element to unit norm, for the shape-based distance.
 
-use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, slots};
+use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, shader, slots};
 use crate::ragged::{DType, Layout};
 
 slots! {
@@ -11,9 +11,8 @@ params! {
     struct Params { x_base }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "normalize",
-    source: include_str!("../../../shaders/normalize.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("correlate_max/normalize", "normalize"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::F32, &[])],

@@ -1,6 +1,6 @@
 //! The plan: assigns lags to workgroups, to be searched directly or by transforms.
 
-use crate::ops::conv::choice::{Choice, Choices, ConvMethod};
+use crate::ops::choice::{Choice, Choices, ConvMethod};
 use crate::ops::conv::{ConvRequest, holds, result_length};
 use crate::plan::{Constants, TileList, constants};
 use crate::ragged::{Layout, Pairs};

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::normalize::{blocked_sum, normalize};
 use crate::cpu::Workspace;
-use crate::ops::conv::choice::Choices;
+use crate::ops::choice::Choices;
 use crate::ops::conv::{Engine, directly, result_length};
-use crate::ops::par_runs;
+use crate::ops::kit::par_runs;
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};
@@ -17,7 +17,7 @@ const TILE: usize = 4096;
 /// The index if there is no value.
 const NOWHERE: usize = usize::MAX;
 
-/// The same constants as in shaders/correlate_max.wgsl.
+/// The same constants as in shaders/correlate_max/mod.wgsl.
 const ALIKE: f32 = 0.7;
 const RIVALS: usize = 32;
 const RIVALRY: f32 = 2e-6;
@@ -165,7 +165,7 @@ fn best_lag(
     Ok(best)
 }
 
-/// Minus the distance at the best lag, or at a rival lag with a smaller distance: see shaders/correlate_max.wgsl.
+/// Minus the distance at the best lag, or at a rival lag with a smaller distance: see shaders/correlate_max/mod.wgsl.
 fn refine(a: &[f32], b: &[f32], (start, values): (usize, &[f32]), best: Best) -> Best {
     let mut rivals: Vec<Best> = values
         .iter()

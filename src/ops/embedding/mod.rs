@@ -7,9 +7,13 @@ pub(crate) mod slopes;
 
 use rayon::prelude::*;
 
-use super::{STREAM, STREAM_TILE, stream_groups, strided};
+use super::strided;
+use crate::ops::kit::STREAM_TILE;
+use crate::ops::kit::{STREAM, stream_groups};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
+    shader, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 use crate::{Error, Result};
@@ -25,9 +29,8 @@ params! {
 }
 
 /// Copies the bits of values, so one variant serves all types of a size.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "embedding",
-    source: include_str!("../../../shaders/embedding.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("embedding/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
@@ -40,8 +43,11 @@ pub(crate) struct Embedding {
     pub dtype: DType,
 }
 
-impl Embedding {
-    pub(crate) fn launch(self, table: &Layout, ids: &Layout) -> Result<Launch> {
+impl Operation for Embedding {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (table, ids) = request.both();
         let dtype = self.dtype;
         let [rows, width] = extents(table)?;
         let rank = ids.rank();
@@ -88,7 +94,8 @@ impl Embedding {
                 DType::F16 => twin(args, width, |bits| bits as u16),
                 _ => twin(args, width, |bits| bits),
             }),
-        ))
+        )
+        .into())
     }
 }
 

@@ -15,12 +15,15 @@ use rayon::prelude::*;
 
 use super::extents;
 use crate::Result;
-use crate::ops::{STREAM, STREAM_TILE, map, stream_groups};
+use crate::ops::kit::STREAM_TILE;
+use crate::ops::kit::{STREAM, stream_groups};
+use crate::ops::map;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot,
-    Variant, constants, cost_of, params, slots,
+    Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan,
+    Slot, Variant, constants, cost_of, params, shader, slots,
 };
-use crate::ragged::{DType, Layout, Scalar};
+use crate::ragged::{DType, Scalar};
 
 const OP: &str = "embedding_slopes";
 
@@ -39,9 +42,8 @@ params! {
 }
 
 /// Where the places of each id begin, in the order of ids.
-pub(crate) static STARTS: Kernel = Kernel {
-    stem: "embedding_starts",
-    source: include_str!("../../../shaders/embedding_starts.wgsl"),
+static STARTS: Kernel = Kernel {
+    shader: shader!("embedding/starts"),
     interface: Interface::of::<StartSlots, StartParams>(),
     constants: &[],
     variants: &[Variant::of(DType::U32, &[])],
@@ -58,9 +60,8 @@ params! {
     struct Params { total, width, x_base, ids_base, order_base }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "embedding_slopes",
-    source: include_str!("../../../shaders/embedding_slopes.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("embedding/slopes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM, GROUPS],
     variants: &[
@@ -78,8 +79,11 @@ pub(crate) struct Slopes {
     pub dtype: DType,
 }
 
-impl Slopes {
-    pub(crate) fn launch(self, inputs: &[&Layout]) -> Result<Launch> {
+impl Operation for Slopes {
+    const KERNELS: &[&Kernel] = &[&STARTS, &KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         let dtype = self.dtype;
         let (x, places, table) = (inputs[0], inputs[1].total(), inputs[3]);
         let [rows, width] = extents(table)?;
@@ -93,7 +97,7 @@ impl Slopes {
         });
         let work = cost_of(&dispatches);
         let (layout, gpu) = (OutputLayout::Input(3), (dispatches, scratch));
-        Ok(Launch::of(OP, dtype, layout, gpu, work, twin))
+        Ok(Launch::of(OP, dtype, layout, gpu, work, twin).into())
     }
 }
 

@@ -29,31 +29,31 @@ fn value_by_value() {
     for x in series().iter().chain(&matrices()) {
         let what = x.to_string();
         let check = |op: Op, inputs: &[&Layout]| {
-            planned_or(SIZES, &what, planned(&op, inputs, None, None));
+            planned_or(SIZES, &what, planned(op, inputs, None, None));
         };
         for (name, dtype) in [
             ("exp", DType::F32),
             ("tanh", DType::F16),
             ("abs", DType::I32),
         ] {
-            check(Op::Apply(Apply { name, dtype }), &[x]);
+            check(Apply { name, dtype }.into(), &[x]);
         }
         for (from, to) in [(DType::F32, DType::I32), (DType::F16, DType::U32)] {
-            check(Op::Cast(Cast { from, to }), &[x]);
+            check(Cast { from, to }.into(), &[x]);
         }
         for name in ["conj", "abs"] {
-            check(Op::Complex(Complex { name }), &[x]);
+            check(Complex { name }.into(), &[x]);
         }
-        check(Op::View(View::AsReal), &[x]);
+        check(View::AsReal.into(), &[x]);
         let dtype = DType::F32;
         let each = if x.len() == 1 { &one } else { continue };
-        let broadcast = |name, modes| Op::Broadcast(Broadcast { name, dtype, modes });
+        let broadcast = |name, modes| Broadcast { name, dtype, modes };
         check(
-            broadcast("div", [Mode::Whole, Mode::Each, Mode::Whole]),
+            broadcast("div", [Mode::Whole, Mode::Each, Mode::Whole]).into(),
             &[x, each],
         );
         check(
-            broadcast("less", [Mode::Each, Mode::Whole, Mode::Whole]),
+            broadcast("less", [Mode::Each, Mode::Whole, Mode::Whole]).into(),
             &[each, x],
         );
         let dtype = DType::C32;
@@ -63,10 +63,10 @@ fn value_by_value() {
             dtype,
             modes,
         };
-        check(Op::Broadcast(product), &[x, each]);
+        check(product.into(), &[x, each]);
         let vector = Layout::from_lengths([x.shape(0).extents()[0] as usize]).unwrap();
         let modes = [Mode::Whole, Mode::Along(0), Mode::Each];
-        check(broadcast("mul_add", modes), &[x, &vector, each]);
+        check(broadcast("mul_add", modes).into(), &[x, &vector, each]);
     }
 }
 
@@ -78,13 +78,13 @@ fn rows_by_index() {
         let what = x.to_string();
         let indices = lists(&[0, u32::MAX, 0]);
         let pairs = pairs_of(&x, indices.lists());
-        let gather = Op::Gather(Gather { indices, dtype });
-        planned_or(SIZES, &what, planned(&gather, &[&x], Some(&pairs), None));
+        let gather = Gather { indices, dtype };
+        planned_or(SIZES, &what, planned(gather, &[&x], Some(&pairs), None));
         let order = Permutation::new(vec![0]).unwrap();
-        let reorder = Op::Reorder(Reorder { order, dtype });
-        planned_or(SIZES, &what, planned(&reorder, &[&x], None, None));
-        let sort = Op::SortByLength(SortByLength { dtype });
-        planned_or(SIZES, &what, planned(&sort, &[&x], None, None));
+        let reorder = Reorder { order, dtype };
+        planned_or(SIZES, &what, planned(reorder, &[&x], None, None));
+        let sort = SortByLength { dtype };
+        planned_or(SIZES, &what, planned(sort, &[&x], None, None));
     }
     for target in wide() {
         let what = target.to_string();
@@ -95,18 +95,18 @@ fn rows_by_index() {
                 continue;
             };
             let pairs = pairs_of(&target, indices.lists());
-            let add = Op::ScatterAdd(Add {
+            let add = Add {
                 indices: indices.clone(),
                 dtype,
-            });
+            };
             planned_or(
                 SIZES,
                 &what,
-                planned(&add, &[&y, &target], Some(&pairs), None),
+                planned(add, &[&y, &target], Some(&pairs), None),
             );
-            let set = Op::ScatterSet(Set { indices, dtype });
+            let set = Set { indices, dtype };
             let kinds = ["size_overflow", "too_large", "index", "duplicate_index"];
-            let planned = planned(&set, &[&y, &target], None, None);
+            let planned = planned(set, &[&y, &target], None, None);
             assert!(rows > 2 || planned.is_err(), "{what}: there is no row 2");
             planned_or(&kinds, &what, planned);
         }
@@ -120,10 +120,10 @@ fn views_and_stacks() {
     for x in &all {
         let what = x.to_string();
         let kinds = ["size_overflow", "too_large", "rank", "shape"];
-        let check = |op: Op| planned_or(&kinds, &what, planned(&op, &[x], None, None));
-        check(Op::View(View::Elements(0, 1)));
-        check(Op::View(View::Slices("unstack")));
-        check(Op::View(View::Packed));
+        let check = |op: Op| planned_or(&kinds, &what, planned(op, &[x], None, None));
+        check(View::Elements(0, 1).into());
+        check(View::Slices("unstack").into());
+        check(View::Packed.into());
         for groups in [
             Groups::Counts(vec![x.len()]),
             Groups::Counts(vec![1, x.len() - 1]),
@@ -140,7 +140,7 @@ fn views_and_stacks() {
         ] {
             let (op, most) = ("stack", u64::MAX);
             let how = How::Stack { op, groups, most };
-            check(Op::Strided(Strided { how, dtype }));
+            check(Strided { how, dtype }.into());
         }
     }
     both(&all, |x, y, _| {
@@ -155,19 +155,21 @@ fn views_and_stacks() {
             "argument",
         ];
         for op in [
-            Op::View(View::Reshape),
-            Op::View(View::Unpacked),
-            Op::View(View::Divided),
-            Op::Strided(Strided {
+            Op::from(View::Reshape),
+            View::Unpacked.into(),
+            View::Divided.into(),
+            Strided {
                 how: How::Resize("resize"),
                 dtype,
-            }),
-            Op::Strided(Strided {
+            }
+            .into(),
+            Strided {
                 how: How::Broadcast,
                 dtype,
-            }),
+            }
+            .into(),
         ] {
-            planned_or(&kinds, &what, planned(&op, &[x, y], None, None));
+            planned_or(&kinds, &what, planned(op, &[x, y], None, None));
         }
     });
 }
@@ -183,16 +185,16 @@ fn planes_and_grids() {
             PlaneView::Spectra,
             PlaneView::SpectraOf,
         ] {
-            let planes = Op::Planes(Planes { op: "rfft2", view });
-            planned_or(&kinds, &what, planned(&planes, &[&x, &x], None, None));
+            let planes = Planes { op: "rfft2", view };
+            planned_or(&kinds, &what, planned(planes, &[&x, &x], None, None));
         }
     }
     let dtype = DType::F32;
     for x in series() {
-        let transpose = Op::ShapeTranspose(Transpose { dtype });
+        let transpose = Transpose { dtype };
         for shape in [[1, x.len()], [x.len(), 1]] {
             let grid = Layout::uniform(1, Shape::new(&shape).unwrap()).unwrap();
-            let planned = planned(&transpose, &[&x, &grid], None, None);
+            let planned = planned(transpose, &[&x, &grid], None, None);
             planned_or(SIZES, &x.to_string(), planned);
         }
     }
@@ -209,12 +211,12 @@ fn cached_convolutions() {
                 continue;
             }
             let check = |op: Op, inputs: &[&Layout], pairs| {
-                planned_or(SIZES, &what, planned(&op, inputs, pairs, room));
+                planned_or(SIZES, &what, planned(op, inputs, pairs, room));
             };
-            check(Op::Spectra(Spectra), &[kernels, signals], None);
+            check(Spectra.into(), &[kernels, signals], None);
             for mode in [cached_spectra::Mode::Full, cached_spectra::Mode::Causal] {
                 let inputs = [signals, kernels, kernels];
-                check(Op::CachedSpectra(mode), &inputs, Some(pairs));
+                check(mode.into(), &inputs, Some(pairs));
             }
         }
     });

@@ -1,6 +1,7 @@
 //! Elements to be transformed, how kernels read and write them, and the bindings and parameters of each kernel.
 
 use super::Transform;
+use crate::ops::multipass::{EXCHANGED, HALF, REAL};
 use crate::plan::{Constants, constants, params, slots};
 
 /// An element to transform: its offsets in x and in y, in values, its length, and the bits of its factor.
@@ -12,14 +13,6 @@ pub(super) struct Modes {
     pub load: u32,
     pub store: u32,
 }
-
-/// Real values only.
-pub(super) const REAL: u32 = 1;
-/// The first ⌊n / 2⌋ + 1 values of a spectrum, whose other values are their conjugates.
-pub(crate) const HALF: u32 = 2;
-/// Real and imaginary parts are exchanged.
-const EXCHANGED: u32 = 4;
-pub(crate) const MODES: Constants = constants![REAL, HALF, EXCHANGED];
 
 /// Bits above the length in an item of Bluestein's algorithm: a flag for values that are pairs of real ones, and the
 /// position of the filter's number.

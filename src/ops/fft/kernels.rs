@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use super::items::{
-    BluesteinParams, BluesteinSlots, FILTERED, FilterParams, FilterSlots, MODES, Params, RealSlots,
-    Slots, TinyParams, TinySlots,
+    BluesteinParams, BluesteinSlots, FILTERED, FilterParams, FilterSlots, Params, RealSlots, Slots,
+    TinyParams, TinySlots,
 };
 use crate::ops::butterfly::{Generator, Kind, Transform};
-use crate::plan::{Interface, Kernel, Listed, Table, Variant, constants, place_of};
+use crate::ops::multipass::MODES;
+use crate::plan::{Interface, Kernel, Listed, Table, Variant, constants, place_of, shader};
 use crate::ragged::DType;
 
 /// log2 of the shortest and of the longest power of two with a kernel.
@@ -81,41 +82,36 @@ impl Listed for Length {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "fft",
-    source: include_str!("../../../shaders/fft.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("fft/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[MODES],
     variants: &LENGTHS,
 };
 
-pub(crate) static TINY_KERNEL: Kernel = Kernel {
-    stem: "fft_tiny",
-    source: include_str!("../../../shaders/fft_tiny.wgsl"),
+pub(super) static TINY_KERNEL: Kernel = Kernel {
+    shader: shader!("fft/tiny"),
     interface: Interface::of::<TinySlots, TinyParams>(),
     constants: &[MODES, constants![WG]],
     variants: &[Variant::of(DType::C32, &[])],
 };
 
-pub(crate) static FILTER: Kernel = Kernel {
-    stem: "fft_filter",
-    source: include_str!("../../../shaders/fft_filter.wgsl"),
+pub(super) static FILTER: Kernel = Kernel {
+    shader: shader!("fft/filter"),
     interface: Interface::of::<FilterSlots, FilterParams>(),
     constants: &[FILTERED],
     variants: &CONVOLUTIONS,
 };
 
-pub(crate) static BLUESTEIN: Kernel = Kernel {
-    stem: "fft_bluestein",
-    source: include_str!("../../../shaders/fft_bluestein.wgsl"),
+pub(super) static BLUESTEIN: Kernel = Kernel {
+    shader: shader!("fft/bluestein"),
     interface: Interface::of::<BluesteinSlots, BluesteinParams>(),
     constants: &[MODES, FILTERED],
     variants: &CONVOLUTIONS,
 };
 
-pub(crate) static REAL: Kernel = Kernel {
-    stem: "fft_real",
-    source: include_str!("../../../shaders/fft_real.wgsl"),
+pub(super) static REAL: Kernel = Kernel {
+    shader: shader!("fft/real"),
     interface: Interface::of::<RealSlots, Params>(),
     constants: &[MODES],
     variants: &LENGTHS,
@@ -206,7 +202,7 @@ pub(super) static ROOTS: Table = Table {
     },
 };
 
-/// e^(-πi k / N) at N + k for k < N, for each length N of `fft_real.wgsl`.
+/// e^(-πi k / N) at N + k for k < N, for each length N of `fft/real.wgsl`.
 pub(super) static HALVES: Table = Table {
     name: "halves",
     make: || {

@@ -10,15 +10,12 @@
 
 use std::collections::HashMap;
 
-use super::items::{Item, Modes, REAL};
+use super::items::{Item, Modes};
 use crate::ops::multipass::{
-    self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, back, pass_count, there,
+    self, CHIRP, FILTER, Long, PAIRED, PLAIN, PRODUCT, Place, REAL, back, pass_count, there,
 };
 use crate::plan::Dispatch;
 use crate::{Error, Result, host};
-
-/// The largest number of words of all scratch buffers together: 512 MiB.
-pub(super) const SCRATCH: u64 = 1 << 27;
 
 /// log2 of the longest transform, and of the longest transform inside Bluestein's algorithm.
 pub(super) const LOG_LONGEST: u32 = multipass::LOG_LONGEST;
@@ -193,6 +190,7 @@ pub(super) fn dispatches(
 #[cfg(feature = "testing")]
 mod tests {
     use super::*;
+    use crate::ops::operation::SCRATCH;
 
     /// 2²⁶ complex values, or twice as many real ones, fill the scratch exactly.
     #[apply(unit_test)]

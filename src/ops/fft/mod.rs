@@ -22,15 +22,12 @@ mod smooth;
 mod stages;
 mod twin;
 
-use crate::plan::{Dispatch, Launch, Offset, OutputLayout, Param, Slot, cost_of};
+use crate::ops::operation::{FftLimits, Operation, PlanRequest};
+use crate::plan::{Dispatch, Kernel, Launch, Offset, OutputLayout, Param, Plan, Slot, cost_of};
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
-pub(crate) use items::{HALF, MODES};
-pub(crate) use kernels::{BLUESTEIN, FILTER, KERNEL, REAL, TINY_KERNEL};
-pub(crate) use smooth::KERNEL as SMOOTH;
-
-/// The kind of transform.
+/// The kind of transform. The result of [`RealInverse`](Transform::RealInverse) has the layout of operand 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Transform {
     Forward,
@@ -57,38 +54,6 @@ impl Transform {
     }
 }
 
-/// The limits of a GPU for transforms.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FftLimits {
-    /// Bytes of workgroup memory.
-    workgroup: u32,
-    /// The largest number of words of a scratch buffer.
-    scratch: u64,
-    /// The largest number of bytes of a tensor.
-    binding: u64,
-}
-
-impl FftLimits {
-    /// The limits for these sizes of workgroup memory and of a binding, in bytes.
-    pub(crate) fn new(workgroup: u32, binding: u64) -> FftLimits {
-        FftLimits {
-            workgroup,
-            scratch: long::SCRATCH.min(binding / 4),
-            binding,
-        }
-    }
-
-    /// The largest number of words of a scratch buffer.
-    pub(crate) fn scratch(self) -> u64 {
-        self.scratch
-    }
-
-    /// The largest number of bytes of a tensor.
-    pub(crate) fn binding(self) -> u64 {
-        self.binding
-    }
-}
-
 /// Checks that the GPU kernels support all lengths; the CPU transforms any length.
 fn check_lengths(transform: Transform, n: &Layout) -> Result<()> {
     match plan::too_long(transform, n) {
@@ -108,16 +73,24 @@ fn spectrum(n: usize) -> usize {
     if n == 0 { 0 } else { n / 2 + 1 }
 }
 
-impl Transform {
-    /// The launch. The result of [`Transform::RealInverse`] has the layout of operand 1; for the other transforms it
-    /// follows from operand 0.
-    ///
-    /// `room` holds the limits of the GPU. It is `None` for the CPU, which takes no dispatches.
-    pub(crate) fn launch(self, inputs: &[&Layout], room: Option<FftLimits>) -> Result<Launch> {
-        match self {
-            Transform::RealInverse => inverse(inputs[0], inputs[1], room),
-            _ => forward(self, inputs[0], room),
-        }
+impl Operation for Transform {
+    const KERNELS: &[&Kernel] = &[
+        &kernels::KERNEL,
+        &kernels::TINY_KERNEL,
+        &kernels::FILTER,
+        &smooth::KERNEL,
+        &kernels::REAL,
+        &kernels::BLUESTEIN,
+    ];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let room = request.device.room;
+        let launch = match *self {
+            Transform::RealInverse => inverse(inputs[0], inputs[1], room)?,
+            other => forward(other, inputs[0], room)?,
+        };
+        Ok(launch.into())
     }
 }
 

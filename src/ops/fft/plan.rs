@@ -19,8 +19,9 @@ use std::collections::BTreeMap;
 
 use super::items::{HALVED, Item, Modes, NUMBER_SHIFT};
 use super::stages::{Beside, FILTERS, Items, Way, cost, dispatch, filter_dispatch};
-use super::{FftLimits, Transform, kernels, long, smooth};
-use crate::ops::conv::choice::transform_work;
+use super::{Transform, kernels, long, smooth};
+use crate::ops::choice::transform_work;
+use crate::ops::operation::FftLimits;
 use crate::plan::{Dispatch, PlanBuffer};
 use crate::ragged::Layout;
 use crate::{Result, host};

@@ -3,6 +3,7 @@
 use super::plan::reaches;
 use super::{Transform, spectrum};
 use crate::ops::frames;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{Offset, OutputLayout, Plan};
 use crate::ragged::{DType, Layout, element_count};
 use crate::{Error, Result, host};
@@ -29,9 +30,10 @@ pub(crate) enum PlaneView {
     Frames { size: u32, hop: u32 },
 }
 
-impl Planes {
-    pub(crate) fn view(self, inputs: &[&Layout]) -> Result<Plan> {
-        let Planes { op, view } = self;
+impl Operation for Planes {
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let Planes { op, view } = *self;
         let layout = match view {
             PlaneView::Rows => OutputLayout::New(rows(op, inputs[0])?),
             PlaneView::RowsOf => OutputLayout::New(rows(op, inputs[1])?),

@@ -4,7 +4,7 @@
 //! invocations of a workgroup share the butterflies of all its elements. Rust writes the code of each radix; the kernel
 //! reads the sequence of radices from the task, or from the parameters if all items have the same length.
 //!
-//! An even number n of real values is transformed as n / 2 complex ones, as in `fft_real.wgsl`.
+//! An even number n of real values is transformed as n / 2 complex ones, as in `fft/real.wgsl`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,8 +12,9 @@ use std::f64::consts::{PI, TAU};
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-use super::items::{Item, MODES, Slots, SmoothParams};
-use crate::plan::{Interface, Kernel, Listed, Table};
+use super::items::{Item, Slots, SmoothParams};
+use crate::ops::multipass::MODES;
+use crate::plan::{Interface, Kernel, Listed, Table, shader};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -38,9 +39,8 @@ const GROUP: u32 = LONGEST / HELD;
 /// The shortest length: half of the shortest even real transform that is too long for the definition.
 const SHORTEST: u32 = super::kernels::TINY as u32 / 2 + 1;
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "fft_smooth",
-    source: include_str!("../../../shaders/fft_smooth.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("fft/smooth"),
     interface: Interface::of::<Slots, SmoothParams>(),
     constants: &[MODES],
     variants: &[Only],

@@ -62,7 +62,7 @@ pub(super) fn filter_dispatch(log: u32, filters: &Items) -> Dispatch {
 pub(super) struct Beside {
     pub first_task: usize,
     pub tasks: usize,
-    /// `per_group` to `halves` of `fft_smooth.wgsl`, or zeros.
+    /// `per_group` to `halves` of `fft/smooth.wgsl`, or zeros.
     pub alike: [u32; 4],
     pub filters: u32,
 }

@@ -10,7 +10,7 @@ use rustfft::Fft;
 
 use super::Transform;
 use crate::cpu::{FFT, IFFT, IRFFT, PlansInUse, RFFT};
-use crate::ops::{OfRun, join};
+use crate::ops::kit::{OfRun, join};
 use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{Layout, Offsets};
 use crate::{Result, host};

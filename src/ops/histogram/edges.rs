@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use half::f16;
 
-use crate::ops::ordered::Keyed;
+use crate::ops::kit::ordered::Keyed;
 use crate::plan::PlanBuffer;
 use crate::ragged::{DType, Factor, f16_from_f64};
 use crate::{Error, Result, host};

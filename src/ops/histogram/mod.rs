@@ -10,13 +10,14 @@ mod twin;
 
 pub(crate) use self::edges::Bins;
 use self::edges::Edges;
-use super::{Traits, bytes, map, strided};
+use super::{bytes, map, strided};
 use crate::Result;
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, check_size, check_work,
-    params, slots,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, check_size,
+    check_work, params, shader, slots,
 };
-use crate::ragged::{DType, Layout};
+use crate::ragged::DType;
 
 slots! {
     struct Slots { counts: Write, items: Read, edges: Read, x: Read, x_meta: Read }
@@ -26,9 +27,8 @@ params! {
     struct Params { x_base, bins, lowest, span, first_edge, per_unit, margin, ones }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "histogram",
-    source: include_str!("../../../shaders/histogram.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("histogram/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::CUTS],
     variants: &[
@@ -47,8 +47,16 @@ pub(crate) struct Histogram {
     pub bins: Bins,
 }
 
-impl Histogram {
-    pub(crate) fn launch(&self, x: &Layout, device: Traits<'_>) -> Result<Launch> {
+impl Operation for Histogram {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Read
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let device = request.device;
         let (op, bins) = (self.bins.op(), self.bins.number());
         let counts = strided::layout(op, x.len(), 1, |_, _| bins as u64)?;
         check_size(op, &counts, DType::U32, device.binding)?;
@@ -101,6 +109,6 @@ impl Histogram {
         // The plan's key also holds the edges.
         let twin = twin.holding(self.bins.bytes());
         let gpu = (dispatches, Vec::new());
-        Ok(Launch::of(op, DType::U32, counts, gpu, work, twin))
+        Ok(Launch::of(op, DType::U32, counts, gpu, work, twin).into())
     }
 }

@@ -4,7 +4,7 @@ use half::f16;
 use rayon::prelude::*;
 
 use super::edges::{Binned, Edges};
-use crate::ops::par_chunks;
+use crate::ops::kit::par_chunks;
 use crate::plan::CpuArgs;
 use crate::ragged::DType;
 use crate::{Result, host};

@@ -11,9 +11,9 @@
 //!    operand's.
 //! 4. `twin/`: the function, and an arm of `run` in its `mod.rs`. It asks `Out` for room before it writes cells, which
 //!    makes the result overflown if there are too many.
-//! 5. `shaders/imaging.wgsl`: the extents in `shape_of`, and the cells in `cell_of`, each independently. An operation
-//!    that needs the whole image has a function of its own, which `execute` calls. All invocations of a workgroup must
-//!    reach its barriers: decisions that depend on values go through `agreed` or `total`.
+//! 5. `shaders/imaging/mod.wgsl`: the extents in `shape_of`, and the cells in `cell_of`, each independently. An
+//!    operation that needs the whole image has a function of its own, which `execute` calls. All invocations of a
+//!    workgroup must reach its barriers: decisions that depend on values go through `agreed` or `total`.
 //! 6. `tests/suite/imaging.rs`: cases in `by_hand`, among them an invalid one; an arm in `recorded`, which the random
 //!    programs draw from; and a comparison in `as_on_tensors` if a method of `Tensor` does the same.
 

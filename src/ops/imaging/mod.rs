@@ -36,9 +36,10 @@ use rayon::prelude::*;
 
 use self::compile::{Compiled, RESULT_HEADER};
 use self::twin::{Slots as Values, View};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, Param, Slot, Variant, cost_of,
-    params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, Param, Plan, Slot, Variant,
+    cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -54,9 +55,8 @@ params! {
     struct Params { x_base, record, segments, segments_at, steps_at, constants_at }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "imaging",
-    source: include_str!("../../../shaders/imaging.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("imaging/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[code::OPCODES],
     variants: &[Variant::of(DType::I32, &[])],
@@ -96,7 +96,20 @@ impl Hash for Imaging {
     }
 }
 
+impl Operation for Imaging {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn is_cached(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, _: &PlanRequest<'_>) -> Result<Plan> {
+        Ok(self.launch()?.into())
+    }
+}
+
 impl Imaging {
+    /// The launch. Image programs also choose their machine by it.
     pub(crate) fn launch(&self) -> Result<Launch> {
         let compiled = &self.compiled;
         let layout = Layout::from_lengths([self.results as usize])?;

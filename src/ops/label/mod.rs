@@ -18,12 +18,12 @@ mod plan;
 mod twin;
 
 use self::plan::Work;
-use super::Traits;
-use super::neighbours::Neighbours;
 use crate::Result;
+use crate::ops::kit::Neighbours;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
-    check_size, cost_of, params, slots,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot,
+    Variant, check_size, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets};
 
@@ -70,36 +70,32 @@ params! {
 }
 
 /// Images of few cells.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "label",
-    source: include_str!("../../../shaders/label.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("label/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::TILE],
     variants: &[Variant::of(DType::U32, &["WHOLE"])],
 };
 
 /// The tiles of larger images, each by itself.
-pub(crate) static TILES: Kernel = Kernel {
-    stem: "label_tiles",
-    source: include_str!("../../../shaders/label.wgsl"),
+static TILES: Kernel = Kernel {
+    shader: shader!("label/mod", "label_tiles"),
     interface: Interface::of::<TileSlots, Params>(),
     constants: &[plan::TILE],
     variants: &[Variant::of(DType::U32, &["TILES"])],
 };
 
 /// Unites what meets at the borders of tiles.
-pub(crate) static BORDERS: Kernel = Kernel {
-    stem: "label_borders",
-    source: include_str!("../../../shaders/label_borders.wgsl"),
+static BORDERS: Kernel = Kernel {
+    shader: shader!("label/borders"),
     interface: Interface::of::<TileSlots, Params>(),
     constants: &[plan::TILE],
     variants: &[Variant::of(DType::U32, &[])],
 };
 
 /// The number of bits of the map before each of its words.
-pub(crate) static RANKS: Kernel = Kernel {
-    stem: "label_ranks",
-    source: include_str!("../../../shaders/label_ranks.wgsl"),
+static RANKS: Kernel = Kernel {
+    shader: shader!("label/ranks"),
     interface: Interface::of::<RankSlots, RankParams>(),
     constants: &[plan::BLOCKS],
     variants: &[
@@ -109,33 +105,14 @@ pub(crate) static RANKS: Kernel = Kernel {
 };
 
 /// The labels of larger images.
-pub(crate) static FINISH: Kernel = Kernel {
-    stem: "label_finish",
-    source: include_str!("../../../shaders/label_finish.wgsl"),
+static FINISH: Kernel = Kernel {
+    shader: shader!("label/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[plan::TILE],
     variants: &[Variant::of(DType::U32, &[])],
 };
 
 impl Label {
-    pub(crate) fn launch(self, x: &Layout, device: Traits<'_>) -> Result<Launch> {
-        x.check_rank(OP, 2)?;
-        check_size(OP, x, DType::U32, device.binding)?;
-        let counts = Layout::from_offsets(Offsets::uniform(x.len(), 1)?);
-        let work = Work::new(OP, x)?;
-        let (dispatches, scratch) = self.dispatches(x, work);
-        let u32s = |layout| Output::new(DType::U32, layout);
-        Ok(Launch {
-            op: OP,
-            outputs: vec![u32s(OutputLayout::Input(0)), u32s(counts.into())],
-            scratch,
-            work: cost_of(&dispatches),
-            dispatches,
-            pairs: None,
-            twin: CpuKernel::new(move |args| twin::run(self, args)),
-        })
-    }
-
     fn dispatches(self, x: &Layout, work: Work) -> (Vec<Dispatch>, Vec<u64>) {
         let mut all = Vec::new();
         let elements = Param::U32(x.len() as u32);
@@ -227,5 +204,31 @@ impl Label {
         ));
         let (cells, words) = (x.total() as u64, u64::from(work.words));
         (all, vec![cells, words, words + 1, blocks.into()])
+    }
+}
+
+impl Operation for Label {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &TILES, &BORDERS, &RANKS, &FINISH];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let device = request.device;
+        x.check_rank(OP, 2)?;
+        check_size(OP, x, DType::U32, device.binding)?;
+        let counts = Layout::from_offsets(Offsets::uniform(x.len(), 1)?);
+        let work = Work::new(OP, x)?;
+        let (dispatches, scratch) = self.dispatches(x, work);
+        let u32s = |layout| Output::new(DType::U32, layout);
+        let of = *self;
+        Ok(Launch {
+            op: OP,
+            outputs: vec![u32s(OutputLayout::Input(0)), u32s(counts.into())],
+            scratch,
+            work: cost_of(&dispatches),
+            dispatches,
+            pairs: None,
+            twin: CpuKernel::new(move |args| twin::run(of, args)),
+        }
+        .into())
     }
 }

@@ -8,8 +8,8 @@
 use rayon::prelude::*;
 
 use super::{Label, OP};
-use crate::ops::join;
-use crate::ops::neighbours::Neighbours;
+use crate::ops::kit::Neighbours;
+use crate::ops::kit::join;
 use crate::plan::CpuArgs;
 use crate::{Result, host};
 

@@ -7,11 +7,12 @@ use half::f16;
 
 use super::place_of_axis;
 use super::plan::{CUT, Kind, Lines, Plan, TILE};
-use crate::ops::ordered::Keyed;
-use crate::ops::{Arithmetic, par_chunks, par_runs};
+use crate::ops::kit::ordered::Keyed;
+use crate::ops::kit::{Arithmetic, par_chunks, par_runs};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
-    Variant, check_size, params, slots,
+    Variant, check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar, f16_from_f64};
 use crate::{Result, host};
@@ -47,9 +48,8 @@ macro_rules! variants {
     };
 }
 
-pub(crate) static CUMULATE: Kernel = Kernel {
-    stem: "cumulate",
-    source: include_str!("../../../shaders/cumulate.wgsl"),
+static CUMULATE: Kernel = Kernel {
+    shader: shader!("lines/cumulate", "cumulate"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[CUT],
     variants: variants! {
@@ -125,34 +125,6 @@ pub(crate) struct Cumulate {
 }
 
 impl Cumulate {
-    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
-        let Cumulate {
-            function,
-            dtype,
-            axis,
-        } = self;
-        let op = function.name();
-        x.check_axis(op, axis)?;
-        check_size(op, x, dtype, binding)?;
-        let plan = Plan::new(op, x, Some(axis), None)?;
-        let (dispatches, scratch) = self.dispatches(&plan, x);
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
-            scratch,
-            dispatches,
-            pairs: None,
-            work: x.total() as u64,
-            twin: CpuKernel::new(move |args| match dtype {
-                DType::F32 => floats::<f32>(function, axis, args, |a| a as f32),
-                DType::F16 => floats::<f16>(function, axis, args, f16_from_f64),
-                DType::I32 => integers::<i32>(function, axis, args),
-                DType::U32 => integers::<u32>(function, axis, args),
-                DType::C32 | DType::U8 => unreachable!("no such operation"),
-            }),
-        })
-    }
-
     fn dispatches(self, plan: &Plan, x: &Layout) -> (Vec<Dispatch>, Vec<u64>) {
         let [rank, axis] = place_of_axis(x, Some(self.axis));
         let dispatch = |part: &[&'static str],
@@ -222,6 +194,41 @@ impl Cumulate {
             dispatch(&["APPLY"], [output, items, input, before], 0, tiles, cost),
         ]);
         (dispatches, vec![u64::from(tiles); 2])
+    }
+}
+
+impl Operation for Cumulate {
+    const KERNELS: &[&Kernel] = &[&CUMULATE];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
+        let x = request.inputs[0];
+        let binding = request.device.binding;
+        let Cumulate {
+            function,
+            dtype,
+            axis,
+        } = *self;
+        let op = function.name();
+        x.check_axis(op, axis)?;
+        check_size(op, x, dtype, binding)?;
+        let plan = Plan::new(op, x, Some(axis), None)?;
+        let (dispatches, scratch) = self.dispatches(&plan, x);
+        Ok(Launch {
+            op,
+            outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
+            scratch,
+            dispatches,
+            pairs: None,
+            work: x.total() as u64,
+            twin: CpuKernel::new(move |args| match dtype {
+                DType::F32 => floats::<f32>(function, axis, args, |a| a as f32),
+                DType::F16 => floats::<f16>(function, axis, args, f16_from_f64),
+                DType::I32 => integers::<i32>(function, axis, args),
+                DType::U32 => integers::<u32>(function, axis, args),
+                DType::C32 | DType::U8 => unreachable!("no such operation"),
+            }),
+        }
+        .into())
     }
 }
 

@@ -14,12 +14,13 @@ mod twin;
 
 use half::f16;
 
-pub(crate) use self::cumulate::{CUMULATE, Cumulate, Cumulation};
+pub(crate) use self::cumulate::{Cumulate, Cumulation};
 pub(crate) use self::plan::{CUT, Kind, Lines, Plan, TILE};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::{convert, strided};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Output, OutputLayout, Param, Slot,
-    Variant, check_size, params, slots,
+    Variant, check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
@@ -55,9 +56,8 @@ params! {
 }
 
 /// Lines of up to 4,096 values, and the final mapping of longer ones.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "lines",
-    source: include_str!("../../../shaders/lines.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("lines/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::CUT],
     variants: variants! {
@@ -130,9 +130,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 /// Statistics of the tiles of longer lines.
-pub(crate) static PARTS: Kernel = Kernel {
-    stem: "lines_parts",
-    source: include_str!("../../../shaders/lines.wgsl"),
+static PARTS: Kernel = Kernel {
+    shader: shader!("lines/mod", "lines_parts"),
     interface: Interface::of::<PartSlots, Params>(),
     constants: &[plan::CUT],
     variants: variants! {
@@ -149,9 +148,8 @@ pub(crate) static PARTS: Kernel = Kernel {
 };
 
 /// Combines the statistics of a line's tiles.
-pub(crate) static FINISH: Kernel = Kernel {
-    stem: "lines_finish",
-    source: include_str!("../../../shaders/lines_finish.wgsl"),
+static FINISH: Kernel = Kernel {
+    shader: shader!("lines/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[],
     variants: &[
@@ -262,44 +260,6 @@ pub(crate) struct Along {
 }
 
 impl Along {
-    /// The launch over `x`; the call has one scalar. `binding` is the largest size of a binding in bytes.
-    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
-        let Along {
-            function,
-            axis,
-            dtype,
-            result: of_results,
-        } = self;
-        let op = function.name(axis);
-        check_axis(op, x, axis)?;
-        let result = match function.reduces() {
-            true => Some(one_a_line(op, x, axis)?),
-            false => None,
-        };
-        // Extents may describe any number of lines without values: refuse an oversized result before building its large
-        // work list.
-        let results = result.as_ref().unwrap_or(x);
-        check_size(op, results, of_results, binding)?;
-        let work = x.total().max(results.total()) as u64;
-        let plan = Plan::new(op, x, axis, result.as_ref())?;
-        let (dispatches, scratch) = self.dispatches(&plan, x, result.as_ref());
-        let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(of_results, output)],
-            scratch,
-            dispatches,
-            pairs: None,
-            work,
-            twin: CpuKernel::new(move |args| match (dtype, of_results) {
-                (DType::F16, DType::F16) => twin::run::<f16>(function, axis, args),
-                (DType::F16, _) => twin::parts::<f16>(axis, args),
-                (_, DType::F32) => twin::run::<f32>(function, axis, args),
-                _ => twin::parts::<f32>(axis, args),
-            }),
-        })
-    }
-
     fn dispatches(
         self,
         plan: &Plan,
@@ -433,6 +393,50 @@ impl Along {
             dispatches.push(round);
         }
         (dispatches, scratch)
+    }
+}
+
+impl Operation for Along {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &PARTS, &FINISH];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
+        let x = request.inputs[0];
+        let binding = request.device.binding;
+        let Along {
+            function,
+            axis,
+            dtype,
+            result: of_results,
+        } = *self;
+        let op = function.name(axis);
+        check_axis(op, x, axis)?;
+        let result = match function.reduces() {
+            true => Some(one_a_line(op, x, axis)?),
+            false => None,
+        };
+        // Extents may describe any number of lines without values: refuse an oversized result before building its large
+        // work list.
+        let results = result.as_ref().unwrap_or(x);
+        check_size(op, results, of_results, binding)?;
+        let work = x.total().max(results.total()) as u64;
+        let plan = Plan::new(op, x, axis, result.as_ref())?;
+        let (dispatches, scratch) = self.dispatches(&plan, x, result.as_ref());
+        let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
+        Ok(Launch {
+            op,
+            outputs: vec![Output::new(of_results, output)],
+            scratch,
+            dispatches,
+            pairs: None,
+            work,
+            twin: CpuKernel::new(move |args| match (dtype, of_results) {
+                (DType::F16, DType::F16) => twin::run::<f16>(function, axis, args),
+                (DType::F16, _) => twin::parts::<f16>(axis, args),
+                (_, DType::F32) => twin::run::<f32>(function, axis, args),
+                _ => twin::parts::<f32>(axis, args),
+            }),
+        }
+        .into())
     }
 }
 

@@ -7,9 +7,9 @@ use num_complex::Complex32;
 
 use super::Function;
 use super::plan::Lines;
+use crate::ops::kit::ordered::largest;
+use crate::ops::kit::{join, par_chunks, par_elements, par_runs};
 use crate::ops::maps::exp;
-use crate::ops::ordered::largest;
-use crate::ops::{join, par_chunks, par_elements, par_runs};
 use crate::plan::CpuArgs;
 use crate::ragged::Scalar;
 use crate::{Result, host};

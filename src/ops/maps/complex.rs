@@ -7,17 +7,19 @@ use std::borrow::Cow;
 use bytemuck::{Pod, cast, cast_slice_mut};
 use num_complex::Complex32;
 
+use super::functions::atan2;
 use super::{Bound, MapInfo, Params, Slots, dispatch, same};
-use crate::ops::ambient::atan2;
-use crate::ops::{STREAM, par_pieces};
+use crate::Result;
+use crate::ops::kit::{STREAM, par_pieces};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Interface, Kernel, Launch, Listed, OutputLayout, Param, place_of,
+    CpuArgs, CpuKernel, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan, place_of,
+    shader,
 };
-use crate::ragged::{DType, Layout};
+use crate::ragged::DType;
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "complex",
-    source: include_str!("../../../shaders/complex.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("maps/complex", "complex"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &TABLE,
@@ -135,15 +137,17 @@ pub(super) fn maps() -> impl Iterator<Item = MapInfo> {
         .map(|row| MapInfo::new(row.name, DType::C32, row.bound))
 }
 
-/// The map of this name.
+/// The map of this name. The call always has two scalars, used or not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Complex {
     pub name: &'static str,
 }
 
-impl Complex {
-    /// The launch over `x`. The call always has two scalars, used or not.
-    pub(crate) fn launch(self, x: &Layout) -> Launch {
+impl Operation for Complex {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         let found = TABLE.iter().find(|row| row.name == self.name);
         let row = found.expect("methods name rows of the table");
         let result = match row.function {
@@ -156,7 +160,7 @@ impl Complex {
             Function::Complex(run) => each(args, run),
             Function::Real(run) => each(args, run),
         });
-        Launch::new(row.name, result, OutputLayout::Input(0), dispatch, twin)
+        Ok(Launch::new(row.name, result, OutputLayout::Input(0), dispatch, twin).into())
     }
 }
 

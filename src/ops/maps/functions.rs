@@ -4,6 +4,8 @@
 //! Products and sums are not fused: without the CPU's FMA feature, `mul_add` is a function call. Constants are split so
 //! that the products that must be exact are exact.
 
+use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+
 /// 1.5 · 2²³: adding and then subtracting it rounds magnitudes below 2²² to the nearest integer, ties to even.
 const MAGIC: f32 = 12_582_912.0;
 
@@ -441,4 +443,50 @@ pub(super) fn powi(x: f32, n: i32) -> f32 {
     y *= if size & 4 != 0 { fourth } else { 1.0 };
     y = if size == 8 { fourth * fourth } else { y };
     (if n < 0 { 1.0 / y } else { y }) as f32
+}
+
+/// The operand that is NaN (the left one if both are), or else `value`.
+#[inline(always)]
+pub(crate) fn nan_or(x: f32, y: f32, value: f32) -> f32 {
+    let value = if y.is_nan() { y } else { value };
+    if x.is_nan() { x } else { value }
+}
+
+/// The angle of the point (x, y), from −π to π, with the special cases of IEEE 754.
+#[inline(always)]
+pub(crate) fn atan2(y: f32, x: f32) -> f32 {
+    let (a, b) = (y.abs(), x.abs());
+    let (low, high) = if a > b { (b, a) } else { (a, b) };
+    // Avoids 0 / 0, ∞ / ∞ and sums that overflow.
+    let high = if high == 0.0 { 1.0 } else { high };
+    let both = low == f32::INFINITY;
+    let (low, high) = if both { (1.0, 1.0) } else { (low, high) };
+    let scale = if high > 1.0e37 { 0.0625 } else { 1.0 };
+    let (low, high) = (low * scale, high * scale);
+    // Above tan π/8, measures the angle from π/4.
+    let far = low > 0.414_213_57 * high;
+    let t = if far { low - high } else { low } / if far { high + low } else { high };
+    let z = t * t;
+    let p = ((8.053_745e-2 * z - 0.138_776_85) * z + 0.199_777_1) * z - 0.333_329_5;
+    let r = t + t * z * p;
+    let r = if far {
+        FRAC_PI_4 + (r - 2.185_569_4e-8)
+    } else {
+        r
+    };
+    let r = if a > b {
+        FRAC_PI_2 - (r + 4.371_139e-8)
+    } else {
+        r
+    };
+    let r = if x.is_sign_negative() {
+        PI - (r + 8.742_278e-8)
+    } else {
+        r
+    };
+    nan_or(
+        y,
+        x,
+        f32::from_bits(r.to_bits() | (y.to_bits() & 0x8000_0000)),
+    )
 }

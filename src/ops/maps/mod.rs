@@ -16,19 +16,20 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 pub(crate) use self::cheap::{Both, Cheap, Neg, Scale, both_of};
-pub(crate) use self::complex::{Complex, KERNEL as COMPLEX, is_bound as is_complex_bound};
+pub(crate) use self::complex::{Complex, is_bound as is_complex_bound};
 pub(crate) use self::table::{Bound, Run};
 use self::table::{MAPS, METHODS, Map};
-use super::{STREAM, par_pieces, stream_groups};
+use crate::ops::kit::{STREAM, par_pieces, stream_groups};
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Slot,
-    params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan,
+    Slot, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
 
 pub(crate) use activations::gelu;
-pub(crate) use functions::{MULTIPLIED, any_cos, any_sin, exp, pow};
+pub(crate) use functions::{MULTIPLIED, any_cos, any_sin, atan2, exp, nan_or, pow};
 pub(crate) use wide::in_place;
 
 /// A row of the table with one of the types that it has kernels for.
@@ -71,9 +72,8 @@ params! {
     struct Params { values, x_base, s, t, ones }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "map_table",
-    source: include_str!("../../../shaders/map_table.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("maps/table", "map_table"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &BUILDS,
@@ -206,17 +206,23 @@ pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// The map of this name, over values of one type.
+/// The map of this name, over values of one type. The call always has two scalars, used or not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Apply {
     pub name: &'static str,
     pub dtype: DType,
 }
 
-impl Apply {
-    /// The launch over `x`. The call always has two scalars, used or not.
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
-        let Apply { name: op, dtype } = self;
+impl Operation for Apply {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn function(&self) -> Option<(&'static str, DType)> {
+        Some((self.name, self.dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let Apply { name: op, dtype } = *self;
         let (map, variant) =
             row(op, dtype).ok_or_else(|| Error::unsupported(op, format!("values of {dtype}")))?;
         let words = dtype.words(x.total());
@@ -231,7 +237,8 @@ impl Apply {
         Ok(Launch {
             work: x.total() as u64,
             ..launch
-        })
+        }
+        .into())
     }
 }
 

@@ -1,4 +1,4 @@
-//! f16 products on cooperative matrices: the builds of `matmul_matrix.wgsl`, and the rule that selects one.
+//! f16 products on cooperative matrices: the builds of `matmul/matrix.wgsl`, and the rule that selects one.
 //!
 //! A workgroup has one, four or eight subgroups. Tiles of all sizes add products in the same order, as many at a time
 //! as the matrices are deep, so the bits of a result do not depend on the tile.
@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 
 use super::{Epilogue, Extents, Form, Kind};
-use crate::ops::coop_tile::Tile;
+use crate::ops::kit::coop_tile::Tile;
 use crate::ops::matmul::tiles::DenseTile;
-use crate::plan::{Interface, Kernel, Listed, Matrices, constants, named, place_of, slots};
+use crate::plan::{Interface, Kernel, Listed, Matrices, constants, named, place_of, shader, slots};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -113,9 +113,8 @@ impl From<super::Slots> for Slots {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "matmul_matrix",
-    source: include_str!("../../../shaders/matmul_matrix.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("matmul/matrix"),
     // Read-only operands are also bound read-write: compilers move loads from read-only buffers to just before their
     // use, which costs an eighth of the time. Also, a buffer may be bound twice only with the same access. The list is
     // read at the beginning only.

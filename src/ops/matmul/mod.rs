@@ -22,12 +22,13 @@ mod twin;
 use std::borrow::Cow;
 
 use self::twin::BLOCK;
-use super::{Traits, convert};
+use super::convert;
+use crate::ops::kit::product_tile;
 use crate::ops::matmul::tiles::{DENSE, DenseTile, NATIVE, native_tiles};
-use crate::ops::product_tile;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Param, PlanBuffer, Slot,
-    check_size, constants, named, params, place_of, slots,
+    Dispatch, Interface, Kernel, Launch, Listed, Matrices, Offset, Param, Plan, PlanBuffer, Slot,
+    check_size, constants, named, params, place_of, shader, slots,
 };
 use crate::ragged::{DType, Layout, Pairs, Shape};
 use crate::{Error, Result, host};
@@ -35,7 +36,6 @@ use crate::{Error, Result, host};
 pub use epilogue::Activation;
 pub(super) use epilogue::check_bias;
 pub(crate) use epilogue::{BIAS, Bias, Epilogue, RESIDUAL, check_residual, whose_bias};
-pub(crate) use matrix::KERNEL as MATRIX;
 
 /// How a GPU computes matrix products: with kernels that require more or less of the device.
 /// [`Product::tier`](crate::product::Product::tier) forces a tier; the CPU has one implementation, for both `Auto` and
@@ -81,7 +81,7 @@ struct Kind {
     rate: u64,
 }
 
-/// A build of `matmul.wgsl`.
+/// A build of `matmul/mod.wgsl`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Build {
     tile: DenseTile,
@@ -137,9 +137,8 @@ params! {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "matmul",
-    source: include_str!("../../../shaders/matmul.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("matmul/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[Epilogue::BITS, constants![BLOCK]],
     variants: &BUILDS,
@@ -275,7 +274,8 @@ fn products(
     Ok((all, result))
 }
 
-/// Products of operands of one type, with results of the same type, or f32 results of f16 operands.
+/// Products of operands of one type, with results of the same type, or f32 results of f16 operands. Operand 2 is the
+/// bias if there is one, and the last operand is the residual.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Matmul {
     pub form: Form,
@@ -284,14 +284,13 @@ pub(crate) struct Matmul {
     pub target: Target,
 }
 
-impl Matmul {
-    /// The launch for every pair. Input 2 is the bias if there is one, and the last input is the residual.
-    pub(crate) fn launch(
-        &self,
-        inputs: &[&Layout],
-        pairs: &Pairs,
-        device: Traits<'_>,
-    ) -> Result<Launch> {
+impl Operation for Matmul {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &matrix::KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let pairs = request.pairs();
+        let device = request.device;
         let Matmul {
             ref form,
             dtype,
@@ -344,7 +343,9 @@ impl Matmul {
             work.saturating_add(results.saturating_mul(product.k.max(1).into()))
         });
         let twin = twin::of((dtype, result), *form);
-        Ok(Launch::of(op, result, layout, (all, scratch), work, twin).with_pairs(pairs))
+        Ok(Launch::of(op, result, layout, (all, scratch), work, twin)
+            .with_pairs(pairs)
+            .into())
     }
 }
 

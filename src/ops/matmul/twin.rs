@@ -8,8 +8,9 @@ use gemm_common::Parallelism;
 use rayon::prelude::*;
 
 use super::{Form, extents};
-use crate::ops::slices::{View, multiply_by};
-use crate::ops::{Arithmetic, convert};
+use crate::ops::convert;
+use crate::ops::kit::Arithmetic;
+use crate::ops::kit::{slices::View, slices::multiply_by};
 use crate::plan::{CpuArgs, CpuKernel};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};

@@ -11,10 +11,9 @@ use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use super::butterfly::{Generator, Kind, Transform};
-use super::fft::{HALF, MODES};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants, named, params,
-    place_of, slots,
+    Constants, Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants,
+    named, params, place_of, shader, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -88,9 +87,8 @@ params! {
     struct Params { x_base, load, store }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "fft_pass",
-    source: include_str!("../../../shaders/fft_pass.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("multipass/mod", "fft_pass"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[
         MODES,
@@ -293,7 +291,16 @@ pub(crate) fn back(passes: usize, from: Spot, aside: Spot, late: Spot, to: Spot)
     }
 }
 
-// How values are read or written: `p.load` or `p.store` of the kernel, in addition to `MODES`.
+// How values are read or written: `p.load` or `p.store` of the kernel.
+
+/// Real values only.
+pub(crate) const REAL: u32 = 1;
+/// The first ⌊n / 2⌋ + 1 values of a spectrum, whose other values are their conjugates.
+pub(crate) const HALF: u32 = 2;
+/// Real and imaginary parts are exchanged.
+pub(crate) const EXCHANGED: u32 = 4;
+/// What transforms in one workgroup read and write, too: `load` and `store` of `fft_values.wgsl`.
+pub(crate) const MODES: Constants = constants![REAL, HALF, EXCHANGED];
 
 /// Plain values, as between passes.
 pub(crate) const PLAIN: u32 = 0x100;

@@ -13,13 +13,13 @@ mod passes;
 mod twin;
 
 use super::strided;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, cost_of, params, slots,
-    stream_tile,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, cost_of, params,
+    shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
-pub(crate) use passes::KERNEL as PASSES;
 
 slots! {
     struct Slots { x: Read, x_meta: Read, c: Write, c_meta: Read }
@@ -37,9 +37,8 @@ macro_rules! variants {
     };
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "pooling",
-    source: include_str!("../../../shaders/pooling.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("pooling/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: variants![
@@ -194,8 +193,13 @@ impl Pool {
             false => Ok(()),
         }
     }
+}
 
-    pub(crate) fn launch(self, x: &Layout) -> Result<Launch> {
+impl Operation for Pool {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &passes::KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         self.check(x)?;
         let (op, dtype, rank) = (self.op(), self.dtype, x.rank());
         let window = self.window.both();
@@ -212,7 +216,7 @@ impl Pool {
         let total = y.total();
         let in_passes = self.in_passes() && total > 0;
         let (mut dispatches, scratch) = match in_passes {
-            true => passes::dispatches(self, x, window),
+            true => passes::dispatches(*self, x, window),
             false => (Vec::new(), Vec::new()),
         };
         let values = match in_passes {
@@ -265,13 +269,14 @@ impl Pool {
             strides: strides.map(|stride| narrow(stride) as usize),
             in_passes,
         };
-        let twin = CpuKernel::new(move |args| twin::run(args, self, placed));
+        let of = *self;
+        let twin = CpuKernel::new(move |args| twin::run(args, of, placed));
         let result = match self.kind {
             Kind::Place => DType::U32,
             _ => dtype,
         };
         let work = cost_of(&dispatches);
-        Ok(Launch::of(op, result, y, (dispatches, scratch), work, twin))
+        Ok(Launch::of(op, result, y, (dispatches, scratch), work, twin).into())
     }
 }
 

@@ -14,7 +14,9 @@
 //! covers at most 15 values, and 6 in each of the others.
 
 use super::Pool;
-use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, slots, stream_tile};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, Slot, Variant, params, shader, slots, stream_tile,
+};
 use crate::ragged::{DType, Layout};
 
 slots! {
@@ -25,9 +27,8 @@ params! {
     struct Params { total, elements, tile, x_base, rank, down, covered, singles, from_x }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "pooling_passes",
-    source: include_str!("../../../shaders/pooling_passes.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("pooling/passes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[

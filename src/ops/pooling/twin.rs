@@ -6,8 +6,9 @@ use half::f16;
 
 use super::passes::{self, Pass};
 use super::{AXES, Kind, Pool, Windows};
-use crate::ops::ordered::Keyed;
-use crate::ops::{par_tiles, strided};
+use crate::ops::kit::ordered::Keyed;
+use crate::ops::kit::par_tiles;
+use crate::ops::strided;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Result, host};

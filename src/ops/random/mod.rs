@@ -18,10 +18,12 @@ use half::f16;
 pub(crate) use self::fixed_point::Affine;
 use self::fixed_point::Format;
 use self::philox::philox;
-use super::par_tiles;
+use crate::Result;
+use crate::ops::kit::par_tiles;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Slot, Variant,
-    params, slots, stream_tile,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Variant, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 
@@ -53,33 +55,28 @@ params! {
     struct DropoutParams { places: Places, x_base, scale, least }
 }
 
-const SOURCE: &str = include_str!("../../../shaders/random.wgsl");
-
 macro_rules! variants {
     ($flag:literal, $($dtype:ident),*) => {
         &[$(Variant::of(DType::$dtype, &[$flag])),*]
     };
 }
 
-pub(crate) static UNIFORM: Kernel = Kernel {
-    stem: "uniform",
-    source: SOURCE,
+static UNIFORM: Kernel = Kernel {
+    shader: shader!("random/mod", "uniform"),
     interface: Interface::of::<UniformSlots, UniformParams>(),
     constants: &[],
     variants: variants!["UNIFORM", F32, U32, F16],
 };
 
-pub(crate) static NORMAL: Kernel = Kernel {
-    stem: "normal",
-    source: SOURCE,
+static NORMAL: Kernel = Kernel {
+    shader: shader!("random/mod", "normal"),
     interface: Interface::of::<NormalSlots, NormalParams>(),
     constants: &[],
     variants: variants!["NORMAL", F32, F16],
 };
 
-pub(crate) static DROPOUT: Kernel = Kernel {
-    stem: "dropout",
-    source: SOURCE,
+static DROPOUT: Kernel = Kernel {
+    shader: shader!("random/mod", "dropout"),
     interface: Interface::of::<DropoutSlots, DropoutParams>(),
     constants: &[],
     variants: variants!["DROPOUT", F32, F16],
@@ -192,8 +189,14 @@ impl Values {
     }
 }
 
-impl Random {
-    pub(crate) fn launch(&self) -> Launch {
+impl Operation for Random {
+    const KERNELS: &[&Kernel] = &[&UNIFORM, &NORMAL];
+
+    fn is_cached(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, _: &PlanRequest<'_>) -> Result<Plan> {
         let Random {
             kind,
             dtype,
@@ -236,7 +239,7 @@ impl Random {
                 ("normal", dispatch)
             }
         };
-        Launch::new(
+        Ok(Launch::new(
             op,
             dtype,
             layout.clone(),
@@ -249,6 +252,7 @@ impl Random {
                 (Kind::Normal, _) => deviates(args, Format::of(dtype), |bits| bits),
             }),
         )
+        .into())
     }
 }
 
@@ -279,11 +283,16 @@ impl Dropout {
         let [seed_low, seed_high, element] = stream.words();
         [seed_low, seed_high, element, scale.to_bits(), least]
     }
+}
 
-    pub(crate) fn launch(self, x: &Layout) -> Launch {
+impl Operation for Dropout {
+    const KERNELS: &[&Kernel] = &[&DROPOUT];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
         let dtype = self.dtype;
         let (places, groups) = places(x);
-        Launch::new(
+        Ok(Launch::new(
             "dropout",
             dtype,
             OutputLayout::Input(0),
@@ -308,6 +317,7 @@ impl Dropout {
                 _ => kept(args, |x: f32, scale| x * scale),
             }),
         )
+        .into())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::ops::convert;
 use crate::ops::lines::{CUT, Kind, Plan, TILE, check_axis, one_a_line, place_of_axis};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
-    check_size, params, slots,
+    check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 
@@ -26,9 +26,8 @@ params! {
 }
 
 /// Lines of up to 4,096 values.
-pub(crate) static LINES: Kernel = Kernel {
-    stem: "reduce_lines",
-    source: include_str!("../../../shaders/reduce_lines.wgsl"),
+pub(super) static LINES: Kernel = Kernel {
+    shader: shader!("reduce/lines"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[CUT],
     variants: variants! {
@@ -58,9 +57,8 @@ pub(crate) static LINES: Kernel = Kernel {
 };
 
 /// Tiles of longer lines.
-pub(crate) static LINE_PARTS: Kernel = Kernel {
-    stem: "reduce_lines_parts",
-    source: include_str!("../../../shaders/reduce_lines.wgsl"),
+pub(super) static LINE_PARTS: Kernel = Kernel {
+    shader: shader!("reduce/lines", "reduce_lines_parts"),
     interface: Interface::of::<PartSlots, Params>(),
     constants: &[CUT],
     variants: variants! {

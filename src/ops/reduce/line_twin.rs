@@ -7,9 +7,9 @@ use half::f16;
 use num_complex::{Complex32, Complex64};
 
 use super::Reduction;
+use crate::ops::kit::ordered::Keyed;
+use crate::ops::kit::{join, par_chunks};
 use crate::ops::lines::Lines;
-use crate::ops::ordered::Keyed;
-use crate::ops::{join, par_chunks};
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Scalar, f16_from_f64};
 

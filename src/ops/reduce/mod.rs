@@ -21,13 +21,14 @@ mod twin;
 
 use std::sync::Arc;
 
-pub(crate) use self::along::{LINE_PARTS, LINES};
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
-use super::{PAIRING, bytes, pair_params};
+use super::bytes;
 use crate::Result;
+use crate::ops::kit::{PAIRING, pair_params};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param,
-    PlanBuffer, Slot, Variant, overlap, params, slots,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param, Plan,
+    PlanBuffer, Slot, Variant, overlap, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
 
@@ -66,9 +67,8 @@ params! {
 }
 
 /// Elements of up to 1024 values, with one or 32 invocations per element. BYTES: of u8.
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "reduce",
-    source: include_str!("../../../shaders/reduce.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("reduce/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::CUT],
     variants: variants! {
@@ -104,9 +104,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
 };
 
 /// Longer elements, with one workgroup per tile of up to 4096 values.
-pub(crate) static TILES: Kernel = Kernel {
-    stem: "reduce_tiles",
-    source: include_str!("../../../shaders/reduce.wgsl"),
+static TILES: Kernel = Kernel {
+    shader: shader!("reduce/mod", "reduce_tiles"),
     interface: Interface::of::<TileSlots, Params>(),
     constants: &[plan::CUT],
     variants: variants! {
@@ -128,9 +127,8 @@ pub(crate) static TILES: Kernel = Kernel {
 };
 
 /// `KERNEL` for pairs.
-pub(crate) static PAIR: Kernel = Kernel {
-    stem: "reduce_pair",
-    source: include_str!("../../../shaders/reduce.wgsl"),
+static PAIR: Kernel = Kernel {
+    shader: shader!("reduce/mod", "reduce_pair"),
     interface: Interface::of::<PairSlots, Params>(),
     constants: &[plan::CUT, PAIRING],
     variants: variants! {
@@ -145,9 +143,8 @@ pub(crate) static PAIR: Kernel = Kernel {
     },
 };
 
-pub(crate) static PAIR_TILES: Kernel = Kernel {
-    stem: "reduce_pair_tiles",
-    source: include_str!("../../../shaders/reduce.wgsl"),
+static PAIR_TILES: Kernel = Kernel {
+    shader: shader!("reduce/mod", "reduce_pair_tiles"),
     interface: Interface::of::<PairTileSlots, Params>(),
     constants: &[plan::CUT, PAIRING],
     variants: variants! {
@@ -159,9 +156,8 @@ pub(crate) static PAIR_TILES: Kernel = Kernel {
 };
 
 /// Combines the parts of elements that span several tiles.
-pub(crate) static FINISH: Kernel = Kernel {
-    stem: "reduce_finish",
-    source: include_str!("../../../shaders/reduce_finish.wgsl"),
+static FINISH: Kernel = Kernel {
+    shader: shader!("reduce/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[],
     variants: variants! {
@@ -343,16 +339,28 @@ impl Reduce {
             _ => &[],
         }
     }
+}
 
-    /// `binding` is the largest size of a binding in bytes.
-    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
+impl Operation for Reduce {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &TILES, &FINISH, &along::LINES, &along::LINE_PARTS];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        match self.axis {
+            None if self.reduction.is_of_bytes() => OnBytes::Read,
+            _ => OnBytes::InWords(Some(&mut self.dtype)),
+        }
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let binding = request.device.binding;
         let Reduce {
             reduction,
             dtype,
             axis,
-        } = self;
+        } = *self;
         if axis.is_some() || !reduction.is_of_elements(dtype) {
-            return along::launch(self, x, binding);
+            return Ok(along::launch(*self, x, binding)?.into());
         }
         let op = self.op();
         if reduction == Reduction::Bounds {
@@ -405,7 +413,8 @@ impl Reduce {
                 DType::U8 => bytes::widened(op, CpuKernel::new(twin::of(reduction, DType::U32)), 1),
                 _ => CpuKernel::new(twin::of(reduction, dtype)),
             },
-        })
+        }
+        .into())
     }
 }
 
@@ -416,9 +425,17 @@ pub(crate) struct ReducePairs {
     pub dtype: DType,
 }
 
-impl ReducePairs {
-    pub(crate) fn launch(self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<Launch> {
-        let ReducePairs { reduction, dtype } = self;
+impl Operation for ReducePairs {
+    const KERNELS: &[&Kernel] = &[&PAIR, &PAIR_TILES];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::InWords(Some(&mut self.dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (a, b) = request.both();
+        let pairs = request.pairs();
+        let ReducePairs { reduction, dtype } = *self;
         let (op, flags): (_, &[_]) = match reduction {
             PairReduction::Dot => ("dot", &["SUM"]),
             PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
@@ -470,7 +487,8 @@ impl ReducePairs {
             dispatches,
             pairs: Some(pairs.clone()),
             twin: CpuKernel::new(twin::of_pairs(reduction, dtype)),
-        })
+        }
+        .into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ops::join;
+use crate::ops::kit::join;
 
 /// Values of a tile.
 pub(super) const TILE: usize = 512;

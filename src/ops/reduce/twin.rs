@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use half::f16;
 
-use super::super::{Arithmetic, twin_of};
 use super::boxes::{bounds, minimal};
 use super::tree::{TILE, tree};
 use super::{PairReduction, Reduction};
-use crate::ops::ordered::Keyed;
-use crate::ops::par_elements;
+use crate::ops::kit::ordered::Keyed;
+use crate::ops::kit::par_elements;
+use crate::ops::kit::{Arithmetic, twin_of};
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout, Scalar, Shape};
 

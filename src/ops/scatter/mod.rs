@@ -13,10 +13,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use self::twin::{ByElement, add_halves, add_up};
-use super::{gather, twin_of};
+use super::gather;
+use crate::ops::kit::twin_of;
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, PlanBuffer, Slot, Variant,
-    constants, cost_of, params, slots, stream_tile,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer, Slot,
+    Variant, constants, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result, host};
@@ -31,9 +33,8 @@ params! {
     struct Params { total, y_base, elements, tile }
 }
 
-pub(crate) static ADD: Kernel = Kernel {
-    stem: "scatter_add",
-    source: include_str!("../../../shaders/scatter_add.wgsl"),
+static ADD: Kernel = Kernel {
+    shader: shader!("scatter/add"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![SUMS]],
     variants: &[
@@ -50,17 +51,20 @@ const FAN: usize = 64;
 /// Marks a source among the sums of the previous dispatch.
 const SUMS: u32 = 1 << 31;
 
-/// Adds up rows at listed indices, over values of one type.
+/// Adds up rows at listed indices, in the layout of operand 1, over values of one type. Each pair is an element of that
+/// layout and a list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Add {
     pub indices: Indices,
     pub dtype: DType,
 }
 
-impl Add {
-    /// The launch that adds up the rows of `y` in the layout of `target`, which is operand 1. Each pair is an element
-    /// of `target` and a list.
-    pub(crate) fn launch(&self, y: &Layout, target: &Layout, pairs: &Pairs) -> Result<Launch> {
+impl Operation for Add {
+    const KERNELS: &[&Kernel] = &[&ADD];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (y, target) = request.both();
+        let pairs = request.pairs();
         const OP: &str = "scatter_add";
         let Add { indices, dtype } = self;
         let dtype = *dtype;
@@ -81,26 +85,30 @@ impl Add {
         let work = cost_of(&dispatches);
         let twin = CpuKernel::new(move |args| twin(args, &by_row, &by_element)).holding(bytes);
         let (layout, gpu) = (OutputLayout::Input(1), (dispatches, scratch));
-        Ok(Launch::of(OP, dtype, layout, gpu, work, twin))
+        Ok(Launch::of(OP, dtype, layout, gpu, work, twin).into())
     }
 }
 
-/// Writes rows at listed indices into zeros, over values of one type.
+/// Writes rows at listed indices into zeros, in the layout of operand 1, over values of one type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Set {
     pub indices: Indices,
     pub dtype: DType,
 }
 
-impl Set {
-    /// The launch that writes the rows of `y` into the layout of `target`, which is operand 1.
-    pub(crate) fn launch(&self, y: &Layout, target: &Layout) -> Result<Launch> {
+impl Operation for Set {
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (y, target) = request.both();
         const OP: &str = "scatter_set";
         let pairs =
             Pairs::elementwise(OP, target, self.indices.lists()).map_err(Error::without_pairing)?;
         check(OP, y, &self.indices, target, &pairs)?;
         let inverse = invert(OP, &self.indices, target)?;
-        gather::plan(OP, self.dtype, &inverse, &pairs, target.clone())
+        Ok(gather::plan(OP, self.dtype, &inverse, &pairs, target.clone())?.into())
     }
 }
 
@@ -394,7 +402,7 @@ fn invert(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indice
 mod tests {
     use super::*;
     use crate::Shape;
-    use crate::plan::Plan;
+    use crate::ops::extremes::planned;
 
     #[apply(unit_test)]
     fn a_plan_counts_what_it_holds() {
@@ -405,10 +413,7 @@ mod tests {
         let indices = Indices::new(indices).unwrap();
         let pairs = Pairs::elementwise("test", &target, indices.lists()).unwrap();
         let dtype = DType::F32;
-        let plan: Plan = Add { indices, dtype }
-            .launch(&y, &target, &pairs)
-            .unwrap()
-            .into();
+        let plan = planned(Add { indices, dtype }, &[&y, &target], Some(&pairs), None).unwrap();
         // The indices, their lists by row and those of long rows.
         let held = 3 * 4 * SOURCES;
         assert!(plan.bytes() >= held, "{} of {held}", plan.bytes());

@@ -7,7 +7,7 @@ use half::f16;
 use rayon::prelude::*;
 
 use super::{FAN, Tables};
-use crate::ops::{Arithmetic, par_runs, par_tiles};
+use crate::ops::kit::{Arithmetic, par_runs, par_tiles};
 use crate::plan::CpuArgs;
 use crate::ragged::{Indices, Pairs};
 use crate::{Result, host};

@@ -12,17 +12,18 @@ mod spectral;
 mod twin;
 
 use super::matmul::meet;
-use super::traits::Traits;
-use super::{select, twin_of};
-use crate::ops::fft::FftLimits;
+use super::select;
+use crate::ops::kit::twin_of;
+use crate::ops::operation::FftLimits;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     Attachment, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Plan,
-    PlanBuffer, Slot, check_size, check_work, constants, cost_of, for_each_type, params, slots,
+    PlanBuffer, Slot, check_size, check_work, constants, cost_of, for_each_type, params, shader,
+    slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
 
-pub(crate) use spectral::{FIT, SPECTRAL};
 use twin::direct as direct_twin;
 
 slots! {
@@ -35,9 +36,8 @@ params! {
     struct Params { total, a_base, b_base, elements }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "shape_matmul",
-    source: include_str!("../../../shaders/shape_matmul.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("shape_matmul/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![TILE]],
     variants: for_each_type![&[], &["KRON"]],
@@ -125,17 +125,21 @@ const SHORTEST: u64 = 64;
 /// `[1]` stay exact.
 const DIRECT: u64 = 8;
 
-/// Products of matrices whose entries have one type. The plan attaches the grid of the results, with their extents.
+/// Products of matrices whose entries have one type. The operands are the entries of both sides, and their grids. The
+/// plan attaches the grid of the results, with their extents.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ShapeMatmul {
     pub model: Model,
     pub dtype: DType,
 }
 
-impl ShapeMatmul {
-    /// The plan. The inputs are the entries of both sides, and their grids.
-    pub(crate) fn plan(self, inputs: &[&Layout], device: Traits<'_>) -> Result<Plan> {
-        let ShapeMatmul { model, dtype } = self;
+impl Operation for ShapeMatmul {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &spectral::SPECTRAL, &spectral::FIT];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let device = request.device;
+        let ShapeMatmul { model, dtype } = *self;
         let room = device.room;
         let (a, b, grids) = (inputs[0], inputs[1], [inputs[2], inputs[3]]);
         let op = model.op();
@@ -170,15 +174,16 @@ impl ShapeMatmul {
     }
 }
 
-/// Transposes every matrix, with entries of one type. The plan attaches the grid of the results, with their extents.
+/// Transposes every matrix, with entries of one type. The operands are the entries and their grid. The plan attaches
+/// the grid of the results, with their extents.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Transpose {
     pub dtype: DType,
 }
 
-impl Transpose {
-    /// The plan. The inputs are the entries and their grid.
-    pub(crate) fn plan(self, inputs: &[&Layout]) -> Result<Plan> {
+impl Operation for Transpose {
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         let (entries, grid) = (inputs[0], inputs[1]);
         let mut order = host::room("transpose", grid.total())?;
         let mut shapes = host::room("transpose", grid.extents().len())?;

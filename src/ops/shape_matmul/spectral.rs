@@ -9,9 +9,10 @@
 mod blocks;
 
 use super::Products;
-use crate::ops::fft::{self, FftLimits, Transform};
+use crate::ops::fft::{self, Transform};
+use crate::ops::operation::FftLimits;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets};
 use crate::{Error, Result, host};
@@ -29,17 +30,15 @@ params! {
     struct PadParams { x_base, pieces }
 }
 
-pub(crate) static SPECTRAL: Kernel = Kernel {
-    stem: "spectral_matmul",
-    source: include_str!("../../../shaders/spectral_matmul.wgsl"),
+pub(super) static SPECTRAL: Kernel = Kernel {
+    shader: shader!("shape_matmul/spectral", "spectral_matmul"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, NONE]],
     variants: &[Variant::of(DType::F32, &[])],
 };
 
-pub(crate) static FIT: Kernel = Kernel {
-    stem: "zero_pad",
-    source: include_str!("../../../shaders/zero_pad.wgsl"),
+pub(super) static FIT: Kernel = Kernel {
+    shader: shader!("shape_matmul/zero_pad", "zero_pad"),
     interface: Interface::of::<Slots, PadParams>(),
     constants: &[constants![PIECES]],
     variants: &[Variant::of(DType::U32, &[])],
@@ -56,12 +55,12 @@ const SCRATCH: u64 = 1 << 25;
 /// The longest transform on a GPU.
 pub(super) const LONGEST: u64 = 1 << 24;
 
-/// Rows and columns per tile, and invocations per workgroup: as in `spectral_matmul.wgsl`.
+/// Rows and columns per tile, and invocations per workgroup: as in `shape_matmul/spectral.wgsl`.
 const SIDE: usize = 4;
 const WG: usize = 64;
 /// Marks a missing spectrum or sum.
 const NONE: u32 = u32::MAX;
-/// Values per piece, and pieces per workgroup: as in `zero_pad.wgsl`.
+/// Values per piece, and pieces per workgroup: as in `shape_matmul/zero_pad.wgsl`.
 const PIECE: u32 = 512;
 const PIECES: usize = 4;
 

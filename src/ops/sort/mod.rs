@@ -13,13 +13,14 @@ mod twin;
 
 use half::f16;
 
-pub(crate) use quantile::{QUANTILE, Quantile, place as quantile_place};
+pub(crate) use quantile::{Quantile, place as quantile_place};
 
 use self::plan::{CUT, Plan};
 use crate::Result;
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
-    check_size, params, slots,
+    check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 
@@ -53,9 +54,8 @@ macro_rules! variants {
     };
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "sort",
-    source: include_str!("../../../shaders/sort.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("sort/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[CUT],
     variants: variants! {
@@ -71,9 +71,8 @@ pub(crate) static KERNEL: Kernel = Kernel {
     },
 };
 
-pub(crate) static MERGE: Kernel = Kernel {
-    stem: "sort_merge",
-    source: include_str!("../../../shaders/sort_merge.wgsl"),
+static MERGE: Kernel = Kernel {
+    shader: shader!("sort/merge"),
     interface: Interface::of::<MergeSlots, MergeParams>(),
     constants: &[CUT],
     // Keys of f16 are merged by the variants for u32; only the last merge writes halves.
@@ -108,46 +107,6 @@ pub(crate) struct Sort {
 }
 
 impl Sort {
-    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
-        let Sort {
-            op,
-            dtype,
-            axis,
-            wanted,
-            descending,
-        } = self;
-        if let Some(axis) = axis {
-            x.check_axis(op, axis)?;
-        }
-        check_size(op, x, dtype, binding)?;
-        let plan = Plan::new(op, x, axis)?;
-        let (dispatches, scratch) = self.dispatches(&plan, x);
-        let outputs = match wanted {
-            Wanted::Values => vec![dtype],
-            Wanted::Places => vec![DType::U32],
-            Wanted::Both => vec![dtype, DType::U32],
-        };
-        let flip = -i32::from(descending);
-        Ok(Launch {
-            op,
-            outputs: outputs
-                .into_iter()
-                .map(|dtype| Output::new(dtype, OutputLayout::Input(0)))
-                .collect(),
-            scratch,
-            dispatches,
-            pairs: None,
-            work: plan.comparisons,
-            twin: CpuKernel::new(move |args| match dtype {
-                DType::F32 => twin::run::<f32>(axis, wanted, flip, args),
-                DType::I32 => twin::run::<i32>(axis, wanted, flip, args),
-                DType::U32 => twin::run::<u32>(axis, wanted, flip, args),
-                DType::F16 => twin::run::<f16>(axis, wanted, flip, args),
-                DType::C32 | DType::U8 => unreachable!("no such operation"),
-            }),
-        })
-    }
-
     fn dispatches(self, plan: &Plan, x: &Layout) -> (Vec<Dispatch>, Vec<u64>) {
         // Rank 0: each element is one line.
         let (rank, axis) = match self.axis.filter(|_| x.rank() > 1) {
@@ -280,5 +239,56 @@ impl Sort {
             ));
         }
         (dispatches, scratch)
+    }
+}
+
+impl Operation for Sort {
+    const KERNELS: &[&Kernel] = &[&KERNEL, &MERGE];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::InWords(Some(&mut self.dtype))
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
+        let x = request.inputs[0];
+        let binding = request.device.binding;
+        let Sort {
+            op,
+            dtype,
+            axis,
+            wanted,
+            descending,
+        } = *self;
+        if let Some(axis) = axis {
+            x.check_axis(op, axis)?;
+        }
+        check_size(op, x, dtype, binding)?;
+        let plan = Plan::new(op, x, axis)?;
+        let (dispatches, scratch) = self.dispatches(&plan, x);
+        let outputs = match wanted {
+            Wanted::Values => vec![dtype],
+            Wanted::Places => vec![DType::U32],
+            Wanted::Both => vec![dtype, DType::U32],
+        };
+        let flip = -i32::from(descending);
+        Ok(Launch {
+            op,
+            outputs: outputs
+                .into_iter()
+                .map(|dtype| Output::new(dtype, OutputLayout::Input(0)))
+                .collect(),
+            scratch,
+            dispatches,
+            pairs: None,
+            work: plan.comparisons,
+            twin: CpuKernel::new(move |args| match dtype {
+                DType::F32 => twin::run::<f32>(axis, wanted, flip, args),
+                DType::I32 => twin::run::<i32>(axis, wanted, flip, args),
+                DType::U32 => twin::run::<u32>(axis, wanted, flip, args),
+                DType::F16 => twin::run::<f16>(axis, wanted, flip, args),
+                DType::C32 | DType::U8 => unreachable!("no such operation"),
+            }),
+        }
+        .into())
     }
 }

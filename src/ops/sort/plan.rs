@@ -1,7 +1,7 @@
 //! Assigns lines to workgroups: several short lines to one, or one block of a long line.
 
+use crate::ops::kit::worklist::Worklist;
 use crate::ops::lines::Lines;
-use crate::ops::worklist::Worklist;
 use crate::plan::{Constants, PlanBuffer, constants};
 use crate::ragged::Layout;
 use crate::{Result, host};

@@ -6,13 +6,14 @@ use half::f16;
 
 use crate::Result;
 use crate::host;
+use crate::ops::kit::par_elements;
 use crate::ops::lines::{Lines, one_a_line};
-use crate::ops::par_elements;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, PlanBuffer, Slot, Variant,
-    check_size, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot,
+    Variant, check_size, params, shader, slots,
 };
-use crate::ragged::{DType, Layout, Scalar, f16_from_f64};
+use crate::ragged::{DType, Scalar, f16_from_f64};
 
 slots! {
     struct Slots { c: Write, c_meta: Read, places: Read, x: Read, x_meta: Read }
@@ -22,9 +23,8 @@ params! {
     struct Params { total, x_base, elements, rank, axis, ones }
 }
 
-pub(crate) static QUANTILE: Kernel = Kernel {
-    stem: "quantile",
-    source: include_str!("../../../shaders/quantile.wgsl"),
+static QUANTILE: Kernel = Kernel {
+    shader: shader!("sort/quantile", "quantile"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
@@ -54,9 +54,13 @@ pub(crate) fn place(q: f64, n: usize) -> (u32, f32) {
     }
 }
 
-impl Quantile {
-    pub(crate) fn launch(self, x: &Layout, binding: Option<u64>) -> Result<Launch> {
-        let Quantile { op, dtype, axis, q } = self;
+impl Operation for Quantile {
+    const KERNELS: &[&Kernel] = &[&QUANTILE];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let x = request.inputs[0];
+        let binding = request.device.binding;
+        let Quantile { op, dtype, axis, q } = *self;
         let q = f64::from_bits(q);
         let c = one_a_line(op, x, axis)?;
         check_size(op, &c, dtype, binding)?;
@@ -96,7 +100,7 @@ impl Quantile {
             DType::F16 => twin::<f16>(axis, q, args, f16_from_f64),
             _ => twin::<f32>(axis, q, args, |y| y as f32),
         });
-        Ok(Launch::new(op, dtype, c, dispatch, twin))
+        Ok(Launch::new(op, dtype, c, dispatch, twin).into())
     }
 }
 

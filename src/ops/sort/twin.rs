@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
+use crate::ops::kit::ordered::Keyed;
+use crate::ops::kit::{par_chunks, par_runs};
 use crate::ops::lines::Lines;
-use crate::ops::ordered::Keyed;
-use crate::ops::{par_chunks, par_runs};
 use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};

@@ -19,8 +19,8 @@ mod views;
 use super::transpose;
 use crate::Result;
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, merge, params, slots,
-    stream_tile,
+    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Slot, Variant, merge, params, shader,
+    slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 
@@ -46,9 +46,8 @@ params! {
     }
 }
 
-pub(crate) static RUNS: Kernel = Kernel {
-    stem: "strided",
-    source: include_str!("../../../shaders/strided.wgsl"),
+static RUNS: Kernel = Kernel {
+    shader: shader!("strided/mod"),
     interface: Interface::of::<Slots, RunParams>(),
     constants: &[],
     variants: &[
@@ -58,9 +57,8 @@ pub(crate) static RUNS: Kernel = Kernel {
     ],
 };
 
-pub(crate) static BOXES: Kernel = Kernel {
-    stem: "strided_boxes",
-    source: include_str!("../../../shaders/strided_boxes.wgsl"),
+static BOXES: Kernel = Kernel {
+    shader: shader!("strided/boxes"),
     interface: Interface::of::<Slots, BoxParams>(),
     constants: &[],
     variants: &[

@@ -2,7 +2,9 @@
 
 use super::stacks::{Groups, stack};
 use super::{Read, Reading, launch, windows};
-use crate::plan::{Launch, Offset, Plan};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
+use crate::ops::transpose;
+use crate::plan::{Kernel, Launch, Offset, Plan};
 use crate::ragged::{DType, Layout, MAX_RANK, Shape};
 use crate::{Error, Result, host};
 
@@ -203,9 +205,21 @@ pub(crate) enum How {
     },
 }
 
-impl Strided {
-    /// The plan. `allowed` limits the work of stacks.
-    pub(crate) fn plan(&self, inputs: &[&Layout], allowed: u64) -> Result<Plan> {
+impl Operation for Strided {
+    const KERNELS: &[&Kernel] = &[
+        &super::RUNS,
+        &super::BOXES,
+        &transpose::KERNEL,
+        &transpose::BYTES,
+    ];
+
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
+        let allowed = request.device.allowed;
         let (dtype, x) = (self.dtype, inputs[0]);
         Ok(match &self.how {
             How::Slice { start, end } => slice(dtype, x, start, end)?.into(),

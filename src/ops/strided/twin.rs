@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 
 use super::{Merged, Read, Reading};
-use crate::ops::par_tiles;
+use crate::ops::kit::par_tiles;
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout, MAX_RANK};
 

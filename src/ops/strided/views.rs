@@ -1,6 +1,7 @@
 //! Views: the same values in another layout, without a copy.
 
 use super::stacks::{size, slices};
+use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{Offset, OutputLayout, Plan};
 use crate::ragged::{Layout, MAX_RANK, Shape};
 use crate::{Error, Result, host};
@@ -43,10 +44,15 @@ pub(crate) enum Fold {
     Turned,
 }
 
-impl View {
-    pub(crate) fn plan(self, inputs: &[&Layout]) -> Result<Plan> {
+impl Operation for View {
+    fn on_bytes(&mut self) -> OnBytes<'_> {
+        OnBytes::Direct
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let inputs = request.inputs;
         let x = inputs[0];
-        Ok(match self {
+        Ok(match *self {
             View::Elements(start, end) => {
                 let layout = x.range(start..end).map_err(elements)?;
                 let skipped = x.offsets().as_slice()[start] as usize;

@@ -2,33 +2,55 @@
 //!
 //! Those are the operation's second result, in two parts: all elements of the first, then all of the second.
 
-use super::{Applied, Cotangent, Cotangents};
-use crate::ops::attention::{Attention, Side};
+use super::rule::{Applied, Cotangent, Cotangents, Rule};
+use crate::ops::attention::slopes::Slopes;
+use crate::ops::attention::{Attention, Side, Stats};
 use crate::ragged::{DType, Float};
 use crate::tensor::{Attended, Tensor};
-use crate::{Result, f16};
+use crate::{Error, Result, f16};
 
-/// `results` are the cotangents of both results.
-pub(super) fn rule(
-    applied: &Applied<'_>,
-    of: &Attention,
-    results: &[Option<Cotangent>],
-) -> Result<Cotangents> {
-    if of.cached && results.iter().any(Option::is_some) {
-        let why = " over a cache (attention_over); attend to tensors of keys and values instead";
-        return Err(applied.refused_because(why));
+impl Rule for Attention {
+    fn of_results(
+        &self,
+        applied: &Applied<'_>,
+        results: &[Option<Cotangent>],
+    ) -> Result<Cotangents> {
+        if self.cached && results.iter().any(Option::is_some) {
+            let why =
+                " over a cache (attention_over); attend to tensors of keys and values instead";
+            return Err(applied.refused_because(why));
+        }
+        let of_lse = match &results[1] {
+            Some(Cotangent::F32(of_lse)) => Some(of_lse),
+            _ => None,
+        };
+        match (self.dtype, &results[0]) {
+            (_, None) if of_lse.is_none() => Ok(Vec::new()),
+            (DType::F16, Some(Cotangent::F16(g))) => of_type::<f16>(applied, self, Some(g), of_lse),
+            (DType::F16, _) => of_type::<f16>(applied, self, None, of_lse),
+            (_, Some(Cotangent::F32(g))) => of_type::<f32>(applied, self, Some(g), of_lse),
+            _ => of_type::<f32>(applied, self, None, of_lse),
+        }
     }
-    let of_lse = match &results[1] {
-        Some(Cotangent::F32(of_lse)) => Some(of_lse),
-        _ => None,
-    };
-    match (of.dtype, &results[0]) {
-        (_, None) if of_lse.is_none() => Ok(Vec::new()),
-        (DType::F16, Some(Cotangent::F16(g))) => of_type::<f16>(applied, of, Some(g), of_lse),
-        (DType::F16, _) => of_type::<f16>(applied, of, None, of_lse),
-        (_, Some(Cotangent::F32(g))) => of_type::<f32>(applied, of, Some(g), of_lse),
-        _ => of_type::<f32>(applied, of, None, of_lse),
+}
+
+impl Rule for Stats {
+    fn of_result(&self, applied: &Applied<'_>, _: &Cotangent) -> Result<Cotangents> {
+        Err(twice(applied))
     }
+}
+
+impl Rule for Slopes {
+    fn of_result(&self, applied: &Applied<'_>, _: &Cotangent) -> Result<Cotangents> {
+        Err(twice(applied))
+    }
+}
+
+fn twice(applied: &Applied<'_>) -> Error {
+    applied.refused_because(
+        " of its gradient; compute softmax(scale · q kᵀ) v in steps, with matmul, transpose and softmax, to \
+         differentiate it twice",
+    )
 }
 
 fn of_type<T: Float>(

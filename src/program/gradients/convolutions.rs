@@ -1,68 +1,77 @@
 //! Rules of convolutions: the cotangent of an operand is a correlation with the other one.
 
 use super::parts::{at_pairs, layout, one, over_pairs, with};
-use super::{Applied, Cotangent, Cotangents};
+use super::rule::{Applied, Cotangent, Cotangents, Rule};
 use crate::Result;
 use crate::error::Side;
-use crate::ops::Op;
-use crate::ops::conv::cached_spectra::Mode;
-use crate::ops::conv::choice::{ConvMethod, ConvMode, Window};
+use crate::ops::choice::{ConvMethod, ConvMode, Window};
+use crate::ops::conv::Conv;
+use crate::ops::conv::cached_spectra::{Mode, Spectra};
 use crate::ops::correlate_max::{CorrelateMax, Seek};
 use crate::ops::strided::{Begin, Cut};
 use crate::ragged::{Layout, Pairs};
 use crate::tensor::Tensor;
 
-pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
-    if let Op::Spectra(_) = applied.op() {
-        // Only convolutions use spectra; as a spectrum's cotangent, their rule gives that of its kernel.
-        return one(g.clone());
-    }
-    let g = applied.floats(g)?;
-    let pairs = applied.pairs().ok_or_else(|| applied.refused())?;
-    match applied.op() {
-        Op::Conv(conv) => {
-            let operands = [applied.operand(0)?, applied.operand(1)?];
-            let rule = Rule {
-                correlate: conv.correlate,
-                window: conv.window,
-                // A requested method may not support correlations of these lengths, unless it is the direct one.
-                method: match conv.method {
-                    ConvMethod::Direct => ConvMethod::Direct,
-                    _ => ConvMethod::Auto,
-                },
-                pairs,
-            };
-            rule.cotangents(applied, &g, &operands)
-        }
-        Op::CachedSpectra(mode) => {
-            let Some(kernels) = applied.operand_of_maker::<f32>(1)? else {
-                return Err(applied
-                    .refused_because("; make the ConvPlan in the recording, from its kernels"));
-            };
-            let rule = Rule {
-                correlate: false,
-                window: Window::new(match mode {
-                    Mode::Full => ConvMode::Full,
-                    Mode::Causal => ConvMode::Causal,
-                }),
-                method: ConvMethod::Auto,
-                pairs,
-            };
-            rule.cotangents(applied, &g, &[applied.operand(0)?, kernels])
-        }
-        Op::CorrelateMax(search) => at_best_lag(applied, *search, &g, pairs),
-        _ => Err(applied.refused()),
+/// Only convolutions use spectra; as a spectrum's cotangent, their rule gives that of its kernel.
+impl Rule for Spectra {
+    fn of_result(&self, _: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        one(g.clone())
     }
 }
 
-struct Rule<'a> {
+impl Rule for Conv {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let rule = Products {
+            correlate: self.correlate,
+            window: self.window,
+            // A requested method may not support correlations of these lengths, unless it is the direct one.
+            method: match self.method {
+                ConvMethod::Direct => ConvMethod::Direct,
+                _ => ConvMethod::Auto,
+            },
+            pairs: applied.pairs().ok_or_else(|| applied.refused())?,
+        };
+        let operands = [applied.operand(0)?, applied.operand(1)?];
+        rule.cotangents(applied, &applied.floats(g)?, &operands)
+    }
+}
+
+impl Rule for Mode {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let Some(kernels) = applied.operand_of_maker::<f32>(1)? else {
+            let why = "; make the ConvPlan in the recording, from its kernels";
+            return Err(applied.refused_because(why));
+        };
+        let rule = Products {
+            correlate: false,
+            window: Window::new(match self {
+                Mode::Full => ConvMode::Full,
+                Mode::Causal => ConvMode::Causal,
+            }),
+            method: ConvMethod::Auto,
+            pairs: applied.pairs().ok_or_else(|| applied.refused())?,
+        };
+        let operands = [applied.operand(0)?, kernels];
+        rule.cotangents(applied, &applied.floats(g)?, &operands)
+    }
+}
+
+impl Rule for CorrelateMax {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let pairs = applied.pairs().ok_or_else(|| applied.refused())?;
+        at_best_lag(applied, *self, &applied.floats(g)?, pairs)
+    }
+}
+
+/// Correlations and convolutions of cotangents with the operands of a convolution.
+struct Products<'a> {
     correlate: bool,
     window: Window,
     method: ConvMethod,
     pairs: &'a Pairs,
 }
 
-impl Rule<'_> {
+impl Products<'_> {
     fn cotangents(
         &self,
         applied: &Applied<'_>,

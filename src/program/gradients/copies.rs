@@ -3,94 +3,142 @@
 use num_complex::Complex32;
 
 use super::parts::{extent, layout, layout_at_pairs, one, over_pairs, product, sums};
-use super::{Applied, Cotangent, Cotangents, GRADIENTS, each};
-use crate::ops::Op;
-use crate::ops::ambient::Along;
+use super::rule::{Applied, Cotangent, Cotangents, GRADIENTS, Rule, each};
+use crate::ops::ambient::{Along, Concat};
 use crate::ops::cells::{Cells, How as OfCells};
-use crate::ops::fft::planes::PlaneView;
-use crate::ops::strided::{Begin, Groups, How, View};
+use crate::ops::embedding::Embedding;
+use crate::ops::embedding::slopes::Slopes;
+use crate::ops::fft::planes::{PlaneView, Planes};
+use crate::ops::gather::Gather;
+use crate::ops::scatter::{Add, Set};
+use crate::ops::select::{Join, Reorder, Select, SortByLength};
+use crate::ops::shape_matmul::Transpose;
+use crate::ops::strided::{Begin, Groups, How, Strided, View};
+use crate::ops::take::Take;
 use crate::plan::Attachment;
-use crate::ragged::{DType, Indices, Layout, Number, Pairs, Permutation};
+use crate::ragged::{DType, Layout, Number, Pairs, Permutation};
 use crate::tensor::Tensor;
 use crate::{Result, host};
 
-pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
-    let x = applied.layout(0);
-    match applied.op() {
-        Op::Strided(strided) => copied(applied, &strided.how, g),
-        // The cotangents of views of elements are parts of a sum.
-        Op::View(View::Elements(..)) => Err(applied.refused()),
-        Op::View(_) => seen_back(applied, g),
-        Op::Planes(planes) => match planes.view {
+impl Rule for View {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        match self {
+            // The cotangents of views of elements are parts of a sum.
+            View::Elements(..) => Err(applied.refused()),
+            _ => seen_back(applied, g),
+        }
+    }
+}
+
+impl Rule for Planes {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        match self.view {
             // Only their layouts are used.
             PlaneView::RowsOf | PlaneView::Frames { .. } => Err(applied.refused()),
             _ => seen_back(applied, g),
-        },
-        Op::Concat(concat) => concatenated(applied, concat.along, g),
-        Op::Select(select) => {
-            let member = |i: usize| select.elements[i] as usize;
-            one(each!(g, g => sums(g, member, x)?))
         }
-        Op::Reorder(reorder) => one(each!(g, g => g.reorder(&reorder.order.inverse())?)),
-        Op::SortByLength(_) => {
-            let order = match applied.attached() {
-                Attachment::Permutation(order) => order.inverse(),
-                _ => Permutation::by_length(x)?.inverse(),
-            };
-            one(each!(g, g => g.reorder(&order)?))
+    }
+}
+
+impl Rule for Select {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let member = |i: usize| self.elements[i] as usize;
+        one(each!(g, g => sums(g, member, applied.layout(0))?))
+    }
+}
+
+impl Rule for Reorder {
+    fn of_result(&self, _: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        one(each!(g, g => g.reorder(&self.order.inverse())?))
+    }
+}
+
+impl Rule for SortByLength {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let order = match applied.attached() {
+            Attachment::Permutation(order) => order.inverse(),
+            _ => Permutation::by_length(applied.layout(0))?.inverse(),
+        };
+        one(each!(g, g => g.reorder(&order)?))
+    }
+}
+
+impl Rule for Join {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let mut start = 0;
+        let mut part = |i: usize| {
+            let elements = start..start + applied.layout(i).len();
+            start = elements.end;
+            Ok(Some(each!(g, g => g.elements(elements)?)))
+        };
+        (0..applied.operands()).map(&mut part).collect()
+    }
+}
+
+impl Rule for Embedding {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let x = applied.layout(0);
+        let ids = applied.operand::<u32>(1)?;
+        match g {
+            Cotangent::F32(g) => one(g.embedding_slopes(&ids, x)?),
+            Cotangent::F16(g) => one(g.embedding_slopes(&ids, x)?),
+            Cotangent::C32(_) => Err(applied.refused()),
         }
-        Op::Join(_) => {
-            let mut start = 0;
-            let mut part = |i: usize| {
-                let elements = start..start + applied.layout(i).len();
-                start = elements.end;
-                Ok(Some(each!(g, g => g.elements(elements)?)))
-            };
-            (0..applied.operands()).map(&mut part).collect()
+    }
+}
+
+impl Rule for Slopes {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let ids = applied.operand::<u32>(1)?;
+        match g {
+            Cotangent::F32(g) => one(g.embedding_or_zeros(&ids)?),
+            Cotangent::F16(g) => one(g.embedding_or_zeros(&ids)?),
+            Cotangent::C32(_) => Err(applied.refused()),
         }
-        Op::Embedding(_) => {
-            let ids = applied.operand::<u32>(1)?;
-            match g {
-                Cotangent::F32(g) => one(g.embedding_slopes(&ids, x)?),
-                Cotangent::F16(g) => one(g.embedding_slopes(&ids, x)?),
-                Cotangent::C32(_) => Err(applied.refused()),
-            }
+    }
+}
+
+impl Rule for Add {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let pairing = pairs(applied)?.pairing();
+        one(each!(g, g => g.gather_paired(&self.indices, pairing)?))
+    }
+}
+
+impl Rule for Set {
+    fn of_result(&self, _: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        one(each!(g, g => g.gather(&self.indices)?))
+    }
+}
+
+impl Rule for Take {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let (g, indices) = (applied.floats(g)?, applied.operand::<u32>(1)?);
+        one(match self.put {
+            true => g.take(&indices, self.axis)?,
+            false => g.put(&indices, self.axis, applied.layout(0))?,
+        })
+    }
+}
+
+impl Rule for Cells {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        one(each!(g, g => put_back(g, self, applied.layout(0))?))
+    }
+}
+
+impl Rule for Transpose {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        // The entry at (i, k) is that at (k, i) of the result, row by row.
+        let grid = applied.layout(1);
+        let mut from = host::room(GRADIENTS, grid.total())?;
+        for (shape, begin) in grid.shapes().zip(grid.offsets().as_slice()) {
+            let (rows, columns) = (shape.extents()[0], shape.extents()[1]);
+            let row = |i: u32| (0..columns).map(move |k| begin + k * rows + i);
+            from.extend((0..rows).flat_map(row));
         }
-        Op::EmbeddingSlopes(_) => {
-            let ids = applied.operand::<u32>(1)?;
-            match g {
-                Cotangent::F32(g) => one(g.embedding_or_zeros(&ids)?),
-                Cotangent::F16(g) => one(g.embedding_or_zeros(&ids)?),
-                Cotangent::C32(_) => Err(applied.refused()),
-            }
-        }
-        Op::Gather(gather) => gathered(applied, &gather.indices, g),
-        Op::ScatterAdd(add) => {
-            let pairing = pairs(applied)?.pairing();
-            one(each!(g, g => g.gather_paired(&add.indices, pairing)?))
-        }
-        Op::ScatterSet(set) => one(each!(g, g => g.gather(&set.indices)?)),
-        Op::Take(take) => {
-            let (g, indices) = (applied.floats(g)?, applied.operand::<u32>(1)?);
-            one(match take.put {
-                true => g.take(&indices, take.axis)?,
-                false => g.put(&indices, take.axis, x)?,
-            })
-        }
-        Op::Cells(cells) => one(each!(g, g => put_back(g, cells, x)?)),
-        Op::ShapeTranspose(_) => {
-            // The entry at (i, k) is that at (k, i) of the result, row by row.
-            let grid = applied.layout(1);
-            let mut from = host::room(GRADIENTS, grid.total())?;
-            for (shape, begin) in grid.shapes().zip(grid.offsets().as_slice()) {
-                let (rows, columns) = (shape.extents()[0], shape.extents()[1]);
-                let row = |i: u32| (0..columns).map(move |k| begin + k * rows + i);
-                from.extend((0..rows).flat_map(row));
-            }
-            let order = Permutation::new(from)?;
-            one(each!(g, g => g.reorder(&order)?))
-        }
-        _ => Err(applied.refused()),
+        let order = Permutation::new(from)?;
+        one(each!(g, g => g.reorder(&order)?))
     }
 }
 
@@ -99,45 +147,47 @@ fn pairs<'a>(applied: &'a Applied<'_>) -> Result<&'a Pairs> {
 }
 
 /// Copies in which each value of the result is at most one value of the source.
-fn copied(applied: &Applied<'_>, how: &How, g: &Cotangent) -> Result<Cotangents> {
-    let x = applied.layout(0);
-    let boxes = |begin: Vec<Begin>| one(each!(g, g => g.boxes(&begin, x)?));
-    match how {
-        How::Slice { start, .. } => boxes(
-            start
-                .iter()
-                .map(|at| Begin::At(at.saturating_neg()))
-                .collect(),
-        ),
-        How::Pad(widths) => {
-            let at = |before: usize| Begin::At(i64::try_from(before).unwrap_or(i64::MAX));
-            boxes(widths.iter().map(|&(before, _)| at(before)).collect())
+impl Rule for Strided {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let x = applied.layout(0);
+        let boxes = |begin: Vec<Begin>| one(each!(g, g => g.boxes(&begin, x)?));
+        match &self.how {
+            How::Slice { start, .. } => boxes(
+                start
+                    .iter()
+                    .map(|at| Begin::At(at.saturating_neg()))
+                    .collect(),
+            ),
+            How::Pad(widths) => {
+                let at = |before: usize| Begin::At(i64::try_from(before).unwrap_or(i64::MAX));
+                boxes(widths.iter().map(|&(before, _)| at(before)).collect())
+            }
+            How::Boxes(begin) => {
+                let back = |begin: &Begin| match *begin {
+                    Begin::At(at) => Begin::At(at.saturating_neg()),
+                    other => other,
+                };
+                boxes(begin.iter().map(back).collect())
+            }
+            How::Cut(cuts) => one(each!(g, g => g.place(cuts, x)?)),
+            How::Place(cuts) => one(each!(g, g => g.strided(How::Cut(cuts.clone()))?)),
+            How::Flip(axes) => one(each!(g, g => g.flip(axes)?)),
+            How::Transpose(permutation) => {
+                let mut inverse = vec![0; permutation.len()];
+                permutation
+                    .iter()
+                    .enumerate()
+                    .for_each(|(a, &axis)| inverse[axis] = a);
+                one(each!(g, g => g.transpose(&inverse)?))
+            }
+            How::Turn(turn) => {
+                let back = How::Turn(turn.inverse());
+                one(each!(g, g => g.strided(back)?))
+            }
+            How::Resize(_) => one(g.clone()),
+            How::Broadcast => one(each!(g, g => repeated(g, x)?)),
+            How::Stack { groups, .. } => one(each!(g, g => stacked(g, groups, x)?)),
         }
-        How::Boxes(begin) => {
-            let back = |begin: &Begin| match *begin {
-                Begin::At(at) => Begin::At(at.saturating_neg()),
-                other => other,
-            };
-            boxes(begin.iter().map(back).collect())
-        }
-        How::Cut(cuts) => one(each!(g, g => g.place(cuts, x)?)),
-        How::Place(cuts) => one(each!(g, g => g.strided(How::Cut(cuts.clone()))?)),
-        How::Flip(axes) => one(each!(g, g => g.flip(axes)?)),
-        How::Transpose(permutation) => {
-            let mut inverse = vec![0; permutation.len()];
-            permutation
-                .iter()
-                .enumerate()
-                .for_each(|(a, &axis)| inverse[axis] = a);
-            one(each!(g, g => g.transpose(&inverse)?))
-        }
-        How::Turn(turn) => {
-            let back = How::Turn(turn.inverse());
-            one(each!(g, g => g.strided(back)?))
-        }
-        How::Resize(_) => one(g.clone()),
-        How::Broadcast => one(each!(g, g => repeated(g, x)?)),
-        How::Stack { groups, .. } => one(each!(g, g => stacked(g, groups, x)?)),
     }
 }
 
@@ -235,44 +285,49 @@ fn seen_back(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
     }
 }
 
-fn concatenated(applied: &Applied<'_>, along: Along, g: &Cotangent) -> Result<Cotangents> {
-    let pairs = pairs(applied)?;
-    let part = |side: usize| -> Result<Option<Cotangent>> {
-        if !applied.wants(side) {
-            return Ok(None);
-        }
-        let of = applied.layout(side);
-        let shapes = layout_at_pairs(of, pairs, side)?;
-        let begin = |axis: usize| match along {
-            Along::Axis(along) if along != axis => Begin::At(0),
-            _ if side == 0 => Begin::At(0),
-            _ => Begin::ToEnd,
+impl Rule for Concat {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let pairs = pairs(applied)?;
+        let part = |side: usize| -> Result<Option<Cotangent>> {
+            if !applied.wants(side) {
+                return Ok(None);
+            }
+            let of = applied.layout(side);
+            let shapes = layout_at_pairs(of, pairs, side)?;
+            let begin = |axis: usize| match self.along {
+                Along::Axis(along) if along != axis => Begin::At(0),
+                _ if side == 0 => Begin::At(0),
+                _ => Begin::ToEnd,
+            };
+            let begin: Vec<Begin> = (0..of.rank()).map(begin).collect();
+            Ok(Some(
+                each!(g, g => over_pairs(&g.boxes(&begin, &shapes)?, pairs, side, of)?),
+            ))
         };
-        let begin: Vec<Begin> = (0..of.rank()).map(begin).collect();
-        Ok(Some(
-            each!(g, g => over_pairs(&g.boxes(&begin, &shapes)?, pairs, side, of)?),
-        ))
-    };
-    Ok(vec![part(0)?, part(1)?])
+        Ok(vec![part(0)?, part(1)?])
+    }
 }
 
-fn gathered(applied: &Applied<'_>, indices: &Indices, g: &Cotangent) -> Result<Cotangents> {
-    let (x, pairing) = (applied.layout(0), pairs(applied)?.pairing());
-    match g {
-        Cotangent::F32(g) => one(g.scatter_add_paired(indices, x, pairing)?),
-        Cotangent::F16(g) => one(g.scatter_add_paired(indices, x, pairing)?),
-        Cotangent::C32(g) => {
-            // Rows of complex values are rows of their parts.
-            let rank = x.rank();
-            let parts = layout(x.len(), rank + 1, |element, axis| match axis < rank {
-                true => extent(x, element, axis),
-                false => 2,
-            })?;
-            let g: Tensor<f32> = g.view_as_real()?;
-            let sums: Tensor<Complex32> = g
-                .scatter_add_paired(indices, &parts, pairing)?
-                .view_as_complex()?;
-            one(sums)
+impl Rule for Gather {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let (indices, x) = (&self.indices, applied.layout(0));
+        let pairing = pairs(applied)?.pairing();
+        match g {
+            Cotangent::F32(g) => one(g.scatter_add_paired(indices, x, pairing)?),
+            Cotangent::F16(g) => one(g.scatter_add_paired(indices, x, pairing)?),
+            Cotangent::C32(g) => {
+                // Rows of complex values are rows of their parts.
+                let rank = x.rank();
+                let parts = layout(x.len(), rank + 1, |element, axis| match axis < rank {
+                    true => extent(x, element, axis),
+                    false => 2,
+                })?;
+                let g: Tensor<f32> = g.view_as_real()?;
+                let sums: Tensor<Complex32> = g
+                    .scatter_add_paired(indices, &parts, pairing)?
+                    .view_as_complex()?;
+                one(sums)
+            }
         }
     }
 }

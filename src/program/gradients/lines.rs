@@ -4,67 +4,84 @@ use half::f16;
 use num_complex::Complex32;
 
 use super::parts::{Lines, at_pairs, extent, layout, one, over_pairs};
-use super::{Applied, Cotangent, Cotangents, GRADIENTS, each};
-use crate::ops::Op;
-use crate::ops::lines::{Cumulation, Function};
-use crate::ops::reduce::{PairReduction, Reduction};
+use super::rule::{Applied, Cotangent, Cotangents, GRADIENTS, Rule, each};
+use crate::ops::cross_entropy::CrossEntropy;
+use crate::ops::lines::{Along, Cumulate, Cumulation, Function};
+use crate::ops::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
 use crate::ops::sort::{Quantile, Sort, Wanted, quantile_place};
 use crate::ops::strided::Begin;
 use crate::ragged::DType;
 use crate::tensor::{Tensor, of_two};
 use crate::{Result, host};
 
-pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
-    let x = applied.layout(0);
-    match applied.op() {
-        Op::Reduce(reduce) if reduce.reduction == Reduction::Sum => {
-            let lines = Lines::new(x, reduce.axis)?;
-            one(each!(g, g => lines.spread(g)?.view_as(x)?))
+impl Rule for Reduce {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let x = applied.layout(0);
+        let lines = Lines::new(x, self.axis)?;
+        if self.reduction == Reduction::Sum {
+            return one(each!(g, g => lines.spread(g)?.view_as(x)?));
         }
-        Op::Reduce(reduce) => {
-            let lines = Lines::new(x, reduce.axis)?;
-            let g = reduced(applied, reduce.reduction, &lines, &applied.floats(g)?)?;
-            one(applied.narrow(0, g.view_as(x)?)?)
+        let g = reduced(applied, self.reduction, &lines, &applied.floats(g)?)?;
+        one(applied.narrow(0, g.view_as(x)?)?)
+    }
+}
+
+impl Rule for Along {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let x = applied.layout(0);
+        let lines = Lines::new(x, self.axis)?;
+        let g = normalized(applied, self.function, &lines, &applied.floats(g)?)?;
+        one(applied.narrow(0, g.view_as(x)?)?)
+    }
+}
+
+impl Rule for Cumulate {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let g = applied.floats(g)?;
+        let g = cumulated(applied, self.function, self.axis, &g)?;
+        one(applied.narrow(0, g)?)
+    }
+}
+
+impl Rule for Sort {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let g = sorted(applied, *self, &applied.floats(g)?)?;
+        one(applied.narrow(0, g)?)
+    }
+}
+
+impl Rule for Quantile {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let g = of_quantile(applied, *self, &applied.floats(g)?)?;
+        one(applied.narrow(0, g)?)
+    }
+}
+
+impl Rule for ReducePairs {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        if self.reduction != PairReduction::Dot {
+            return Err(applied.refused());
         }
-        Op::Along(along) => {
-            let lines = Lines::new(x, along.axis)?;
-            let g = normalized(applied, along.function, &lines, &applied.floats(g)?)?;
-            one(applied.narrow(0, g.view_as(x)?)?)
+        let g = applied.floats(g)?;
+        let pairs = applied.pairs().ok_or_else(|| applied.refused())?;
+        let made = |side: usize| {
+            let other = at_pairs(&applied.float(1 - side)?, pairs, 1 - side)?;
+            let all = other.hadamard(g.each())?;
+            over_pairs(&all, pairs, side, applied.layout(side))
+        };
+        (0..2)
+            .map(|side| applied.wanted(side, || made(side)))
+            .collect()
+    }
+}
+
+impl Rule for CrossEntropy {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let g = applied.floats(g)?;
+        match self.slopes {
+            false => cross_entropy(applied, &g),
+            true => of_slopes(applied, &g),
         }
-        Op::Cumulate(cumulate) => {
-            let g = applied.floats(g)?;
-            let g = cumulated(applied, cumulate.function, cumulate.axis, &g)?;
-            one(applied.narrow(0, g)?)
-        }
-        Op::Sort(sort) => {
-            let g = sorted(applied, *sort, &applied.floats(g)?)?;
-            one(applied.narrow(0, g)?)
-        }
-        Op::Quantile(quantile) => {
-            let g = of_quantile(applied, *quantile, &applied.floats(g)?)?;
-            one(applied.narrow(0, g)?)
-        }
-        Op::ReducePairs(reduce) if reduce.reduction == PairReduction::Dot => {
-            let g = applied.floats(g)?;
-            let pairs = applied.pairs().ok_or_else(|| applied.refused())?;
-            let made = |side: usize| {
-                let other = at_pairs(&applied.float(1 - side)?, pairs, 1 - side)?;
-                over_pairs(
-                    &other.hadamard(g.each())?,
-                    pairs,
-                    side,
-                    applied.layout(side),
-                )
-            };
-            (0..2)
-                .map(|side| applied.wanted(side, || made(side)))
-                .collect()
-        }
-        Op::CrossEntropy(entropy) => match entropy.slopes {
-            false => cross_entropy(applied, &applied.floats(g)?),
-            true => of_slopes(applied, &applied.floats(g)?),
-        },
-        _ => Err(applied.refused()),
     }
 }
 

@@ -6,49 +6,79 @@ use half::f16;
 use num_complex::Complex32;
 
 use super::parts::one;
-use super::{Applied, Cotangent, Cotangents, each};
+use super::rule::{Applied, Cotangent, Cotangents, Rule, each};
 use crate::Result;
-use crate::ops::Op;
+use crate::ops::cast::Cast;
 use crate::ops::convert::Convert;
-use crate::ops::map::Kind;
-use crate::ops::maps::Apply;
+use crate::ops::map::{Kind, Map};
+use crate::ops::maps::{Apply, Complex};
+use crate::ops::random::Dropout;
 use crate::ops::rotary::Rotary;
 use crate::ragged::DType;
 use crate::tensor::Tensor;
 
-pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
-    match applied.op() {
-        Op::Map(map) if map.kind == Kind::Copy => one(g.clone()),
-        // These and dropout are linear: the same function of the cotangent, with the same scalars.
-        Op::Map(_) | Op::Dropout(_) => {
-            one(each!(g, g => g.unary(applied.op().clone(), applied.scalars())?))
+impl Rule for Map {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        match self.kind {
+            Kind::Copy => one(g.clone()),
+            // Linear, as dropout: the same function of the cotangent, with the same scalars.
+            Kind::Scale | Kind::Neg => one(each!(g, g => g.unary(*self, applied.scalars())?)),
         }
+    }
+}
+
+impl Rule for Dropout {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        one(each!(g, g => g.unary(*self, applied.scalars())?))
+    }
+}
+
+impl Rule for Rotary {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
         // The inverse is the adjoint.
-        Op::Rotary(rotary) => {
-            let back = Rotary {
-                back: !rotary.back,
-                ..*rotary
-            };
-            if !rotary.starts {
-                return one(each!(g, g => g.unary(Op::Rotary(back), &[])?));
-            }
-            let starts = applied.operand::<u32>(1)?;
-            let slopes = each!(g, g => g.turned_from(&starts, back)?);
-            Ok(vec![Some(slopes), None])
+        let back = Rotary {
+            back: !self.back,
+            ..*self
+        };
+        if !self.starts {
+            return one(each!(g, g => g.unary(back, &[])?));
         }
-        Op::Convert(Convert::ToF16) => one(applied.floats(g)?),
-        Op::Convert(Convert::ToF32) => one(applied.floats(g)?.to::<f16>()?),
-        // From integers, which have no cotangents.
-        Op::Cast(_) => Ok(vec![None]),
-        Op::Complex(function) => complex(applied, function.name, g),
-        Op::Apply(map) => {
-            let g = applied.floats(g)?;
-            Ok(match real(applied, map.name, &g)? {
-                Some(g) => vec![Some(applied.narrow(0, g)?)],
-                None => vec![None],
-            })
+        let starts = applied.operand::<u32>(1)?;
+        let slopes = each!(g, g => g.turned_from(&starts, back)?);
+        Ok(vec![Some(slopes), None])
+    }
+}
+
+impl Rule for Convert {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let g = applied.floats(g)?;
+        match self {
+            Convert::ToF16 => one(g),
+            Convert::ToF32 => one(g.to::<f16>()?),
         }
-        _ => Err(applied.refused()),
+    }
+}
+
+/// From integers, which have no cotangents.
+impl Rule for Cast {
+    fn of_result(&self, _: &Applied<'_>, _: &Cotangent) -> Result<Cotangents> {
+        Ok(vec![None])
+    }
+}
+
+impl Rule for Complex {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        complex(applied, self.name, g)
+    }
+}
+
+impl Rule for Apply {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let g = applied.floats(g)?;
+        Ok(match real(applied, self.name, &g)? {
+            Some(g) => vec![Some(applied.narrow(0, g)?)],
+            None => vec![None],
+        })
     }
 }
 
@@ -105,7 +135,7 @@ fn real(applied: &Applied<'_>, name: &str, g: &Tensor<f32>) -> Result<Option<Ten
 /// The slopes of a function at these values, as the function of this name.
 pub(super) fn slope(x: &Tensor<f32>, name: &'static str, scalars: &[u32]) -> Result<Tensor<f32>> {
     let dtype = DType::F32;
-    x.unary(Op::Apply(Apply { name, dtype }), scalars)
+    x.unary(Apply { name, dtype }, scalars)
 }
 
 /// The slopes of slopes, for second derivatives.

@@ -3,7 +3,7 @@
 use half::f16;
 use num_complex::Complex32;
 
-use super::{Applied, Cotangent, Cotangents, GRADIENTS};
+use super::rule::{Applied, Cotangent, Cotangents, GRADIENTS};
 use crate::ops::strided;
 use crate::ragged::{
     DType, Layout, Number, PairList, Pairing, Pairs, Permutation, Ragged, Scalar, Shape,

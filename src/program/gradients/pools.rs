@@ -1,38 +1,37 @@
 //! Rules of pooling. A cotangent is placed where the values of its window are.
 
 use super::parts::{extent, layout, one, product};
-use super::{Applied, Cotangent, Cotangents};
+use super::rule::{Applied, Cotangent, Cotangents, Rule};
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::pooling::{Kind, Pool};
 use crate::ops::strided::Cut;
 use crate::ragged::{Layout, Pairing};
 use crate::tensor::Tensor;
 
-pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
-    let Op::Pool(pool) = applied.op() else {
-        return Err(applied.refused());
-    };
-    let (g, x) = (applied.floats(g)?, applied.layout(0));
-    let along: Vec<(usize, usize)> = (0..x.rank())
-        .map(|axis| pool.along(x.rank(), axis))
-        .collect();
-    one(applied.narrow(
-        0,
-        match pool.kind {
-            Kind::Diff => {
-                let last: Vec<i64> = along.iter().map(|(window, _)| *window as i64 - 1).collect();
-                let first = vec![0; last.len()];
-                placed(&g, &last, &along, x)?.sub(&placed(&g, &first, &along, x)?)?
-            }
-            Kind::Mean => {
-                let values: usize = along.iter().map(|(window, _)| window).product();
-                spread(applied, &g.div_scalar(values as f32)?, &along, x)?
-            }
-            Kind::Max => largest(applied, *pool, &g, &along)?,
-            Kind::Place => return Err(applied.refused()),
-        },
-    )?)
+impl Rule for Pool {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let (g, x) = (applied.floats(g)?, applied.layout(0));
+        let along: Vec<(usize, usize)> = (0..x.rank())
+            .map(|axis| self.along(x.rank(), axis))
+            .collect();
+        one(applied.narrow(
+            0,
+            match self.kind {
+                Kind::Diff => {
+                    let last: Vec<i64> =
+                        along.iter().map(|(window, _)| *window as i64 - 1).collect();
+                    let first = vec![0; last.len()];
+                    placed(&g, &last, &along, x)?.sub(&placed(&g, &first, &along, x)?)?
+                }
+                Kind::Mean => {
+                    let values: usize = along.iter().map(|(window, _)| window).product();
+                    spread(applied, &g.div_scalar(values as f32)?, &along, x)?
+                }
+                Kind::Max => largest(applied, *self, &g, &along)?,
+                Kind::Place => return Err(applied.refused()),
+            },
+        )?)
+    }
 }
 
 /// The cotangent of each window at one of its values: that at this place of the window.
@@ -118,7 +117,7 @@ fn largest(
     along: &[(usize, usize)],
 ) -> Result<Tensor<f32>> {
     let x = applied.layout(0);
-    let places: Tensor<u32> = applied.float(0)?.unary(Op::Pool(pool.places()), &[])?;
+    let places: Tensor<u32> = applied.float(0)?.unary(pool.places(), &[])?;
     let turns: Vec<usize> = along
         .iter()
         .map(|(window, stride)| window.div_ceil(*stride))

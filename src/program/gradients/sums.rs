@@ -7,7 +7,7 @@ use std::sync::Arc;
 use half::f16;
 use num_complex::Complex32;
 
-use super::{Cotangent, GRADIENTS, each};
+use super::rule::{Cotangent, GRADIENTS, each};
 use crate::ragged::{Layout, Scalar};
 use crate::tensor::{Device, Tensor, Trace, ValueId};
 use crate::{Error, Result};

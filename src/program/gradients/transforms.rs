@@ -4,19 +4,22 @@
 use num_complex::Complex32;
 
 use super::parts::{layout, one};
-use super::{Applied, Cotangent, Cotangents, GRADIENTS};
-use crate::ops::Op;
+use super::rule::{Applied, Cotangent, Cotangents, GRADIENTS, Rule};
 use crate::ops::fft::Transform;
 use crate::ops::frames::{Frames, LEAST};
 use crate::ragged::{Layout, Ragged};
 use crate::tensor::{Tensor, frames_of};
 use crate::{Result, host};
 
-pub(super) fn rule(applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
-    match applied.op() {
-        Op::Fft(transform) => transformed(applied, *transform, g),
-        Op::Frames(frames) => framed(applied, *frames, &applied.floats(g)?),
-        _ => Err(applied.refused()),
+impl Rule for Transform {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        transformed(applied, *self, g)
+    }
+}
+
+impl Rule for Frames {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        framed(applied, *self, &applied.floats(g)?)
     }
 }
 

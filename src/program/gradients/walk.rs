@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::rule::{Applied, Cotangent, Cotangents, Rule};
 use super::sums::Sums;
-use super::{Applied, Cotangent, Cotangents, rule};
 use crate::Result;
-use crate::ops::Op;
 use crate::ops::strided::View;
+use crate::ops::{Op, for_payload};
 use crate::tensor::{Source, Trace, ValueId};
 
 /// The cotangents of `targets`, if there is a path to them.
@@ -81,12 +81,12 @@ pub(super) fn accumulate(
             again: &again,
             wanted,
         };
-        let operands = rule(&applied, &results)?;
+        let operands = for_payload!(&node.op, of => of.of_results(&applied, &results))?;
         for ((source, cotangent), i) in node.operands.iter().zip(operands).zip(0..) {
             if let (Some(value), Some(cotangent), true) =
                 (source.value, cotangent, applied.wants(i))
             {
-                let cotangent = match applied.op() {
+                let cotangent = match node.op {
                     // A spectrum's cotangent is that of its kernel.
                     Op::CachedSpectra(_) if i == 1 => cotangent,
                     _ => cotangent.fit(&source.layout)?,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::ops::imaging::code::{Direction, Function, Opcode, Orientation};
 use crate::ops::imaging::graph::Graph;
-use crate::ops::neighbours::Neighbours;
+use crate::ops::kit::Neighbours;
 
 /// An image of each sample, in a program that is being recorded: `rows × columns` cells of type i32.
 ///

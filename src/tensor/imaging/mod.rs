@@ -17,7 +17,6 @@ use self::place::{Choice, Learned};
 use super::Device;
 use super::run::Call;
 use crate::machine::{Traffic, Wait};
-use crate::ops::Op;
 use crate::ops::imaging::code::{Capacity, OVERFLOW, Step, VALID_STATE};
 use crate::ops::imaging::compile::{Compiled, Passes, compile};
 use crate::ops::imaging::samples::{Batch, Collected, Samples, assemble};
@@ -343,7 +342,7 @@ impl Program {
     ) -> Result<Collected> {
         let compiled = &self.compiled;
         let words = device.upload(&samples.pack(compiled, batch)?)?;
-        let op = Op::Imaging(self.launched(batch));
+        let op = self.launched(batch);
         let results = Call::new(device, op, &[words.operand()]).one::<i32>()?;
         let results = match wait {
             Wait::Here => results.download_blocking()?,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Alike, Image, Machine, Program};
 use crate::ops::imaging::compile::{Class, Compiled};
 use crate::ops::imaging::samples::Samples;
-use crate::ops::neighbours::Neighbours;
+use crate::ops::kit::Neighbours;
 use crate::ragged::{Layout, Ragged, Shape};
 use crate::tensor::Device;
 use crate::{Error, Result};

@@ -1,10 +1,10 @@
-//! Gradients of attention of f16 on cooperative matrices: the builds of `attention_matrix_slopes.wgsl`.
+//! Gradients of attention of f16 on cooperative matrices: the builds of `attention/matrix_slopes.wgsl`.
 
 use std::borrow::Cow;
 
 use super::super::matrix::{numbers, widest};
 use super::{Heads, Side};
-use crate::plan::{Interface, Kernel, Listed, Matrices, named, place_of, slots};
+use crate::plan::{Interface, Kernel, Listed, Matrices, named, place_of, shader, slots};
 use crate::ragged::DType;
 
 /// A build of the kernel.
@@ -154,9 +154,8 @@ impl From<super::Slots> for Slots {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "attention_matrix_slopes",
-    source: include_str!("../../../../shaders/attention_matrix_slopes.wgsl"),
+pub(super) static KERNEL: Kernel = Kernel {
+    shader: shader!("attention/matrix_slopes"),
     // Operands are bound read-write, as in `attention_matrix`.
     interface: Interface::of::<Slots, super::Params>(),
     constants: &[],

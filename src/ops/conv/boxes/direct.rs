@@ -1,12 +1,14 @@
 //! Direct convolution of boxes, eight results per invocation.
 
 use crate::Result;
+use crate::ops::choice::ConvMode;
 use crate::ops::conv::ConvRequest;
-use crate::ops::conv::choice::ConvMode;
 use crate::ops::conv::direct::Slots;
-use crate::ops::worklist::{ByCost, Worklist};
-use crate::ops::{PAIRING, pair_params};
-use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params};
+use crate::ops::kit::{PAIRING, pair_params};
+use crate::ops::kit::{worklist::ByCost, worklist::Worklist};
+use crate::plan::{
+    Dispatch, Interface, Kernel, Param, Slot, constants, for_each_type, params, shader,
+};
 use crate::ragged::{Layout, Pairs};
 
 /// Strips per workgroup, and results per strip.
@@ -20,9 +22,8 @@ params! {
     }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "conv_boxes",
-    source: include_str!("../../../../shaders/conv_boxes.wgsl"),
+pub(in crate::ops::conv) static KERNEL: Kernel = Kernel {
+    shader: shader!("conv/boxes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, R], PAIRING, ConvMode::CODES],
     variants: for_each_type!(&[]),

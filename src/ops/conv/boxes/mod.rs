@@ -13,18 +13,15 @@
 //! reaches them. So the gradients of a full convolution, which are correlations of mode `Valid`, take transforms as
 //! long as its own.
 
-mod direct;
-mod place;
+pub(super) mod direct;
+pub(super) mod place;
 mod twin;
-
-pub(crate) use direct::KERNEL as DIRECT;
-pub(crate) use place::KERNEL as PLACE;
 
 use twin::{directly, mixed};
 
 use super::{ConvRequest, gpu};
-use crate::ops::conv::choice::{Choice, Choices, ConvMode, Engine, Flat, Meeting};
-use crate::ops::twin_of;
+use crate::ops::choice::{Choice, Choices, ConvMode, Engine, Flat, Meeting};
+use crate::ops::kit::twin_of;
 use crate::plan::{CpuKernel, Dispatch, Launch, Offset, Param, Slot, check_size, cost_of};
 use crate::ragged::{DType, Layout, PairList, Pairing, Pairs};
 use crate::{Result, host};

@@ -1,9 +1,9 @@
 //! Copies boxes from one buffer to another with a different distance between rows.
 
-use crate::ops::conv::choice::AXES;
-use crate::ops::worklist::Worklist;
+use crate::ops::choice::AXES;
+use crate::ops::kit::worklist::Worklist;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -20,9 +20,8 @@ params! {
     struct Params { from_base, units, entries, stride_0, stride_1, stride_2 }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "conv_place",
-    source: include_str!("../../../../shaders/conv_place.wgsl"),
+pub(in crate::ops::conv) static KERNEL: Kernel = Kernel {
+    shader: shader!("conv/place"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, EACH]],
     variants: &[Variant::of(DType::U32, &[])],

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::ops::conv::choice::{Choices, Meeting, Window};
+use crate::ops::choice::{Choices, Meeting, Window};
 use crate::ops::conv::{self, Engine, Workspace, each_pair};
-use crate::ops::{Arithmetic, par_tiles};
+use crate::ops::kit::{Arithmetic, par_tiles};
 use crate::plan::CpuArgs;
 use crate::{Error, Result, host};
 

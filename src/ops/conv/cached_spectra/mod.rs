@@ -20,11 +20,12 @@ use super::result_length;
 use super::spectral::OverlapSave;
 use crate::cpu::Workspace;
 use crate::ops::butterfly::{Generator, Kind};
-use crate::ops::conv::choice::{CostTable, transform_work};
-use crate::ops::par_runs;
+use crate::ops::choice::{CostTable, transform_work};
+use crate::ops::kit::par_runs;
+use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Offset, Param, PlanBuffer,
-    Slot, Table, cost_of, named, params, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Offset, Param, Plan,
+    PlanBuffer, Slot, Table, cost_of, named, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
@@ -112,9 +113,8 @@ params! {
     struct Params { a_base, items, rounds, spectra }
 }
 
-pub(crate) static KERNEL: Kernel = Kernel {
-    stem: "conv_cached",
-    source: include_str!("../../../../shaders/conv_cached.wgsl"),
+static KERNEL: Kernel = Kernel {
+    shader: shader!("conv/cached"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
     variants: &BUILDS,
@@ -190,53 +190,60 @@ pub(crate) fn spectra_layout(
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Spectra;
 
-/// The launch that transforms the kernels.
-pub(crate) fn spectra(signals: &Layout, kernels: &Layout, costs: &CostTable) -> Result<Launch> {
-    let op = "conv_plan";
-    signals.check_rank(op, 1)?;
-    kernels.check_rank(op, 1)?;
-    let result = spectra_layout(op, kernels, costs)?;
-    let mut items: Vec<Vec<[u32; 8]>> = vec![Vec::new(); CLASSES.len()];
-    if !costs.is_cpu() {
-        for (k, n) in kernels.lengths().enumerate() {
-            let cut = Cut::new(n, costs);
-            for part in 0..cut.parts {
-                let (at, from) = (part * cut.spectrum, part * PART);
-                let item = [
-                    kernels.offsets().as_slice()[k] + from as u32,
-                    (n - from).min(PART) as u32,
-                    0,
-                    1,
-                    result.offsets().as_slice()[k] + at as u32,
-                    0,
-                    1,
-                    0,
-                ];
-                host::push(op, &mut items[cut.build().min(CLASSES.len() - 1)], item)?;
+impl Operation for Spectra {
+    fn is_cached(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (kernels, signals) = request.both();
+        let costs = request.device.costs;
+        let op = "conv_plan";
+        signals.check_rank(op, 1)?;
+        kernels.check_rank(op, 1)?;
+        let result = spectra_layout(op, kernels, costs)?;
+        let mut items: Vec<Vec<[u32; 8]>> = vec![Vec::new(); CLASSES.len()];
+        if !costs.is_cpu() {
+            for (k, n) in kernels.lengths().enumerate() {
+                let cut = Cut::new(n, costs);
+                for part in 0..cut.parts {
+                    let (at, from) = (part * cut.spectrum, part * PART);
+                    let item = [
+                        kernels.offsets().as_slice()[k] + from as u32,
+                        (n - from).min(PART) as u32,
+                        0,
+                        1,
+                        result.offsets().as_slice()[k] + at as u32,
+                        0,
+                        1,
+                        0,
+                    ];
+                    host::push(op, &mut items[cut.build().min(CLASSES.len() - 1)], item)?;
+                }
             }
         }
+        let mut dispatches = Vec::new();
+        for (class, items) in items.iter().enumerate() {
+            let unused = Slot::Table(&TWIDDLES);
+            dispatches.extend(dispatch(
+                op,
+                class,
+                items,
+                1,
+                (Slot::Input(0), unused, true),
+            )?);
+        }
+        let transforms = kernels.lengths().map(|n| match n {
+            0 => 0,
+            n => transform_work(Cut::new(n, costs).length as u64),
+        });
+        let work = transforms.fold(0, u64::saturating_add);
+        let cpu = costs.clone();
+        let work = work.max(cost_of(&dispatches));
+        let twin = CpuKernel::new(move |args| transform(args, &cpu));
+        let gpu = (dispatches, Vec::new());
+        Ok(Launch::of(op, DType::C32, result.clone(), gpu, work, twin).into())
     }
-    let mut dispatches = Vec::new();
-    for (class, items) in items.iter().enumerate() {
-        let unused = Slot::Table(&TWIDDLES);
-        dispatches.extend(dispatch(
-            op,
-            class,
-            items,
-            1,
-            (Slot::Input(0), unused, true),
-        )?);
-    }
-    let transforms = kernels.lengths().map(|n| match n {
-        0 => 0,
-        n => transform_work(Cut::new(n, costs).length as u64),
-    });
-    let work = transforms.fold(0, u64::saturating_add);
-    let cpu = costs.clone();
-    let work = work.max(cost_of(&dispatches));
-    let twin = CpuKernel::new(move |args| transform(args, &cpu));
-    let gpu = (dispatches, Vec::new());
-    Ok(Launch::of(op, DType::C32, result.clone(), gpu, work, twin))
 }
 
 /// The dispatch for the items of a class, or for the items of kernels with several parts.
@@ -276,7 +283,7 @@ fn dispatch(
     )))
 }
 
-/// Which results to compute.
+/// Convolves signals, operand 0, with kernels, operand 2, whose cached spectra are operand 1: which results to compute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Mode {
     /// All m + n − 1.
@@ -302,43 +309,44 @@ impl Mode {
     }
 }
 
-/// The launch that convolves signals, operand 0, with kernels whose cached spectra are operand 1.
-pub(crate) fn launch(
-    mode: Mode,
-    costs: &CostTable,
-    a: &Layout,
-    kernels: &Layout,
-    pairs: &Pairs,
-) -> Result<Launch> {
-    let op = mode.op();
-    a.check_rank(op, 1)?;
-    kernels.check_rank(op, 1)?;
-    let mut offsets = Offset::new(op, pairs.len())?;
-    for (i, k) in pairs.iter() {
-        offsets.push(mode.results(a.length(i), kernels.length(k)) as u64)?;
+impl Operation for Mode {
+    const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (a, kernels) = (request.inputs[0], request.inputs[2]);
+        let (costs, pairs) = (request.device.costs, request.pairs());
+        let op = self.op();
+        a.check_rank(op, 1)?;
+        kernels.check_rank(op, 1)?;
+        let mut offsets = Offset::new(op, pairs.len())?;
+        for (i, k) in pairs.iter() {
+            offsets.push(self.results(a.length(i), kernels.length(k)) as u64)?;
+        }
+        let result = Layout::from_offsets(offsets.finish());
+        let dispatches = match costs.is_cpu() {
+            true => Vec::new(),
+            false => dispatches(op, costs, a, kernels, pairs, &result)?,
+        };
+        let work = match costs.is_cpu() {
+            // A block takes a forward transform, a product and an inverse.
+            true => pairs
+                .iter()
+                .enumerate()
+                .fold(0, |work: u64, (pair, (_, k))| {
+                    let cut = Cut::new(kernels.length(k), costs);
+                    let blocks = result.length(pair).div_ceil(cut.step()) as u64;
+                    let block = 2 * transform_work(cut.length as u64);
+                    work.saturating_add(blocks.saturating_mul(block))
+                }),
+            false => cost_of(&dispatches),
+        };
+        let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
+        let twin = CpuKernel::new(move |args| convolve(args, &kernels, &costs));
+        let gpu = (dispatches, Vec::new());
+        Ok(Launch::of(op, DType::F32, result, gpu, work, twin)
+            .with_pairs(pairs)
+            .into())
     }
-    let result = Layout::from_offsets(offsets.finish());
-    let dispatches = match costs.is_cpu() {
-        true => Vec::new(),
-        false => dispatches(op, costs, a, kernels, pairs, &result)?,
-    };
-    let work = match costs.is_cpu() {
-        // A block takes a forward transform, a product and an inverse.
-        true => pairs
-            .iter()
-            .enumerate()
-            .fold(0, |work: u64, (pair, (_, k))| {
-                let cut = Cut::new(kernels.length(k), costs);
-                let blocks = result.length(pair).div_ceil(cut.step()) as u64;
-                let block = 2 * transform_work(cut.length as u64);
-                work.saturating_add(blocks.saturating_mul(block))
-            }),
-        false => cost_of(&dispatches),
-    };
-    let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
-    let twin = CpuKernel::new(move |args| convolve(args, &kernels, &costs));
-    let gpu = (dispatches, Vec::new());
-    Ok(Launch::of(op, DType::F32, result, gpu, work, twin).with_pairs(pairs))
 }
 
 fn dispatches(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::super::{Product, Products};
-use crate::ops::conv::choice::transform_work;
+use crate::ops::choice::transform_work;
 use crate::{Error, Result, host};
 
 /// The results of one product that use transforms of one length.

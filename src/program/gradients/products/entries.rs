@@ -2,12 +2,11 @@
 
 use super::kron::{from_left, from_right};
 use crate::error::Side;
-use crate::ops::conv::choice::ConvMode;
+use crate::ops::choice::ConvMode;
 use crate::ops::shape_matmul::{Model, ShapeMatmul};
 use crate::program::gradients::parts::{layout, sums};
-use crate::program::gradients::{Applied, Cotangents, GRADIENTS};
+use crate::program::gradients::rule::{Applied, Cotangent, Cotangents, GRADIENTS, Rule};
 use crate::ragged::{Layout, PairList, Pairing, Pairs};
-use crate::tensor::Tensor;
 use crate::{Result, host};
 
 /// For each term, the numbers of its result and of both entries.
@@ -47,51 +46,50 @@ impl Terms {
     }
 }
 
-pub(super) fn rule(
-    applied: &Applied<'_>,
-    matmul: ShapeMatmul,
-    g: &Tensor<f32>,
-) -> Result<Cotangents> {
-    let terms = Terms::of(applied.layout(2), applied.layout(3))?;
-    let operands = [applied.operand::<f32>(0)?, applied.operand::<f32>(1)?];
-    let made = |side: usize| {
-        let of = operands[side].layout();
-        let member = |term: usize| terms.all[term][1 + side] as usize;
-        let shapes = layout(terms.len(), 1, |term, _| of.length(member(term)))?;
-        let other = &operands[1 - side];
-        let each = match matmul.model {
-            Model::Convolution => {
-                let pairs = terms.pairs(1 - side)?;
-                let pair = g.pair(other, Pairing::List(&pairs))?;
-                let valid = pair.convolution().mode(ConvMode::Valid);
-                // A result may be shorter than an entry whose other factor is empty.
-                valid.side(Side::Left).correlate()?
-            }
-            Model::Kronecker => {
-                let [a, b] = [operands[0].layout(), operands[1].layout()];
-                let extents = |term: usize| {
-                    let [_, i, j] = terms.all[term].map(|i| i as usize);
-                    [a.length(i), b.length(j)]
-                };
-                let flat = layout(terms.len(), 1, |term, _| extents(term).iter().product())?;
-                let table = layout(terms.len(), 2, |term, axis| extents(term)[axis])?;
-                let results = host::exact(GRADIENTS, terms.all.iter().map(|term| term[0]))?;
-                let table = g.select(&results)?.resize(&flat)?.view_as(&table)?;
-                let list = PairList::new(terms.all.iter().map(|term| (term[1], term[2])))?;
-                let pairs = Pairs::new(GRADIENTS, a, b, Pairing::List(&list))?;
-                match side {
-                    0 => from_right(&table, other, &pairs)?.view_as(&shapes)?,
-                    _ => from_left(other, &table, &pairs)?.view_as(&shapes)?,
+impl Rule for ShapeMatmul {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let g = &applied.floats(g)?;
+        let terms = Terms::of(applied.layout(2), applied.layout(3))?;
+        let operands = [applied.operand::<f32>(0)?, applied.operand::<f32>(1)?];
+        let made = |side: usize| {
+            let of = operands[side].layout();
+            let member = |term: usize| terms.all[term][1 + side] as usize;
+            let shapes = layout(terms.len(), 1, |term, _| of.length(member(term)))?;
+            let other = &operands[1 - side];
+            let each = match self.model {
+                Model::Convolution => {
+                    let pairs = terms.pairs(1 - side)?;
+                    let pair = g.pair(other, Pairing::List(&pairs))?;
+                    let valid = pair.convolution().mode(ConvMode::Valid);
+                    // A result may be shorter than an entry whose other factor is empty.
+                    valid.side(Side::Left).correlate()?
                 }
-            }
+                Model::Kronecker => {
+                    let [a, b] = [operands[0].layout(), operands[1].layout()];
+                    let extents = |term: usize| {
+                        let [_, i, j] = terms.all[term].map(|i| i as usize);
+                        [a.length(i), b.length(j)]
+                    };
+                    let flat = layout(terms.len(), 1, |term, _| extents(term).iter().product())?;
+                    let table = layout(terms.len(), 2, |term, axis| extents(term)[axis])?;
+                    let results = host::exact(GRADIENTS, terms.all.iter().map(|term| term[0]))?;
+                    let table = g.select(&results)?.resize(&flat)?.view_as(&table)?;
+                    let list = PairList::new(terms.all.iter().map(|term| (term[1], term[2])))?;
+                    let pairs = Pairs::new(GRADIENTS, a, b, Pairing::List(&list))?;
+                    match side {
+                        0 => from_right(&table, other, &pairs)?.view_as(&shapes)?,
+                        _ => from_left(other, &table, &pairs)?.view_as(&shapes)?,
+                    }
+                }
+            };
+            sums(&each.resize(&shapes)?, member, of)
         };
-        sums(&each.resize(&shapes)?, member, of)
-    };
-    let mut all = vec![
-        applied.wanted(0, || made(0))?,
-        applied.wanted(1, || made(1))?,
-    ];
-    // The grids have no values.
-    all.resize(applied.operands(), None);
-    Ok(all)
+        let mut all = vec![
+            applied.wanted(0, || made(0))?,
+            applied.wanted(1, || made(1))?,
+        ];
+        // The grids have no values.
+        all.resize(applied.operands(), None);
+        Ok(all)
+    }
 }

@@ -4,49 +4,52 @@
 use crate::Result;
 use crate::ops::kron::{Kind, Kron};
 use crate::program::gradients::parts::{before, extent, layout, layout_at_pairs, over_pairs, with};
-use crate::program::gradients::{Applied, Cotangents};
+use crate::program::gradients::rule::{Applied, Cotangent, Cotangents, Rule};
 use crate::ragged::{Layout, MAX_RANK, Pairs};
 use crate::tensor::Tensor;
 
-pub(super) fn rule(applied: &Applied<'_>, kron: Kron, g: &Tensor<f32>) -> Result<Cotangents> {
-    let pairs = applied.pairs().ok_or_else(|| applied.refused())?;
-    let [a, b] = [applied.layout(0), applied.layout(1)];
-    let rank = a.rank();
-    let ordered = match kron.kind {
-        // The index along each axis consists of one of a and one of b: those of a come first.
-        Kind::Kron if rank > 1 => {
-            if 2 * rank > MAX_RANK {
-                let most = format!("; use elements of at most {} axes", MAX_RANK / 2);
-                return Err(applied.refused_because(&most));
-            }
-            let apart = layout(pairs.len(), 2 * rank, |pair, axis| {
-                let (i, j) = pairs.get(pair);
-                match axis % 2 {
-                    0 => extent(a, i, axis / 2),
-                    _ => extent(b, j, axis / 2),
+impl Rule for Kron {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let g = &applied.floats(g)?;
+        let pairs = applied.pairs().ok_or_else(|| applied.refused())?;
+        let [a, b] = [applied.layout(0), applied.layout(1)];
+        let rank = a.rank();
+        let ordered = match self.kind {
+            // The index along each axis consists of one of a and one of b: those of a come first.
+            Kind::Kron if rank > 1 => {
+                if 2 * rank > MAX_RANK {
+                    let most = format!("; use elements of at most {} axes", MAX_RANK / 2);
+                    return Err(applied.refused_because(&most));
                 }
-            })?;
-            let first: Vec<usize> = (0..2 * rank)
-                .map(|axis| axis / rank + axis % rank * 2)
-                .collect();
-            g.view_as(&apart)?.transpose(&first)?
-        }
-        _ => g.clone(),
-    };
-    let table = layout(pairs.len(), 2, |pair, axis| {
-        let (i, j) = pairs.get(pair);
-        [a.length(i), b.length(j)][axis]
-    })?;
-    let table = ordered.view_as(&table)?;
-    let of_left = applied.wanted(0, || {
-        let sums = from_right(&table, &applied.float(1)?, pairs)?;
-        over_pairs(&sums.view_as(&layout_at_pairs(a, pairs, 0)?)?, pairs, 0, a)
-    })?;
-    let of_right = applied.wanted(1, || {
-        let sums = from_left(&applied.float(0)?, &table, pairs)?;
-        over_pairs(&sums.view_as(&layout_at_pairs(b, pairs, 1)?)?, pairs, 1, b)
-    })?;
-    Ok(vec![of_left, of_right])
+                let apart = layout(pairs.len(), 2 * rank, |pair, axis| {
+                    let (i, j) = pairs.get(pair);
+                    match axis % 2 {
+                        0 => extent(a, i, axis / 2),
+                        _ => extent(b, j, axis / 2),
+                    }
+                })?;
+                let first: Vec<usize> = (0..2 * rank)
+                    .map(|axis| axis / rank + axis % rank * 2)
+                    .collect();
+                g.view_as(&apart)?.transpose(&first)?
+            }
+            _ => g.clone(),
+        };
+        let table = layout(pairs.len(), 2, |pair, axis| {
+            let (i, j) = pairs.get(pair);
+            [a.length(i), b.length(j)][axis]
+        })?;
+        let table = ordered.view_as(&table)?;
+        let of_left = applied.wanted(0, || {
+            let sums = from_right(&table, &applied.float(1)?, pairs)?;
+            over_pairs(&sums.view_as(&layout_at_pairs(a, pairs, 0)?)?, pairs, 0, a)
+        })?;
+        let of_right = applied.wanted(1, || {
+            let sums = from_left(&applied.float(0)?, &table, pairs)?;
+            over_pairs(&sums.view_as(&layout_at_pairs(b, pairs, 1)?)?, pairs, 1, b)
+        })?;
+        Ok(vec![of_left, of_right])
+    }
 }
 
 /// The sums of each row of a pair's table, times the values of the right operand.

@@ -6,36 +6,38 @@ use crate::Result;
 use crate::ops::matmul::{Activation, Bias, Epilogue, Form, Matmul};
 use crate::program::gradients::maps::slope;
 use crate::program::gradients::parts::{at_pairs, before, is_each, over_pairs, stacked_rows, with};
-use crate::program::gradients::{Applied, Cotangent, Cotangents, GRADIENTS};
+use crate::program::gradients::rule::{Applied, Cotangent, Cotangents, GRADIENTS, Rule};
 use crate::ragged::{DType, Float, Pairs};
 use crate::tensor::{Product, Tensor};
 
-pub(super) fn rule(applied: &Applied<'_>, matmul: &Matmul, g: &Cotangent) -> Result<Cotangents> {
-    let pairs = applied.pairs().ok_or_else(|| applied.refused())?;
-    let form = &matmul.form;
-    let g = applied.floats(g)?;
-    let sums = || {
-        let (a, b) = (applied.float(0)?, applied.float(1)?);
-        let paired = a.pair(&b, pairs.pairing())?;
-        transposed(paired.product(), form.transposed, form.ambient).run()
-    };
-    let mut all = Vec::new();
-    let g = stored(applied, form.epilogue, &g, sums, Some(pairs), &mut all)?;
-    let of_factors = match (matmul.dtype, matmul.result) {
-        (DType::F16, DType::F16) => {
-            let (a, b) = (applied.operand::<f16>(0)?, applied.operand::<f16>(1)?);
-            let [a, b] = factors(applied, form, &g.to()?, [&a, &b], pairs)?;
-            [a.map(Cotangent::from), b.map(Cotangent::from)]
-        }
-        _ => {
+impl Rule for Matmul {
+    fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
+        let pairs = applied.pairs().ok_or_else(|| applied.refused())?;
+        let form = &self.form;
+        let g = applied.floats(g)?;
+        let sums = || {
             let (a, b) = (applied.float(0)?, applied.float(1)?);
-            let [a, b] = factors(applied, form, &g, [&a, &b], pairs)?;
-            let narrow =
-                |i: usize, g: Option<Tensor<f32>>| g.map(|g| applied.narrow(i, g)).transpose();
-            [narrow(0, a)?, narrow(1, b)?]
-        }
-    };
-    Ok(of_factors.into_iter().chain(all).collect())
+            let paired = a.pair(&b, pairs.pairing())?;
+            transposed(paired.product(), form.transposed, form.ambient).run()
+        };
+        let mut all = Vec::new();
+        let g = stored(applied, form.epilogue, &g, sums, Some(pairs), &mut all)?;
+        let of_factors = match (self.dtype, self.result) {
+            (DType::F16, DType::F16) => {
+                let (a, b) = (applied.operand::<f16>(0)?, applied.operand::<f16>(1)?);
+                let [a, b] = factors(applied, form, &g.to()?, [&a, &b], pairs)?;
+                [a.map(Cotangent::from), b.map(Cotangent::from)]
+            }
+            _ => {
+                let (a, b) = (applied.float(0)?, applied.float(1)?);
+                let [a, b] = factors(applied, form, &g, [&a, &b], pairs)?;
+                let narrow =
+                    |i: usize, g: Option<Tensor<f32>>| g.map(|g| applied.narrow(i, g)).transpose();
+                [narrow(0, a)?, narrow(1, b)?]
+            }
+        };
+        Ok(of_factors.into_iter().chain(all).collect())
+    }
 }
 
 fn transposed<T: Float>(

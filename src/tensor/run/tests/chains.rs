@@ -9,6 +9,7 @@ use super::devices;
 use crate::ops::Op;
 use crate::ops::ambient::Combine;
 use crate::ops::chain::{Chain, Code, INPUTS, INSTRUCTIONS, Instruction, WORDS};
+use crate::ops::extremes::launched;
 use crate::ops::map::{Kind, Map};
 use crate::ops::maps::Apply;
 use crate::plan::Dispatch;
@@ -61,13 +62,13 @@ impl Value for f16 {
 /// The operation that an instruction of this function stands for.
 fn operation(code: Code, dtype: DType) -> Op {
     let name = code.name();
-    let map = |kind| Op::Map(Map { kind, dtype });
-    let op = match name {
-        "copy" => map(Kind::Copy),
-        "neg" => map(Kind::Neg),
-        "scale" => map(Kind::Scale),
-        _ if code.operands() == 1 => Op::Apply(Apply { name, dtype }),
-        _ => Op::Combine(Combine { name, dtype }),
+    let map = |kind| Map { kind, dtype };
+    let op: Op = match name {
+        "copy" => map(Kind::Copy).into(),
+        "neg" => map(Kind::Neg).into(),
+        "scale" => map(Kind::Scale).into(),
+        _ if code.operands() == 1 => Apply { name, dtype }.into(),
+        _ => Combine { name, dtype }.into(),
     };
     assert_eq!(op.code(), Some((code, dtype)));
     op
@@ -165,11 +166,11 @@ impl Case {
     /// The kernel that it runs on a GPU.
     fn kernel(&self, dtype: DType) -> Option<(&'static str, usize)> {
         let layout = Layout::from_lengths([1]).unwrap();
-        let launch = self.chain(dtype)?.launch(&vec![&layout; self.inputs]);
+        let launch = launched(self.chain(dtype)?, &vec![&layout; self.inputs]);
         let Dispatch {
             kernel, variant, ..
         } = launch.unwrap().dispatches.remove(0);
-        Some((kernel.stem, variant % (kernel.listed().count() / 2)))
+        Some((kernel.shader.stem, variant % (kernel.listed().count() / 2)))
     }
 
     /// The results of the operations one after another.
@@ -240,7 +241,7 @@ fn check<T: Value>(
     let x: Vec<_> = host.iter().map(|x| placed(device, rng, x)).collect();
     let x: Vec<&Tensor<T>> = x.iter().collect();
     let scalars = &case.scalars[..chain.scalars()];
-    let together = run(Op::Chain(chain.clone()), &x, scalars);
+    let together = run(chain.clone().into(), &x, scalars);
     let apart = case.apart(&x);
     assert_eq!(together.len(), apart.len());
     for (result, (together, apart)) in together.iter().zip(&apart).enumerate() {

@@ -5,7 +5,6 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use half::f16;
 
 use super::devices;
-use crate::ops::Op;
 use crate::ops::maps::{Apply, Bound, bound};
 use crate::ragged::Float;
 use crate::{Device, Ragged};
@@ -123,7 +122,7 @@ fn check<T: Float>(
     let x = device
         .upload(&Ragged::from_rows([values]).unwrap())
         .unwrap();
-    let y = x.unary::<T>(Op::Apply(apply), &[s.to_bits(), t.to_bits()]);
+    let y = x.unary::<T>(apply, &[s.to_bits(), t.to_bits()]);
     let y = y.unwrap().download_blocking().unwrap();
     for (&x, &y) in values.iter().zip(y.values()) {
         let (x, got) = (wide(x), wide(y));

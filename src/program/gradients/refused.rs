@@ -1,0 +1,35 @@
+//! Operations without gradients: their results are integers or random, they change their operands, or programs contain
+//! them only after gradients were recorded.
+
+use super::rule::Rule;
+use crate::ops::{
+    InWords, append, chain, figures, histogram, imaging, label, lookup, map, morphology,
+    occurrences, one_hot, period, random, regions, runs, sequence, written,
+};
+
+macro_rules! refused {
+    ($($payload:ty),+ $(,)?) => {
+        $(impl Rule for $payload {})+
+    };
+}
+
+refused! {
+    append::Append,
+    chain::Chain,
+    figures::Figures,
+    histogram::Histogram,
+    imaging::Imaging,
+    InWords,
+    label::Label,
+    lookup::Lookup,
+    map::Full,
+    morphology::Extremes,
+    occurrences::Occurrences,
+    one_hot::OneHot,
+    period::Period,
+    random::Random,
+    regions::Regions,
+    runs::Runs,
+    sequence::Sequence,
+    written::Apply,
+}
