@@ -198,10 +198,8 @@ const MODULES: &[Module] = &[
     ("written", written::tests),
 ];
 
-/// The key by which trials are sorted before they start. It is the same in every run, and mixes the modules.
-///
-/// Each thread has its own device. Trials of one module need the same kernels: two threads that run them at the same
-/// time compile each kernel twice, because the driver's cache on disk does not have it yet.
+/// The key by which trials are sorted before they start. It is the same in every run, and mixes the modules, so that
+/// trials of both lanes of a software GPU and of the CPU run side by side (`support::bench::lane`).
 fn mixed(trial: &str) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(trial)
 }
@@ -211,11 +209,12 @@ fn main() -> ExitCode {
         host::run(&task);
         return ExitCode::SUCCESS;
     }
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
     allocation::disable_backtraces_of_others();
     bench::catch_panics_quietly();
     if !arguments.list {
         bench::announce_gpu();
+        arguments.test_threads = arguments.test_threads.or_else(bench::threads);
     }
     let mut trials: Vec<Trial> = MODULES
         .iter()

@@ -1,6 +1,6 @@
 //! Creates trials: names them, runs them on each device, and turns a panic into a failure that reports its location.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
@@ -170,17 +170,21 @@ impl Bench {
         test: impl FnOnce(&Device) + Send + 'static,
     ) -> Trial {
         let name = format!("{}::gpu::{name}", self.module);
-        Trial::ignorable_test(name.clone(), move || match open() {
-            Ok(device) if is_hurried(device) && tiers::waits(&name) => {
+        let module = self.module;
+        Trial::ignorable_test(name.clone(), move || {
+            if gpu_is_software() && is_selective() && tiers::waits(&name) {
                 let why = "a software GPU takes long (VSLA_LONG=1 or its quarter runs this)";
-                Ok(Completion::ignored_with(why))
+                return Ok(Completion::ignored_with(why));
             }
-            Ok(device) if has(device) => {
-                timed(&name, || within(device, test)).map(|()| Completion::Completed)
+            let _lane = lane(module);
+            match open() {
+                Ok(device) if has(device) => {
+                    timed(&name, || within(device, test)).map(|()| Completion::Completed)
+                }
+                Ok(_) => Ok(Completion::ignored_with(format!("the GPU has {lacks}"))),
+                Err(reason) if gpu_is_required() => Err(reason.into()),
+                Err(reason) => Ok(Completion::ignored_with(reason)),
             }
-            Ok(_) => Ok(Completion::ignored_with(format!("the GPU has {lacks}"))),
-            Err(reason) if gpu_is_required() => Err(reason.into()),
-            Err(reason) => Ok(Completion::ignored_with(reason)),
         })
     }
 }
@@ -213,7 +217,11 @@ pub fn is_software(device: &Device) -> bool {
 /// Whether trials run a selection of their cases on this device: on a software GPU, whose driver compiles a kernel for
 /// up to ten seconds. Not with `VSLA_LONG=1`, or if every variant of every kernel must run.
 pub fn is_hurried(device: &Device) -> bool {
-    is_software(device) && !is_long() && !all_are_instrumented()
+    is_software(device) && is_selective()
+}
+
+fn is_selective() -> bool {
+    !is_long() && !all_are_instrumented()
 }
 
 /// How often to repeat a kernel that must give the same bits each time: only twice if invocations run in order.
@@ -300,7 +308,8 @@ fn opened(
     thread_local! {
         static SLOT: usize = THREADS.fetch_add(1, Ordering::Relaxed) % DEVICES;
     }
-    let opened = slots[SLOT.with(|slot| *slot)].get_or_init(|| {
+    let slot = LANE.get().unwrap_or_else(|| SLOT.with(|slot| *slot));
+    let opened = slots[slot].get_or_init(|| {
         let mut options = vsla::device::GpuOptions {
             poison: true,
             instrumented: all_are_instrumented(),
@@ -310,6 +319,62 @@ fn opened(
         Device::gpu_blocking(options).map_err(|error| error.to_string())
     });
     opened.as_ref().map_err(String::as_str)
+}
+
+/// Modules whose trials run transforms, of which a software driver compiles a kernel for ten seconds or more.
+const TRANSFORMS: &[&str] = &[
+    "company",
+    "conv",
+    "conv_boxes",
+    "conv_plan",
+    "correlate_max",
+    "fft",
+    "fft2",
+    "sbd",
+    "shape_matrix",
+    "stft",
+];
+
+thread_local! {
+    /// The lane of the trial on this thread, whose device it uses.
+    static LANE: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// A trial's turn in its lane.
+struct Turn(Option<MutexGuard<'static, ()>>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        LANE.set(None);
+        self.0.take();
+    }
+}
+
+/// Waits for the turn of a trial of this module on a software GPU. Two lanes, each with a device, share the kernels out:
+/// two threads that need the same kernel at the same time would both compile it, because the driver's cache on disk does
+/// not have it yet. Trials that need no GPU run beside them.
+fn lane(module: &str) -> Turn {
+    static LANES: [Mutex<()>; 2] = [const { Mutex::new(()) }; 2];
+    if !gpu_is_software() {
+        return Turn(None);
+    }
+    let lane = usize::from(TRANSFORMS.contains(&module));
+    let guard = LANES[lane].lock().unwrap_or_else(PoisonError::into_inner);
+    LANE.set(Some(lane));
+    Turn(Some(guard))
+}
+
+/// How many trials run at once on this machine, of which most wait for their turns on a software GPU.
+pub fn threads() -> Option<usize> {
+    let cores = std::thread::available_parallelism().ok()?.get();
+    gpu_is_software().then_some(4 * cores)
+}
+
+/// Whether the trials' GPU runs on the CPU.
+fn gpu_is_software() -> bool {
+    // No other thread opens a device to find out.
+    static IS: OnceLock<bool> = OnceLock::new();
+    *IS.get_or_init(|| gpu().is_ok_and(is_software))
 }
 
 #[cfg(not(feature = "gpu"))]
