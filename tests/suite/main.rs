@@ -109,6 +109,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 use support::allocation;
 use support::bench::{self, Bench};
+use support::lanes;
 
 /// A module's name, which is the prefix of its trials' names, and the function that creates them.
 type Module = (&'static str, fn(&Bench) -> Vec<Trial>);
@@ -199,7 +200,7 @@ const MODULES: &[Module] = &[
 ];
 
 /// The key by which trials are sorted before they start. It is the same in every run, and mixes the modules, so that
-/// trials of both lanes of a software GPU and of the CPU run side by side (`support::bench::lane`).
+/// trials of both lanes of a software GPU and of the CPU run side by side (`support::lanes`).
 fn mixed(trial: &str) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(trial)
 }
@@ -214,7 +215,7 @@ fn main() -> ExitCode {
     bench::catch_panics_quietly();
     if !arguments.list {
         bench::announce_gpu();
-        arguments.test_threads = arguments.test_threads.or_else(bench::threads);
+        arguments.test_threads = arguments.test_threads.or_else(lanes::threads);
     }
     let mut trials: Vec<Trial> = MODULES
         .iter()

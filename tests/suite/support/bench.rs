@@ -1,6 +1,6 @@
 //! Creates trials: names them, runs them on each device, and turns a panic into a failure that reports its location.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
@@ -14,6 +14,7 @@ use std::time::Instant;
 use libtest_mimic::{Completion, Failed, Trial};
 use vsla::{Device, device::DeviceKind, product::Tier};
 
+use super::lanes;
 use crate::tiers;
 
 /// A name, and a test to run on each device.
@@ -32,7 +33,10 @@ impl Bench {
     /// A test that needs no device: `module::name`.
     pub fn host(&self, name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
         let name = format!("{}::{name}", self.module);
-        Trial::test(name.clone(), move || timed(&name, || guarded(test)))
+        Trial::test(name.clone(), move || {
+            let _turn = lanes::of_cpu();
+            timed(&name, || guarded(test))
+        })
     }
 
     /// One trial per device: `module::cpu::name` and `module::gpu::name`.
@@ -176,7 +180,7 @@ impl Bench {
                 let why = "a software GPU takes long (VSLA_LONG=1 or its quarter runs this)";
                 return Ok(Completion::ignored_with(why));
             }
-            let _lane = lane(module);
+            let _turn = lanes::of_gpu(module);
             match open() {
                 Ok(device) if has(device) => {
                     timed(&name, || within(device, test)).map(|()| Completion::Completed)
@@ -308,7 +312,7 @@ fn opened(
     thread_local! {
         static SLOT: usize = THREADS.fetch_add(1, Ordering::Relaxed) % DEVICES;
     }
-    let slot = LANE.get().unwrap_or_else(|| SLOT.with(|slot| *slot));
+    let slot = lanes::device().unwrap_or_else(|| SLOT.with(|slot| *slot));
     let opened = slots[slot].get_or_init(|| {
         let mut options = vsla::device::GpuOptions {
             poison: true,
@@ -321,57 +325,8 @@ fn opened(
     opened.as_ref().map_err(String::as_str)
 }
 
-/// Modules whose trials run transforms, of which a software driver compiles a kernel for ten seconds or more.
-const TRANSFORMS: &[&str] = &[
-    "company",
-    "conv",
-    "conv_boxes",
-    "conv_plan",
-    "correlate_max",
-    "fft",
-    "fft2",
-    "sbd",
-    "shape_matrix",
-    "stft",
-];
-
-thread_local! {
-    /// The lane of the trial on this thread, whose device it uses.
-    static LANE: Cell<Option<usize>> = const { Cell::new(None) };
-}
-
-/// A trial's turn in its lane.
-struct Turn(Option<MutexGuard<'static, ()>>);
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        LANE.set(None);
-        self.0.take();
-    }
-}
-
-/// Waits for the turn of a trial of this module on a software GPU. Two lanes, each with a device, share the kernels out:
-/// two threads that need the same kernel at the same time would both compile it, because the driver's cache on disk does
-/// not have it yet. Trials that need no GPU run beside them.
-fn lane(module: &str) -> Turn {
-    static LANES: [Mutex<()>; 2] = [const { Mutex::new(()) }; 2];
-    if !gpu_is_software() {
-        return Turn(None);
-    }
-    let lane = usize::from(TRANSFORMS.contains(&module));
-    let guard = LANES[lane].lock().unwrap_or_else(PoisonError::into_inner);
-    LANE.set(Some(lane));
-    Turn(Some(guard))
-}
-
-/// How many trials run at once on this machine, of which most wait for their turns on a software GPU.
-pub fn threads() -> Option<usize> {
-    let cores = std::thread::available_parallelism().ok()?.get();
-    gpu_is_software().then_some(4 * cores)
-}
-
 /// Whether the trials' GPU runs on the CPU.
-fn gpu_is_software() -> bool {
+pub fn gpu_is_software() -> bool {
     // No other thread opens a device to find out.
     static IS: OnceLock<bool> = OnceLock::new();
     *IS.get_or_init(|| gpu().is_ok_and(is_software))

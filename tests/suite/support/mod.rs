@@ -6,6 +6,7 @@ pub mod compare;
 pub mod corpus;
 #[cfg(feature = "serde")]
 pub mod documents;
+pub mod lanes;
 pub mod number;
 pub mod operation;
 pub mod places;
