@@ -11,11 +11,9 @@ use std::path::Path;
 
 use bytemuck::Pod;
 
-use super::{paths, swap, wrong};
+use super::{OP, paths, swap, wrong};
 use crate::error::{Count, Error, Result};
 use crate::host;
-
-pub(super) const OP: &str = "read";
 
 /// The number of bytes to request before any data of a part has arrived.
 const FIRST: usize = 4096;

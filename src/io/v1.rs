@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use super::source::{OP, Source};
-use super::{Stored, check_type, wrong};
+use super::source::Source;
+use super::{OP, Stored, check_type, wrong};
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ragged::{Layout, MAX_RANK, Ragged, Shape, check_rank};

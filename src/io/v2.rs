@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 
 use super::sink::Sink;
-use super::source::{OP, Source};
-use super::{NAMES, Stored, check_type, layout_of, places, wrong};
+use super::source::Source;
+use super::{NAMES, OP, Stored, check_type, layout_of, places, wrong};
 use crate::error::{Count, Error, Result};
 use crate::ragged::{Bsr, Layout, Ragged, Topology, check_rank, element_count, grid};
 

@@ -1,8 +1,9 @@
 //! The arena of a program, shared by all its plans: buffers that only grow.
 
 use super::graph::Values;
-use super::{PLAN, RUN};
+use super::names::{PLAN, RUN};
 use crate::cpu::{Cpu, CpuBuffer};
+
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuFrame;
 use crate::plan::{Arena, Item};

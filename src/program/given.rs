@@ -1,7 +1,7 @@
 //! What a run takes: tensors, and caches that it changes.
 
-use super::RUN;
 use super::inputs::State;
+use super::names::RUN;
 use crate::error::Count;
 use crate::ragged::{DType, Layout};
 use crate::tensor::{Device, Kept, Operand, Storage, grown_by};

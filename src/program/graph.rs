@@ -1,6 +1,6 @@
 //! From a recorded graph to a schedule: which values live when, and where.
 
-use super::PLAN;
+use super::names::PLAN;
 use super::passes::Passes;
 use crate::plan::{Access, Arena, Item, Memory, Schedule, Slot, Step, StepOperand};
 use crate::ragged::{DType, Layout};

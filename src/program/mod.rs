@@ -1,10 +1,10 @@
 //! Programs: operations recorded once, planned for the layouts of a batch, and run again and again.
 //!
 //! A [`Program`] is a function from tensors to tensors. It is recorded for the layouts of its inputs: every method of
-//! [`Tensor`], [`Paired`](crate::Paired) and the builders works on the inputs of a [`Recording`]: it checks shapes as
-//! usual, and computes nothing. [`Program::plan`] turns the recording into a [`Plan`]: operations that no output needs
-//! are dropped, equal ones are merged, and all values in between share one arena. [`Plan::run`] runs it, without
-//! planning and without allocating memory other than for outputs that the caller still holds.
+//! [`Tensor`](crate::Tensor), [`Paired`](crate::Paired) and the builders works on the inputs of a [`Recording`]: it
+//! checks shapes as usual, and computes nothing. [`Program::plan`] turns the recording into a [`Plan`]: operations that
+//! no output needs are dropped, equal ones are merged, and all values in between share one arena. [`Plan::run`] runs
+//! it, without planning and without allocating memory other than for outputs that the caller still holds.
 //!
 //! ```
 //! use vsla::program::Program;
@@ -48,8 +48,8 @@
 //! constants alone is not recorded: it runs whenever a plan is made. A method without operands, such as
 //! [`Device::arange`](crate::Device::arange), is recorded on the thread that records (see [Threads](#threads)). Scalar
 //! arguments of methods, including seeds, are fixed in the plan. Pass numbers that change from run to run as inputs,
-//! and multiply by them with [`Tensor::scale_by`]. Methods that read values back (`download`, `shrink`, `degree`,
-//! `minimal_shape`, `equivalent`) give [`Error::Recording`].
+//! and multiply by them with [`Tensor::scale_by`](crate::Tensor::scale_by). Methods that read values back (`download`,
+//! `shrink`, `degree`, `minimal_shape`, `equivalent`) give [`Error::Recording`].
 //!
 //! # Threads
 //! An operation on a value of a recording belongs to that recording, on any thread, so a function may divide its work
@@ -82,13 +82,16 @@ mod given;
 mod gradients;
 mod graph;
 mod inputs;
+mod names;
 mod passes;
 mod plan;
+mod recording;
 mod report;
+mod shared;
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use inputs::{HostOutputs, HostValue, Outputs, State, Value};
 pub use passes::Passes;
@@ -96,14 +99,14 @@ pub use plan::Plan;
 pub use report::{Bytes, Report, Step};
 
 use crate::error::Count;
-use crate::ragged::{Float, Layout, Scalar};
-use crate::tensor::{Cache, Device, Tensor, Trace};
+use crate::ragged::Layout;
+use crate::tensor::{Device, Trace};
 use crate::{Error, Result};
-use frame::Frame;
+use names::PLAN;
+use shared::Shared;
 
-/// The names of this module's operations in errors.
-const PLAN: &str = "plan";
-const RUN: &str = "run";
+pub use recording::Recording;
+pub use shared::Counters;
 
 /// A function from tensors to tensors on one device, which is recorded once for each set of layouts. Cheap to clone.
 ///
@@ -111,55 +114,6 @@ const RUN: &str = "run";
 #[derive(Clone)]
 pub struct Program {
     shared: Arc<Shared>,
-}
-
-type Body = dyn Fn(&mut Recording) -> Result<()> + Send + Sync;
-
-/// The state that all plans of a program share.
-struct Shared {
-    device: Device,
-    body: Box<Body>,
-    passes: Passes,
-    frame: Mutex<Frame>,
-    counters: Mutex<Counters>,
-    /// The number of operations of the latest recording, for which the next one reserves memory.
-    operations: AtomicUsize,
-}
-
-impl Shared {
-    fn frame(&self) -> MutexGuard<'_, Frame> {
-        self.frame.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn count(&self, count: impl FnOnce(&mut Counters)) {
-        count(&mut self.counters.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-/// Counts of what a program has done so far.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
-pub struct Counters {
-    /// Plans made.
-    pub plans: u64,
-    /// Runs of all plans.
-    pub runs: u64,
-    /// How many times the frame grew: the arena, or on a GPU the room for parameters and lists. Layouts that were
-    /// planned before grow it no more, unless the places of their values are forgotten; see
-    /// [`frame_bind_groups`](Self::frame_bind_groups).
-    pub growths: u64,
-    /// Sets of output buffers that were allocated because callers held all others.
-    pub outputs: u64,
-    /// Bind groups made on a GPU. All plans of a program share them; about 4,096 are kept beyond those of the plans.
-    pub bind_groups: u64,
-    /// The bind groups that bind no input and no output. If earlier plans ran the same steps since the frame grew last,
-    /// the runs of a plan make such bind groups only for lists of more than 256 KiB and for constants computed while
-    /// the plan was made, such as the places to which the gradient of a quantile goes, even if its lengths are new.
-    ///
-    /// Where kernels, and with them the steps, differ from batch to batch, this holds for the plans of the last 512
-    /// different sequences of steps, and for fewer if together they have more than 131,072 values or need more bind
-    /// groups than are kept.
-    pub frame_bind_groups: u64,
 }
 
 impl fmt::Debug for Program {
@@ -262,126 +216,6 @@ impl Program {
             .counters
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A program while it is recorded: its inputs, outputs and gradients.
-pub struct Recording {
-    trace: Arc<Trace>,
-    layouts: Vec<Layout>,
-    taken: usize,
-}
-
-impl fmt::Debug for Recording {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Recording({} of {} inputs)",
-            self.taken,
-            self.layouts.len()
-        )
-    }
-}
-
-impl Recording {
-    /// The device that the program will run on.
-    pub fn device(&self) -> &Device {
-        self.trace.device()
-    }
-
-    /// The next input, which has no values yet.
-    ///
-    /// # Errors
-    /// [`Recording`](Error::Recording) when the plan was given fewer layouts.
-    pub fn input<T: Scalar>(&mut self) -> Result<Tensor<T>> {
-        let layout = self.next("input")?;
-        self.trace.input(&layout)
-    }
-
-    /// The next input, a cache of keys and values. A run changes the caller's cache in place, as each
-    /// [`append`](Cache::append) to this one does in the recording. A cache takes three of the plan's layouts, those of
-    /// [`Cache::layouts`], and is passed to [`Plan::run_with`] separately from the other inputs.
-    ///
-    /// The numbers of rows that a run appends follow from the layouts of the recording, while the lengths of the cache
-    /// are on the device. So one plan serves all steps that append the same numbers of rows.
-    ///
-    /// ```
-    /// use vsla::attention::Cache;
-    /// use vsla::program::Program;
-    /// use vsla::{Device, Layout, Ragged, Shape, Tensor};
-    ///
-    /// let device = Device::cpu();
-    /// // A step of decoding: one row of each of two elements.
-    /// let step = Program::new(&device, |r| {
-    ///     let x: Tensor<f32> = r.input()?;
-    ///     let mut cache: Cache<f32> = r.cache()?;
-    ///     cache.append(&x, &x)?;
-    ///     r.output(&x.attention_over(&cache).run()?)
-    /// });
-    /// let rows = |n: usize| Layout::uniform(2, Shape::new(&[n, 4])?);
-    /// let mut cache = Cache::<f32>::new(&device, &rows(8)?, &rows(8)?)?;
-    /// let mut x = device.upload(&Ragged::from_parts(rows(1)?, vec![1.0, 2.0, 3.0, 4.0, 4.0, 3.0, 2.0, 1.0])?)?;
-    /// let [keys, values, lengths] = cache.layouts();
-    /// let plan = step.plan(&[x.layout(), keys, values, lengths])?;
-    /// for _ in 0..8 {
-    ///     x = plan.run_with(&[&x], &mut [&mut cache])?.get(0)?;
-    /// }
-    /// assert_eq!(cache.counts(), [8, 8]);
-    /// let full = plan.run_with(&[&x], &mut [&mut cache]).unwrap_err();
-    /// assert_eq!(full.element(), Some(0));
-    /// # Ok::<(), vsla::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Recording`](Error::Recording) when the plan was given fewer layouts;
-    /// [`Argument`](Error::Argument) for a layout that is not that of lengths; those of [`Cache::new`] for layouts.
-    pub fn cache<T: Float>(&mut self) -> Result<Cache<T>> {
-        let layouts = [
-            self.next("cache")?,
-            self.next("cache")?,
-            self.next("cache")?,
-        ];
-        Cache::recorded(&self.trace, layouts.each_ref())
-    }
-
-    /// The next layout.
-    fn next(&mut self, op: &'static str) -> Result<Layout> {
-        let Some(layout) = self.layouts.get(self.taken) else {
-            return Err(Error::recording(
-                op,
-                format!(
-                    "the program takes more inputs than the {} it got; pass a layout for each input and three for \
-                     each cache",
-                    Count(self.taken, "layout")
-                ),
-            ));
-        };
-        self.taken += 1;
-        Ok(layout.clone())
-    }
-
-    /// Makes a tensor the next output.
-    ///
-    /// # Errors
-    /// [`Recording`](Error::Recording) for a value of another recording;
-    /// [`DeviceMismatch`](Error::DeviceMismatch) for a tensor of another device.
-    pub fn output<T: Scalar>(&mut self, value: &Tensor<T>) -> Result<()> {
-        self.trace.output("output", value)
-    }
-
-    /// Records `part` so that gradients compute its values again instead of keeping them in memory.
-    ///
-    /// This saves the memory of the values within the part, and computes the part once more. The bits of gradients do
-    /// not change, nor those of second ones. Nested parts belong to the outermost part. Second derivatives keep the
-    /// values that first derivatives recomputed, so they gain nothing from this. See
-    /// [the guide](crate::pages::long_programs) for a network that is divided into parts.
-    ///
-    /// # Errors
-    /// Those of the part.
-    pub fn recompute<R>(&mut self, part: impl FnOnce(&mut Recording) -> Result<R>) -> Result<R> {
-        let trace = self.trace.clone();
-        let _scope = trace.recompute();
-        part(self)
     }
 }
 

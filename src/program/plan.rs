@@ -1,6 +1,7 @@
 //! Plans: programs for certain layouts, ready to run.
 
 use std::fmt;
+
 #[cfg(feature = "gpu")]
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::given::{Changed, Given, Input, Inputs, Place};
 use super::graph::Lowered;
 use super::inputs::{HostOutput, HostOutputs, HostValue, Output, Outputs, State, Value, uploaded};
+use super::names::{PLAN, RUN};
 use super::report::Report;
-use super::{PLAN, RUN, Shared};
+use super::shared::Shared;
 use crate::cpu::{Cpu, CpuBuffer, CpuBuffers, CpuExternal};
 #[cfg(feature = "gpu")]
 use crate::gpu::{Gpu, GpuBuffer, GpuExternal, Replay};

@@ -9,6 +9,7 @@ use crate::device::GpuOptions;
 use crate::gpu::Gpu;
 use crate::ragged::Ragged;
 use crate::tensor::Backend;
+use crate::tensor::Tensor;
 
 /// Opens a GPU, or returns `None` if there is none and tests may be skipped.
 fn device() -> Option<Device> {

@@ -25,6 +25,10 @@ type Names = Vec<String>;
 /// The files that each file uses, and the path by which it uses them.
 type Arrows<'a> = BTreeMap<&'a Names, BTreeMap<&'a Names, &'a Names>>;
 
+/// The only room whose files may use its `mod.rs` and the other way round: a device keeps tensors, a tensor may be a
+/// value of a recording, and a recording is of a device.
+const TYPES: &[&str] = &["tensor"];
+
 /// A source file.
 #[derive(Default)]
 struct File {
@@ -125,8 +129,8 @@ impl House {
             .is_some_and(|target| target.last() == end)
     }
 
-    /// The files that each file uses, and the path by which it uses them. What a `mod.rs` uses of its own room does not
-    /// count, because it is the room's face, and the files of the room may use it.
+    /// The files that each file uses, and the path by which it uses them. A `mod.rs` does not use what it only exports
+    /// from its room.
     fn arrows(&self) -> Arrows<'_> {
         let mut arrows = Arrows::new();
         for (module, file) in &self.0 {
@@ -134,7 +138,9 @@ impl House {
             for path in file.used.iter().chain(file.imported.values()) {
                 // Naming a module is not a use; naming one of its items is.
                 if let Some(target) = self.resolve(module, path)
-                    && !target.starts_with(module)
+                    && target != *module
+                    && !(target.starts_with(module)
+                        && (!file.used.contains(path) || module == TYPES))
                     && !self.is_module(module, path)
                 {
                     let (target, _) = self.0.get_key_value(&target).unwrap();

@@ -28,10 +28,41 @@
 use std::ops::Range;
 
 use super::few::PIECE;
-use super::{Attention, Build, Heads, OF_BOTH, Shapes, few, matrix, short};
+use super::{Attention, Heads, OF_BOTH, Shapes, Tile, few, matrix, short};
 use crate::ops::kit::worklist::ByCost;
 use crate::ragged::{DType, Layout, Topology};
 use crate::{Result, host};
+
+/// The kernel variant that computes a class of tiles.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Build {
+    Portable(Tile),
+    Few(few::Build),
+    Matrix(matrix::Build),
+    Short(short::Build),
+}
+
+impl Build {
+    /// Rows of a tile, and keys that are staged at a time.
+    fn sides(self) -> [usize; 2] {
+        let sides = match self {
+            Build::Portable(tile) => [tile.rows, tile.keys],
+            Build::Few(build) => [build.rows, PIECE as u32],
+            Build::Matrix(build) => [build.rows, matrix::KEYS],
+            Build::Short(build) => [build.most, build.most],
+        };
+        sides.map(|side| side as usize)
+    }
+
+    /// Whether keys are cut into pieces, whose results are merged.
+    pub(super) fn pieces(self) -> bool {
+        match self {
+            Build::Portable(tile) => tile.pieces,
+            Build::Few(build) => build.pieces,
+            Build::Matrix(_) | Build::Short(_) => false,
+        }
+    }
+}
 
 /// Words of an element: its first row of q and its number of queries, the same for keys, and its first value of the
 /// bias.

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::finish::{Finish, FinishSlots};
 use super::plan::{self, Rows};
-use super::{Finish, FinishSlots, OP, Request, groups, ordered, rounded};
+use super::{OP, Request, groups, ordered, rounded};
 use crate::ops::bsr::tiles::{NARROW, SPARSE, SPARSE_NATIVE, SparseTile, WIDE};
 use crate::ops::kit::product_tile;
 use crate::plan::{

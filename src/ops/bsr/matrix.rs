@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::align::Copies;
+use super::finish::{Finish, FinishSlots};
 use super::plan::{self, Rows};
-use super::{Extents, Finish, FinishSlots, OP, Request, Sample, groups, ordered};
+use super::{Extents, OP, Request, Sample, groups, ordered};
 use crate::ops::bsr::tiles::{SparseTile, WIDE};
 use crate::ops::kit::coop_tile::Tile;
 use crate::ops::matmul::Epilogue;

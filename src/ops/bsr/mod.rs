@@ -21,6 +21,8 @@
 mod align;
 mod baseline;
 mod epilogue;
+mod finish;
+mod launch;
 mod matrix;
 mod plan;
 mod sampled;
@@ -28,84 +30,12 @@ pub(crate) mod tiles;
 mod twin;
 
 use super::convert;
-use super::matmul::{Epilogue, Target, check_residual, meet};
-use crate::ops::operation::{Operation, PlanRequest};
-use crate::plan::{
-    Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, Slot, Variant, check_size, constants,
-    params, shader, slots,
-};
+use super::matmul::{Epilogue, Target, meet};
+use crate::plan::{Dispatch, Param, Slot};
 use crate::ragged::{DType, Layout, Shape, Topology};
-use crate::{Error, Result, host};
+use crate::{Error, Result};
 
-use plan::Rows;
 pub(crate) use sampled::Sampled;
-
-slots! {
-    struct FinishSlots { c: Write, order: Read, list: Read, scratch: Read }
-}
-
-params! {
-    struct FinishParams { heavy, heavy_count, strips, panels, block_high, high, transposed }
-}
-
-static FINISH: Kernel = Kernel {
-    shader: shader!("bsr/finish"),
-    interface: Interface::of::<FinishSlots, FinishParams>(),
-    constants: &[constants![FINISH_COLUMNS, STRIP]],
-    variants: &[Variant::of(DType::F32, &[])],
-};
-
-/// Rows that a workgroup of `bsr_finish` processes.
-const STRIP: u32 = 8;
-
-/// Columns that a workgroup of `bsr_finish` processes.
-const FINISH_COLUMNS: usize = 128;
-
-/// The dispatch that adds the sums that later pieces of rows left in scratch.
-struct Finish<'a> {
-    rows: &'a Rows,
-    /// Where the panels begin in the list, and their number.
-    panels: (u32, usize),
-    columns: u64,
-    high: u32,
-    m: u32,
-    /// Whether a scratch slot is stored column by column.
-    transposed: bool,
-}
-
-impl Finish<'_> {
-    /// Appends the panels to the words of the list.
-    fn panels(products: &[Extents], words: &mut Vec<u32>) -> Result<()> {
-        for (i, product) in products.iter().enumerate().filter(|(_, p)| p.m > 0) {
-            let columns = (0..product.n).step_by(FINISH_COLUMNS);
-            host::reserve(OP, words, 4 * columns.len())?;
-            words.extend(columns.flat_map(|column| [i as u32, column, 0, 0]));
-        }
-        Ok(())
-    }
-
-    fn dispatch(&self, slots: FinishSlots) -> Result<Dispatch> {
-        let (rows, (first, panels)) = (self.rows, self.panels);
-        let strips = self.high / STRIP;
-        let params = FinishParams {
-            heavy: Param::U32(rows.heavy_at),
-            heavy_count: Param::U32(rows.heavy),
-            strips: Param::U32(strips),
-            panels: Param::U32(first),
-            block_high: Param::U32(self.high),
-            high: Param::U32(self.m),
-            transposed: Param::U32(u32::from(self.transposed)),
-        };
-        let cost = u64::from(self.high) * u64::from(rows.slots);
-        Ok(Dispatch::new(
-            (&FINISH, FINISH.variant(DType::F32, &[])),
-            slots,
-            params,
-            groups(OP, panels, rows.heavy, strips)?,
-            self.columns.saturating_mul(cost),
-        ))
-    }
-}
 
 /// The slot for sums, and the dispatch that follows: f16 results are summed in f32 and rounded once.
 fn rounded(result: DType, values: usize, scratch: &mut Vec<u64>) -> (Slot, Option<Dispatch>) {
@@ -167,18 +97,6 @@ struct Request<'a> {
     bias: Option<&'a Layout>,
 }
 
-impl Request<'_> {
-    /// The slot for sums, and the dispatch that follows: the epilogue, or rounding alone.
-    fn sums(&self, scratch: &mut Vec<u64>) -> Result<(Slot, Option<Dispatch>)> {
-        let (sums, round) = rounded(self.types.1, self.result.total(), scratch);
-        let after = match self.form.epilogue == Epilogue::default() {
-            true => round,
-            false => Some(epilogue::dispatch(self, sums.clone())?),
-        };
-        Ok((sums, after))
-    }
-}
-
 /// (a, b) if `first`, otherwise (b, a).
 fn ordered<T>(first: bool, [a, b]: [T; 2]) -> [T; 2] {
     if first { [a, b] } else { [b, a] }
@@ -222,82 +140,6 @@ pub(crate) struct BsrMatmul {
     pub dtype: DType,
     pub result: DType,
     pub target: Target,
-}
-
-impl Operation for BsrMatmul {
-    const KERNELS: &[&Kernel] = &[
-        &baseline::MATMUL,
-        &matrix::MATMUL,
-        &align::KERNEL,
-        &FINISH,
-        &epilogue::KERNEL,
-    ];
-
-    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
-        let inputs = request.inputs;
-        let device = request.device;
-        let BsrMatmul {
-            form,
-            ref topology,
-            dtype,
-            result: result_type,
-            target,
-        } = *self;
-        let (sets, dense) = (inputs[0].len(), inputs[1]);
-        let (bias, residual) = form.epilogue.inputs();
-        let [bias, residual] = [bias, residual].map(|input| input.map(|i| inputs[i]));
-        let op = OP;
-        dense.check_rank(op, 2)?;
-        if sets != 1 && sets != dense.len() {
-            let [left, right] = ordered(!form.dense_left, [sets, dense.len()]);
-            return Err(Error::batch_sizes(op, left, right));
-        }
-        let mut products = host::room(op, dense.len())?;
-        let mut offsets = Offset::new(op, dense.len())?;
-        let mut shapes = host::room(op, 2 * dense.len())?;
-        for pair in 0..dense.len() {
-            let product = extents(form, topology, pair, dense.shape(pair))?;
-            let [rows, columns] = ordered(!form.dense_left, [product.m, product.n]);
-            let size = u64::from(rows) * u64::from(columns);
-            if size > u64::from(u32::MAX) {
-                return Err(Error::size_overflow(
-                    op,
-                    format!("the product's {rows} x {columns} values"),
-                )
-                .at(pair));
-            }
-            offsets.push(size)?;
-            shapes.extend([rows, columns]);
-            products.push(product);
-        }
-        let result = Layout::unchecked(offsets.finish(), 2, shapes);
-        check_size(op, &result, result_type, device.binding)?;
-        epilogue::check(form, bias, &result)?;
-        if let Some(residual) = residual {
-            check_residual(residual, &result)?;
-        }
-        let request = Request {
-            form,
-            types: (dtype, result_type),
-            topology,
-            sets,
-            dense,
-            products: &products,
-            result: &result,
-            bias,
-        };
-        let gpu = match target {
-            Target::Cpu => (Vec::new(), Vec::new()),
-            Target::Baseline => baseline::dispatches(&request, false)?,
-            Target::Native => baseline::dispatches(&request, true)?,
-            Target::Matrix { matrices, quads } => matrix::dispatches(&request, matrices, quads)?,
-        };
-        let columns = products.iter().map(|p| u64::from(p.n)).sum::<u64>();
-        let work = columns.saturating_mul(topology.set() as u64);
-        let work = work.saturating_add(result.total() as u64);
-        let twin = twin::matmul(form, (dtype, result_type), topology.clone());
-        Ok(Launch::of(op, result_type, result, gpu, work, twin).into())
-    }
 }
 
 /// The number of workgroups, if it fits 32 bits.

@@ -9,15 +9,13 @@
 
 pub(super) mod text;
 
-use std::borrow::Cow;
-
+use crate::ops::butterfly::Generator;
 use crate::ops::butterfly::{Kind, Transform};
 use crate::ops::choice::FEW_RESULTS;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants, named, params,
-    place_of, shader, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, constants, params, place_of,
+    shader, slots,
 };
-use crate::ragged::DType;
 use crate::{Result, host};
 
 slots! {
@@ -94,32 +92,6 @@ const SEEKING_LARGE: Build = Build {
 };
 static BUILDS: [Build; 6] = [SMALL, MEDIUM, LARGE, ADDING, SEEKING, SEEKING_LARGE];
 
-impl Listed for Build {
-    fn dtype(&self) -> DType {
-        DType::F32
-    }
-
-    fn flags(&self) -> Cow<'static, [&'static str]> {
-        named(&[
-            (true, self.flag),
-            (self.results == Results::Added, "ADD"),
-            (self.results == Results::Largest, "MAX"),
-        ])
-    }
-
-    fn numbers(&self) -> Vec<(&'static str, u32)> {
-        text::numbers(self)
-    }
-
-    fn texts(&self) -> Vec<(String, String)> {
-        text::texts(self)
-    }
-
-    fn generate(&self, part: &str) -> Option<String> {
-        (part == "transforms").then(|| text::generate(self))
-    }
-}
-
 /// A class of items that share their code.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Class {
@@ -189,8 +161,30 @@ const CLASSES: &[Class] = &[
 
 static TWIDDLES: Table = Table {
     name: "conv_fused",
-    make: text::table,
+    make: table,
 };
+
+/// The twiddles of all builds.
+fn table() -> Vec<u32> {
+    let mut generator = Generator::padded();
+    for class in CLASSES.iter().filter(|class| class.length > 0) {
+        transforms(&mut generator, class);
+    }
+    generator.into_table()
+}
+
+/// The two transforms of a class.
+fn transforms(generator: &mut Generator, class: &Class) -> String {
+    let mut transform = |way, kind, product| {
+        generator.function(&Transform {
+            name: &format!("{way}_{}", class.length),
+            product,
+            ..class.transform(kind)
+        })
+    };
+    transform("forward", Kind::ForwardRightAngle, false)
+        + &transform("inverse", Kind::InverseRightAngle, true)
+}
 
 /// One convolution, or a block of one.
 #[derive(Clone, Copy, Debug)]

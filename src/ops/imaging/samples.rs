@@ -12,7 +12,8 @@ use rayon::prelude::*;
 use super::OP;
 use super::code::VALID_STATE;
 use super::compile::{Compiled, RESULT_HEADER};
-use super::twin::{BLOCK, Slots, View, walk};
+use super::twin::run::walk;
+use super::twin::{BLOCK, Slots, View};
 use crate::ragged::{Layout, Offsets, Ragged};
 use crate::{Error, Result, host};
 

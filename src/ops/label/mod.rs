@@ -14,18 +14,14 @@
 //! Parents only ever decrease, by atomic minima, so that the result does not depend on the order of workgroups, and no
 //! invocation waits for another.
 
+mod launch;
 mod plan;
 mod twin;
 
 use self::plan::Work;
-use crate::Result;
 use crate::ops::kit::Neighbours;
-use crate::ops::operation::{Operation, PlanRequest};
-use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot,
-    Variant, check_size, cost_of, params, shader, slots,
-};
-use crate::ragged::{DType, Layout, Offsets};
+use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, shader, slots};
+use crate::ragged::{DType, Layout};
 
 /// The name of the operation in errors.
 pub(crate) const OP: &str = "label";
@@ -204,31 +200,5 @@ impl Label {
         ));
         let (cells, words) = (x.total() as u64, u64::from(work.words));
         (all, vec![cells, words, words + 1, blocks.into()])
-    }
-}
-
-impl Operation for Label {
-    const KERNELS: &[&Kernel] = &[&KERNEL, &TILES, &BORDERS, &RANKS, &FINISH];
-
-    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
-        let x = request.inputs[0];
-        let device = request.device;
-        x.check_rank(OP, 2)?;
-        check_size(OP, x, DType::U32, device.binding)?;
-        let counts = Layout::from_offsets(Offsets::uniform(x.len(), 1)?);
-        let work = Work::new(OP, x)?;
-        let (dispatches, scratch) = self.dispatches(x, work);
-        let u32s = |layout| Output::new(DType::U32, layout);
-        let of = *self;
-        Ok(Launch {
-            op: OP,
-            outputs: vec![u32s(OutputLayout::Input(0)), u32s(counts.into())],
-            scratch,
-            work: cost_of(&dispatches),
-            dispatches,
-            pairs: None,
-            twin: CpuKernel::new(move |args| twin::run(of, args)),
-        }
-        .into())
     }
 }

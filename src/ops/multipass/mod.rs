@@ -6,16 +6,14 @@
 
 mod text;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use super::butterfly::{Generator, Kind, Transform};
 use crate::plan::{
-    Constants, Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, Table, constants,
-    named, params, place_of, shader, slots,
+    Constants, Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Table, constants, params,
+    place_of, shader, slots,
 };
-use crate::ragged::DType;
 use crate::{Result, host};
 
 /// log2 of the longest transform: three passes of 256. The shortest is 2¹³, in passes of 64 and 128.
@@ -143,42 +141,6 @@ const fn built(pass: usize, end: End) -> Build {
     Build {
         pass: PASSES[pass],
         end,
-    }
-}
-
-impl Listed for Build {
-    fn dtype(&self) -> DType {
-        DType::C32
-    }
-
-    fn flags(&self) -> Cow<'static, [&'static str]> {
-        named(&[
-            (true, self.pass.flag),
-            (self.end == End::First, "FIRST"),
-            (self.end == End::Halves, "HALVES"),
-        ])
-    }
-
-    /// A workgroup has `C` columns. An invocation holds `HELD` values of one column, which are 2^LOG_T apart.
-    fn numbers(&self) -> Vec<(&'static str, u32)> {
-        let pass = &self.pass;
-        let log_t = pass.log_radix() - pass.held;
-        vec![
-            ("LOG_R", pass.log_radix()),
-            ("LOG_T", log_t),
-            ("C", 1 << pass.columns),
-            ("WG", 1 << pass.log_group()),
-            ("HELD", 1 << pass.held),
-            ("THREADS", 1 << log_t),
-        ]
-    }
-
-    fn texts(&self) -> Vec<(String, String)> {
-        text::roots(self)
-    }
-
-    fn generate(&self, part: &str) -> Option<String> {
-        (part == "transform").then(|| text::generate(self))
     }
 }
 

@@ -1,9 +1,12 @@
 //! The WGSL of a pass that depends on its radix: its transform, and twiddles that are constants.
 
+use std::borrow::Cow;
 use std::f64::consts::TAU;
 
 use super::{Build, End, PASSES, transform};
 use crate::ops::butterfly::Generator;
+use crate::plan::{Listed, named};
+use crate::ragged::DType;
 
 /// Writes the transform of a pass.
 ///
@@ -39,4 +42,40 @@ pub(super) fn roots(build: &Build) -> Vec<(String, String)> {
     [("QUARTER_ROOTS", 0.25), ("HALF_ROOTS", 0.5)]
         .map(|(name, part)| (name.to_owned(), roots(part)))
         .into()
+}
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::C32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        named(&[
+            (true, self.pass.flag),
+            (self.end == End::First, "FIRST"),
+            (self.end == End::Halves, "HALVES"),
+        ])
+    }
+
+    /// A workgroup has `C` columns. An invocation holds `HELD` values of one column, which are 2^LOG_T apart.
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let pass = &self.pass;
+        let log_t = pass.log_radix() - pass.held;
+        vec![
+            ("LOG_R", pass.log_radix()),
+            ("LOG_T", log_t),
+            ("C", 1 << pass.columns),
+            ("WG", 1 << pass.log_group()),
+            ("HELD", 1 << pass.held),
+            ("THREADS", 1 << log_t),
+        ]
+    }
+
+    fn texts(&self) -> Vec<(String, String)> {
+        roots(self)
+    }
+
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "transform").then(|| generate(self))
+    }
 }

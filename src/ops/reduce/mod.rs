@@ -14,6 +14,7 @@ macro_rules! variants {
 // After the macro, which they use.
 mod along;
 mod boxes;
+mod launch;
 mod line_twin;
 mod plan;
 mod tree;
@@ -22,13 +23,11 @@ mod twin;
 use std::sync::Arc;
 
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
-use super::bytes;
 use crate::Result;
-use crate::ops::kit::{PAIRING, pair_params};
-use crate::ops::operation::{OnBytes, Operation, PlanRequest};
+use crate::ops::kit::PAIRING;
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, MergedPair, Output, OutputLayout, Param, Plan,
-    PlanBuffer, Slot, Variant, overlap, params, shader, slots,
+    Dispatch, Interface, Kernel, MergedPair, Param, PlanBuffer, Slot, Variant, overlap, params,
+    shader, slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Shape};
 
@@ -341,155 +340,11 @@ impl Reduce {
     }
 }
 
-impl Operation for Reduce {
-    const KERNELS: &[&Kernel] = &[&KERNEL, &TILES, &FINISH, &along::LINES, &along::LINE_PARTS];
-
-    fn on_bytes(&mut self) -> OnBytes<'_> {
-        match self.axis {
-            None if self.reduction.is_of_bytes() => OnBytes::Read,
-            _ => OnBytes::InWords(Some(&mut self.dtype)),
-        }
-    }
-
-    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
-        let x = request.inputs[0];
-        let binding = request.device.binding;
-        let Reduce {
-            reduction,
-            dtype,
-            axis,
-        } = *self;
-        if axis.is_some() || !reduction.is_of_elements(dtype) {
-            return Ok(along::launch(*self, x, binding)?.into());
-        }
-        let op = self.op();
-        if reduction == Reduction::Bounds {
-            x.check_rank(op, 2)?;
-        }
-        let classes = match x.max_length() {
-            longest if longest <= plan::SHORT => Classes::all_short(x.len(), 0),
-            _ => Classes::new(op, x.offsets().lengths().map(|length| length as u64))?,
-        };
-        let words = match reduction {
-            Reduction::Box => x.rank(),
-            Reduction::Bounds => 4,
-            _ => 1,
-        };
-        let result = words_each(op, x.len(), words)?;
-        let zero = Param::U32(0);
-        let (dispatches, scratch) = dispatches(
-            &classes,
-            &Recipe {
-                flags: reduction.flags(),
-                shape: self.shape(),
-                dtype: self.kernel_type(),
-                part_words: reduction.part_words(dtype),
-                a: [Slot::Input(0), Slot::InputMeta(0)],
-                right: None,
-                params: Params {
-                    count: zero,
-                    listed: zero,
-                    a_base: Param::InputBase(0),
-                    b_base: zero,
-                    rank: Param::U32(x.rank() as u32),
-                    pair_kind: zero,
-                    a_elements: Param::U32(x.len() as u32),
-                    pair_right: zero,
-                    background: match reduction {
-                        Reduction::Bounds => Param::Scalar(0),
-                        _ => zero,
-                    },
-                },
-            },
-        );
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(self.result(), OutputLayout::New(result))],
-            scratch,
-            work: x.total() as u64,
-            dispatches,
-            pairs: None,
-            twin: match dtype {
-                DType::U8 => bytes::widened(op, CpuKernel::new(twin::of(reduction, DType::U32)), 1),
-                _ => CpuKernel::new(twin::of(reduction, dtype)),
-            },
-        }
-        .into())
-    }
-}
-
 /// A reduction of every pair, over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ReducePairs {
     pub reduction: PairReduction,
     pub dtype: DType,
-}
-
-impl Operation for ReducePairs {
-    const KERNELS: &[&Kernel] = &[&PAIR, &PAIR_TILES];
-
-    fn on_bytes(&mut self) -> OnBytes<'_> {
-        OnBytes::InWords(Some(&mut self.dtype))
-    }
-
-    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
-        let (a, b) = request.both();
-        let pairs = request.pairs();
-        let ReducePairs { reduction, dtype } = *self;
-        let (op, flags): (_, &[_]) = match reduction {
-            PairReduction::Dot => ("dot", &["SUM"]),
-            PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
-        };
-        b.check_rank_of(op, a, "the left batch")?;
-        let merged = MergedPair::new(op, a, b, pairs)?;
-        let classes = classes((op, reduction), a, b, pairs, &merged)?;
-        let result = words_each(op, pairs.len(), 1)?;
-        let meta =
-            |merged: &Option<Layout>, i| merged.clone().map_or(Slot::InputMeta(i), Slot::Meta);
-        let a_meta = meta(&merged.a, 0);
-        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len(), &a_meta)?;
-        let (dispatches, scratch) = dispatches(
-            &classes,
-            &Recipe {
-                flags,
-                shape: match merged.rank {
-                    1 => &["PAIRS", "RANK1"],
-                    _ => &["PAIRS"],
-                },
-                dtype: unsigned(dtype),
-                part_words: 1,
-                a: [Slot::Input(0), a_meta],
-                right: Some([Slot::Input(1), meta(&merged.b, 1), list]),
-                params: Params {
-                    count: Param::U32(0),
-                    listed: Param::U32(0),
-                    a_base: Param::InputBase(0),
-                    b_base: Param::InputBase(1),
-                    rank: Param::U32(merged.rank as u32),
-                    pair_kind,
-                    a_elements: Param::U32(a.len() as u32),
-                    pair_right,
-                    background: Param::U32(0),
-                },
-            },
-        );
-        Ok(Launch {
-            op,
-            outputs: vec![Output::new(
-                match reduction {
-                    PairReduction::Dot => dtype,
-                    PairReduction::Equivalent => DType::U32,
-                },
-                OutputLayout::New(result),
-            )],
-            scratch,
-            work: classes.values,
-            dispatches,
-            pairs: Some(pairs.clone()),
-            twin: CpuKernel::new(twin::of_pairs(reduction, dtype)),
-        }
-        .into())
-    }
 }
 
 /// Wrapping sums, products and equality are the same for i32 as for its bits as u32.

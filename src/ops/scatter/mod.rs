@@ -7,18 +7,17 @@
 //! dispatch; one more for each power of 64 in the number of times that the most frequent index occurs. Scratch: a 64th
 //! of the rows of indices that occur more than 64 times. Setting rows is a gather with inverted lists.
 
+mod launch;
 mod twin;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use self::twin::{ByElement, add_halves, add_up};
 use super::gather;
-use crate::ops::kit::twin_of;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer, Slot,
-    Variant, constants, cost_of, params, shader, slots, stream_tile,
+    Dispatch, Interface, Kernel, Param, Plan, PlanBuffer, Slot, Variant, constants, params, shader,
+    slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result, host};
@@ -57,36 +56,6 @@ const SUMS: u32 = 1 << 31;
 pub(crate) struct Add {
     pub indices: Indices,
     pub dtype: DType,
-}
-
-impl Operation for Add {
-    const KERNELS: &[&Kernel] = &[&ADD];
-
-    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
-        let (y, target) = request.both();
-        let pairs = request.pairs();
-        const OP: &str = "scatter_add";
-        let Add { indices, dtype } = self;
-        let dtype = *dtype;
-        check(OP, y, indices, target, pairs)?;
-        let by_row = Lists::of(OP, y, indices, target, pairs)?;
-        let (mut dispatches, scratch, last) = sums(OP, dtype, &by_row)?;
-        let by_element = ByElement::new(indices, pairs);
-        // And the lists of rows that no dispatch uses.
-        let bytes = by_element.bytes() + if last.is_some() { by_row.bytes() } else { 0 };
-        let by_row = Tables::from(by_row);
-        let tables = last.map_or_else(|| by_row.clone(), Tables::from);
-        let before = scratch.len().checked_sub(1);
-        dispatches.push(dispatch(dtype, tables, target, before, Slot::Output(0)));
-        let twin = match dtype {
-            DType::F16 => add_halves,
-            _ => twin_of!(dtype, add_up),
-        };
-        let work = cost_of(&dispatches);
-        let twin = CpuKernel::new(move |args| twin(args, &by_row, &by_element)).holding(bytes);
-        let (layout, gpu) = (OutputLayout::Input(1), (dispatches, scratch));
-        Ok(Launch::of(OP, dtype, layout, gpu, work, twin).into())
-    }
 }
 
 /// Writes rows at listed indices into zeros, in the layout of operand 1, over values of one type.

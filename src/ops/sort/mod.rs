@@ -7,21 +7,15 @@
 //! Halves become keys when they are read, and halves again when the last result is written. Keys of long lines take a
 //! word each, so the result, which is half as large, cannot serve as a buffer for merges.
 
+mod launch;
 mod plan;
 mod quantile;
 mod twin;
 
-use half::f16;
-
 pub(crate) use quantile::{Quantile, place as quantile_place};
 
 use self::plan::{CUT, Plan};
-use crate::Result;
-use crate::ops::operation::{OnBytes, Operation, PlanRequest};
-use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
-    check_size, params, shader, slots,
-};
+use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, shader, slots};
 use crate::ragged::{DType, Layout};
 
 slots! {
@@ -239,56 +233,5 @@ impl Sort {
             ));
         }
         (dispatches, scratch)
-    }
-}
-
-impl Operation for Sort {
-    const KERNELS: &[&Kernel] = &[&KERNEL, &MERGE];
-
-    fn on_bytes(&mut self) -> OnBytes<'_> {
-        OnBytes::InWords(Some(&mut self.dtype))
-    }
-
-    fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
-        let x = request.inputs[0];
-        let binding = request.device.binding;
-        let Sort {
-            op,
-            dtype,
-            axis,
-            wanted,
-            descending,
-        } = *self;
-        if let Some(axis) = axis {
-            x.check_axis(op, axis)?;
-        }
-        check_size(op, x, dtype, binding)?;
-        let plan = Plan::new(op, x, axis)?;
-        let (dispatches, scratch) = self.dispatches(&plan, x);
-        let outputs = match wanted {
-            Wanted::Values => vec![dtype],
-            Wanted::Places => vec![DType::U32],
-            Wanted::Both => vec![dtype, DType::U32],
-        };
-        let flip = -i32::from(descending);
-        Ok(Launch {
-            op,
-            outputs: outputs
-                .into_iter()
-                .map(|dtype| Output::new(dtype, OutputLayout::Input(0)))
-                .collect(),
-            scratch,
-            dispatches,
-            pairs: None,
-            work: plan.comparisons,
-            twin: CpuKernel::new(move |args| match dtype {
-                DType::F32 => twin::run::<f32>(axis, wanted, flip, args),
-                DType::I32 => twin::run::<i32>(axis, wanted, flip, args),
-                DType::U32 => twin::run::<u32>(axis, wanted, flip, args),
-                DType::F16 => twin::run::<f16>(axis, wanted, flip, args),
-                DType::C32 | DType::U8 => unreachable!("no such operation"),
-            }),
-        }
-        .into())
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::windows;
+use super::launch::windows;
 use crate::plan::{Attachment, Offset, OutputLayout, Plan, check_work};
 use crate::ragged::{DType, Layout, MAX_RANK, element_count};
 use crate::{Error, Result, host};

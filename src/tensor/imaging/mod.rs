@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 pub use image::{Alike, Image, Operand, Recorder};
-pub use place::{Calibration, Place};
+pub use place::{Calibration, Machine, Place};
 
 use self::place::{Choice, Learned};
 use super::Device;
@@ -103,18 +103,6 @@ pub struct Report {
     pub predicted: Option<Duration>,
     /// The time that the run took, from the samples on the host to the results on the host.
     pub actual: Duration,
-}
-
-/// A machine that runs a program.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub enum Machine {
-    /// The calling thread.
-    OneCore,
-    /// All threads of rayon's pool.
-    AllCores,
-    /// A GPU.
-    Gpu,
 }
 
 impl Program {

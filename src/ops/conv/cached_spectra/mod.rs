@@ -13,19 +13,17 @@
 
 mod text;
 
-use std::borrow::Cow;
-
 use super::fused::Class;
 use super::result_length;
 use super::spectral::OverlapSave;
 use crate::cpu::Workspace;
-use crate::ops::butterfly::{Generator, Kind};
+use crate::ops::butterfly::{Generator, Kind, Transform};
 use crate::ops::choice::{CostTable, transform_work};
 use crate::ops::kit::par_runs;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Offset, Param, Plan,
-    PlanBuffer, Slot, Table, cost_of, named, params, shader, slots,
+    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, PlanBuffer, Slot,
+    Table, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
@@ -67,36 +65,6 @@ static BUILDS: [Build; CLASSES.len() + 1] = {
     all
 };
 
-impl Listed for Build {
-    fn dtype(&self) -> DType {
-        DType::F32
-    }
-
-    fn flags(&self) -> Cow<'static, [&'static str]> {
-        const NAMES: [&str; CLASSES.len()] = ["N256", "N512", "N1024", "N2048", "N4096"];
-        let class = NAMES[self.class.length.ilog2() as usize - 8];
-        named(&[(!self.parts, class), (self.parts, "PARTS")])
-    }
-
-    /// `THREADS` invocations share a transform of `LENGTH` values, `HELD` values each, which they exchange through
-    /// `WORDS` words of workgroup memory.
-    fn numbers(&self) -> Vec<(&'static str, u32)> {
-        let class = &self.class;
-        let transform = class.transform(Kind::ForwardRightAngle);
-        vec![
-            ("WG", group(class)),
-            ("LENGTH", class.length),
-            ("HELD", 1 << class.held),
-            ("THREADS", 1 << class.log_lanes()),
-            ("WORDS", Generator::padded().words(&transform)),
-        ]
-    }
-
-    fn generate(&self, part: &str) -> Option<String> {
-        (part == "conv_cached").then(|| text::generate(self))
-    }
-}
-
 /// Invocations per workgroup.
 fn group(class: &Class) -> u32 {
     (1 << class.log_lanes()).max(64)
@@ -122,8 +90,30 @@ static KERNEL: Kernel = Kernel {
 
 static TWIDDLES: Table = Table {
     name: "conv_cached",
-    make: text::table,
+    make: table,
 };
+
+/// The twiddles of all builds.
+fn table() -> Vec<u32> {
+    let mut generator = Generator::padded();
+    for class in CLASSES {
+        transforms(&mut generator, class, true);
+    }
+    generator.into_table()
+}
+
+/// The two transforms of a class. With `product`, the inverse takes a second array and transforms the product.
+fn transforms(generator: &mut Generator, class: &Class, product: bool) -> String {
+    let mut transform = |name, kind, product| {
+        generator.function(&Transform {
+            name,
+            product,
+            ..class.transform(kind)
+        })
+    };
+    transform("forward", Kind::ForwardRightAngle, false)
+        + &transform("inverse", Kind::InverseRightAngle, product)
+}
 
 /// How a kernel is cut into parts and cached.
 struct Cut {

@@ -1,31 +1,11 @@
 //! Writes the WGSL that depends on the build of the kernel: the transforms.
 
-use super::Build;
-use super::CLASSES;
-use crate::ops::butterfly::{Generator, Kind, Transform};
-use crate::ops::conv::fused::Class;
+use std::borrow::Cow;
 
-/// The twiddles of all builds.
-pub(super) fn table() -> Vec<u32> {
-    let mut generator = Generator::padded();
-    for class in CLASSES {
-        transforms(&mut generator, class, true);
-    }
-    generator.into_table()
-}
-
-/// The two transforms of a class. With `product`, the inverse takes a second array and transforms the product.
-fn transforms(generator: &mut Generator, class: &Class, product: bool) -> String {
-    let mut transform = |name, kind, product| {
-        generator.function(&Transform {
-            name,
-            product,
-            ..class.transform(kind)
-        })
-    };
-    transform("forward", Kind::ForwardRightAngle, false)
-        + &transform("inverse", Kind::InverseRightAngle, product)
-}
+use super::{Build, CLASSES, group, transforms};
+use crate::ops::butterfly::{Generator, Kind};
+use crate::plan::{Listed, named};
+use crate::ragged::DType;
 
 /// Writes the transforms of a build.
 ///
@@ -42,4 +22,34 @@ pub(super) fn generate(build: &Build) -> String {
         }
     }
     out
+}
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        const NAMES: [&str; CLASSES.len()] = ["N256", "N512", "N1024", "N2048", "N4096"];
+        let class = NAMES[self.class.length.ilog2() as usize - 8];
+        named(&[(!self.parts, class), (self.parts, "PARTS")])
+    }
+
+    /// `THREADS` invocations share a transform of `LENGTH` values, `HELD` values each, which they exchange through
+    /// `WORDS` words of workgroup memory.
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let class = &self.class;
+        let transform = class.transform(Kind::ForwardRightAngle);
+        vec![
+            ("WG", group(class)),
+            ("LENGTH", class.length),
+            ("HELD", 1 << class.held),
+            ("THREADS", 1 << class.log_lanes()),
+            ("WORDS", Generator::padded().words(&transform)),
+        ]
+    }
+
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "conv_cached").then(|| generate(self))
+    }
 }

@@ -1,30 +1,11 @@
 //! Writes the WGSL that depends on the build of the kernel: the transforms, and the numbers and texts of the rest.
 
-use super::Build;
-use super::{CLASSES, Class};
-use crate::ops::butterfly::{Generator, Kind, Transform};
+use std::borrow::Cow;
 
-/// The twiddles of all builds.
-pub(super) fn table() -> Vec<u32> {
-    let mut generator = Generator::padded();
-    for class in CLASSES.iter().filter(|class| class.length > 0) {
-        transforms(&mut generator, class);
-    }
-    generator.into_table()
-}
-
-/// The two transforms of a class.
-fn transforms(generator: &mut Generator, class: &Class) -> String {
-    let mut transform = |way, kind, product| {
-        generator.function(&Transform {
-            name: &format!("{way}_{}", class.length),
-            product,
-            ..class.transform(kind)
-        })
-    };
-    transform("forward", Kind::ForwardRightAngle, false)
-        + &transform("inverse", Kind::InverseRightAngle, true)
-}
+use super::{Build, CLASSES, Class, Results, transforms};
+use crate::ops::butterfly::{Generator, Kind};
+use crate::plan::{Listed, named};
+use crate::ragged::DType;
 
 /// Writes the transforms of a build.
 ///
@@ -90,4 +71,30 @@ pub(super) fn texts(build: &Build) -> Vec<(String, String)> {
         ("CLASSES".to_owned(), classes.join(", ")),
         ("CHOICE".to_owned(), choice.join(", ")),
     ]
+}
+
+impl Listed for Build {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        named(&[
+            (true, self.flag),
+            (self.results == Results::Added, "ADD"),
+            (self.results == Results::Largest, "MAX"),
+        ])
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        numbers(self)
+    }
+
+    fn texts(&self) -> Vec<(String, String)> {
+        texts(self)
+    }
+
+    fn generate(&self, part: &str) -> Option<String> {
+        (part == "transforms").then(|| generate(self))
+    }
 }

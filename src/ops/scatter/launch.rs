@@ -1,0 +1,39 @@
+//! The launch of sums of rows.
+
+use super::twin::{ByElement, add_halves, add_up};
+use super::{ADD, Add, Lists, Tables, check, dispatch, sums};
+use crate::Result;
+use crate::ops::kit::twin_of;
+use crate::ops::operation::{Operation, PlanRequest};
+use crate::plan::{CpuKernel, Kernel, Launch, OutputLayout, Plan, Slot, cost_of};
+use crate::ragged::DType;
+
+impl Operation for Add {
+    const KERNELS: &[&Kernel] = &[&ADD];
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
+        let (y, target) = request.both();
+        let pairs = request.pairs();
+        const OP: &str = "scatter_add";
+        let Add { indices, dtype } = self;
+        let dtype = *dtype;
+        check(OP, y, indices, target, pairs)?;
+        let by_row = Lists::of(OP, y, indices, target, pairs)?;
+        let (mut dispatches, scratch, last) = sums(OP, dtype, &by_row)?;
+        let by_element = ByElement::new(indices, pairs);
+        // And the lists of rows that no dispatch uses.
+        let bytes = by_element.bytes() + if last.is_some() { by_row.bytes() } else { 0 };
+        let by_row = Tables::from(by_row);
+        let tables = last.map_or_else(|| by_row.clone(), Tables::from);
+        let before = scratch.len().checked_sub(1);
+        dispatches.push(dispatch(dtype, tables, target, before, Slot::Output(0)));
+        let twin = match dtype {
+            DType::F16 => add_halves,
+            _ => twin_of!(dtype, add_up),
+        };
+        let work = cost_of(&dispatches);
+        let twin = CpuKernel::new(move |args| twin(args, &by_row, &by_element)).holding(bytes);
+        let (layout, gpu) = (OutputLayout::Input(1), (dispatches, scratch));
+        Ok(Launch::of(OP, dtype, layout, gpu, work, twin).into())
+    }
+}
