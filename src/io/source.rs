@@ -4,6 +4,10 @@
 //! which a few bytes stand for a large structure would break this. Each element therefore has its extents in a file
 //! even if all are alike, and a topology has the counts of its columns. `tests/suite/io/bad.rs` measures this, and
 //! `fuzz/` looks for cases that the test misses.
+//!
+//! A regular file is read and replaced as a whole, through links, and keeps its mode; anything else is a stream
+//! (`paths.rs`). `serde` derives no implementation for a public type: documents are private structures, and input goes
+//! through the constructors that validate.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
