@@ -44,6 +44,7 @@ macro_rules! operations {
                 }
             };
         }
+        pub(crate) use for_payload;
     };
 }
 
@@ -118,8 +119,6 @@ operations! { $
 
 /// The kernels that no single operation has.
 const SHARED: &[&Kernel] = &[&multipass::KERNEL];
-
-pub(crate) use for_payload;
 
 /// Every kernel of the library. No other kernel is ever compiled, except two of these with expressions of the
 /// application (`written`).

@@ -254,7 +254,7 @@ impl Tensor<f32> {
         match self.begins_at(2) {
             true => self.unary(view, &[]),
             false => {
-                self.unary::<Complex32>(view.clone(), &[])?;
+                self.unary::<Complex32>(view, &[])?;
                 let copied = self
                     .copy()
                     .map_err(|error| error.named("view_as_complex"))?;
