@@ -1,8 +1,8 @@
 //! Which trials run at the same time on a software GPU.
 //!
-//! Its driver compiles a kernel for up to ten seconds, and then keeps it on disk. Two threads that need the same kernel at
-//! the same time would both compile it. So trials of a GPU run in two lanes, one trial at a time in each, and the kernels
-//! of one lane are mostly not those of the other. Each lane has a device. Trials of the CPU run beside them.
+//! Its driver compiles a kernel for up to ten seconds, and then keeps it on disk. Two threads that need the same kernel
+//! at the same time would both compile it. So trials of a GPU run in two lanes, one trial at a time in each, and the
+//! kernels of one lane are mostly not those of the other. Each lane has a device. Trials of the CPU run beside them.
 
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, PoisonError};
