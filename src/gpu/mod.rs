@@ -1,5 +1,7 @@
 //! The GPU device: runs launches as WGSL compute shaders through wgpu.
 
+#[cfg(feature = "testing")]
+mod accesses;
 mod account;
 mod assembler;
 #[cfg(feature = "testing")]

@@ -4,17 +4,15 @@
 use std::sync::Arc;
 
 #[cfg(feature = "testing")]
-use super::Gpu;
-#[cfg(feature = "testing")]
-use super::bounds::{RECORD_WORDS, Watch};
+use super::bounds::Watch;
 #[cfg(feature = "testing")]
 use super::emulated::emulated;
 use super::errors::Health;
 use super::pool::{GpuBuffer, Pool};
+#[cfg(feature = "testing")]
+use crate::Error;
 use crate::Result;
 use crate::plan::Matrices;
-#[cfg(feature = "testing")]
-use crate::{Error, machine::Wait};
 
 /// What the options of a device ask for: nothing without the feature `testing`.
 #[derive(Clone, Copy, Default)]
@@ -52,6 +50,11 @@ impl Rewriting {
         self.watch.as_ref().map(|watch| &watch.buffer)
     }
 
+    /// What an instrumented device counted.
+    pub(crate) fn watch(&self) -> Option<&Watch> {
+        self.watch.as_ref()
+    }
+
     /// The text to compile for a kernel with so many buffers.
     pub(crate) fn rewritten(
         &self,
@@ -69,33 +72,6 @@ impl Rewriting {
             Some(watch) => watch.instrument(op, name, &source, buffers + 1),
             None => Ok(source),
         }
-    }
-}
-
-#[cfg(feature = "testing")]
-impl Gpu {
-    /// Out-of-bounds kernel accesses since the last call, one line per array; only on an instrumented device.
-    pub(crate) fn accesses_outside(&self) -> Result<Vec<String>> {
-        const OP: &str = "accesses_outside";
-        let Some(watch) = &self.pipelines.rewriting.watch else {
-            return Ok(Vec::new());
-        };
-        let mut records = vec![0u32; RECORD_WORDS];
-        let to = bytemuck::cast_slice_mut(&mut records);
-        pollster::block_on(self.read_into(OP, &watch.buffer, 0, to, Wait::Here))?;
-        let lines = watch.lines(&records);
-        if !lines.is_empty() {
-            records.fill(0);
-            self.write(OP, &watch.buffer, 0, bytemuck::cast_slice(&records))?;
-        }
-        Ok(lines)
-    }
-
-    /// The kernels whose accesses were compared, as of the last call of `accesses_outside`; only on an instrumented
-    /// device.
-    pub(crate) fn instrumented_kernels(&self) -> Vec<String> {
-        let watch = self.pipelines.rewriting.watch.as_ref();
-        watch.map(Watch::kernels).unwrap_or_default()
     }
 }
 

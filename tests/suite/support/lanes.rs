@@ -9,17 +9,24 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::bench::gpu_is_software;
 
-/// Modules whose trials run transforms, which take half of the time of a GPU.
-const TRANSFORMS: &[&str] = &[
+/// The modules of one of the lanes: those of transforms, and others whose kernels no other module needs, so that both
+/// lanes take about the same time.
+const SECOND: &[&str] = &[
+    "attention",
     "company",
     "conv",
     "conv_boxes",
     "conv_plan",
     "correlate_max",
+    "cumulate",
     "fft",
     "fft2",
+    "functions",
+    "imaging",
+    "pooling",
     "sbd",
     "shape_matrix",
+    "sort",
     "stft",
 ];
 
@@ -79,7 +86,7 @@ impl Drop for Turn {
 
 /// Waits for the turn of a trial of a GPU.
 pub fn of_gpu(module: &str) -> Turn {
-    Turn::new(usize::from(TRANSFORMS.contains(&module)))
+    Turn::new(usize::from(SECOND.contains(&module)))
 }
 
 /// Waits for the turn of a trial of the CPU.
