@@ -1,4 +1,11 @@
 //! Converts wgpu's errors to this crate's.
+//!
+//! A browser reports a call's errors when its promises are resolved, which needs the thread to be idle. On `wasm32`,
+//! `Health::caught` therefore keeps the results of its error scopes with the number of the submission that is being
+//! recorded. When an error arrives, that submission and all later ones so far have failed, because they may use what
+//! the call should have made. Every read first awaits all outstanding results, and then checks the submission that
+//! wrote the values; a blocking read is refused (`Wait::check`). `MAPPED`, `LATE` and `BROWSER` are constants, so that
+//! every target type-checks both ways. `examples/web` tests them.
 
 use std::future::Future;
 use std::ops::RangeInclusive;
