@@ -131,7 +131,7 @@ pages! {
 #[macro_use(apply)]
 extern crate macro_rules_attribute;
 
-// First, for its macro.
+// Before the other modules, which use its macro.
 #[cfg(feature = "testing")]
 #[macro_use]
 #[doc(hidden)]

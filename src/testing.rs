@@ -1,4 +1,4 @@
-//! For this crate's own tests, with the feature `testing`: no promise about the contents.
+//! What this crate's own tests need; only with the feature `testing`, and without any promise of stability.
 //!
 //! The suite (`tests/suite`) runs the unit tests, which are beside what they test, so that the library is compiled once
 //! for all tests. A unit test is a function with the attribute `#[apply(unit_test)]`.
@@ -15,7 +15,7 @@ pub struct UnitTest {
 
 inventory::collect!(UnitTest);
 
-/// All of them, in no order.
+/// All unit tests, in no particular order.
 pub fn unit_tests() -> impl Iterator<Item = &'static UnitTest> {
     inventory::iter::<UnitTest>()
 }

@@ -13,7 +13,6 @@ pub struct Example {
 
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// Numbers are equal if their values are: 5 and 5.0 are the same answer.
     Answer(Value),
     Error {
         /// The kind of the error.
@@ -23,7 +22,23 @@ pub enum Outcome {
     },
 }
 
-/// All examples. Those of an operation stand beside its row, those of requests as such in `requests.jsonl`.
+/// Whether an answer is the expected one. Numbers are equal if their values are: 5 and 5.0 are the same answer.
+pub fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(k, v)| b.get(k).is_some_and(|w| is_same(v, w)))
+        }
+        _ => a == b,
+    }
+}
+
+/// All examples. Those of a topic stand beside its rows, and those of errors of any request in `requests.jsonl`.
 pub fn examples() -> impl Iterator<Item = Example> {
     EXAMPLES.iter().flat_map(|text| text.lines()).map(read)
 }

@@ -2,8 +2,8 @@
 //!
 //! A row ([`Operation`]) has the name that users know, the options, the types and the laws of an operation, and one
 //! function that runs it on the tensors of a device, or of a program while it is recorded. Its examples are requests
-//! with their answers or errors, as data that any language can read. The calculator, tests and tables are made of the
-//! rows by iteration, so nothing in a row is knowledge of Rust except its function.
+//! with their answers or errors, as data that any language can read. The calculator and tests iterate over the rows.
+//! Only the function of a row is specific to Rust.
 
 mod batch;
 mod epilogue;
@@ -16,7 +16,7 @@ mod request;
 mod sparse;
 
 pub use batch::{Batch, Number, Written, read, shown, write};
-pub use examples::{Example, Outcome, examples};
+pub use examples::{Example, Outcome, examples, is_same};
 pub use failure::{Failure, KINDS, Result};
 pub use operations::{
     Answer, EXCEPTIONS, Law, Open, Operation, answer, find, operations, recorded,

@@ -18,7 +18,7 @@ pub struct Request {
     pub op: String,
     pub args: Vec<Value>,
     pub options: Options,
-    /// The name of the device, which whoever answers the request opens.
+    /// The device's name. The caller opens the device.
     pub device: Option<String>,
 }
 

@@ -4,7 +4,7 @@
 // invocation reads the quads of its squares. The kernel loads them, into registers a0, a1, .. and b0, b1, ..: the
 // slots.
 //
-// Uses: the numbers of src/ops/product_tile.rs, E, `swizzle`, `mul_add`, and in its blocks `lid`, `a_along` and
+// Uses: the numbers of src/ops/kit/product_tile.rs, E, `swizzle`, `mul_add`, and in its blocks `lid`, `a_along` and
 // `b_along`. Defines: `sh_a`, `sh_b`, and the blocks `places`, `squares`, `begin`, `stage` and `multiply`.
 
 #for x X in a A, b B

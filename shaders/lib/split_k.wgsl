@@ -7,7 +7,7 @@
 // An invocation multiplies quads of rows of a and of columns of b. The first quad of a is in four registers, a0_0 to
 // a0_3: one for each row or, if a_along holds, for each inner product; and so on, for b by columns and b_along.
 //
-// Uses: the numbers of src/ops/product_tile.rs, E, `mul_add`, and in its blocks `lid`, `a_along` and `b_along`.
+// Uses: the numbers of src/ops/kit/product_tile.rs, E, `mul_add`, and in its blocks `lid`, `a_along` and `b_along`.
 // Defines: `sh_sums`, and the blocks `places`, `begin`, `multiply`, `add_up` and `place_of_sums`.
 
 var<workgroup> sh_sums: array<vec4<E>, $(SETS * ROWS * COLUMNS / 4)>;

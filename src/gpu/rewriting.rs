@@ -14,7 +14,7 @@ use crate::Error;
 use crate::Result;
 use crate::plan::Matrices;
 
-/// What the options of a device ask for: nothing without the feature `testing`.
+/// The rewrites that a device's options request; none without the feature `testing`.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Rewrites {
     pub instrumented: bool,
@@ -55,7 +55,7 @@ impl Rewriting {
         self.watch.as_ref()
     }
 
-    /// The text to compile for a kernel with so many buffers.
+    /// The text to compile for a kernel that binds this many buffers.
     pub(crate) fn rewritten(
         &self,
         op: &'static str,

@@ -36,7 +36,7 @@ macro_rules! operations {
         /// The kernels of all operations.
         const OF_OPERATIONS: &[&[&Kernel]] = &[$(<$payload>::KERNELS),+];
 
-        /// Computes a value from the payload of an operation, whichever it is.
+        /// Evaluates an expression on an operation's payload, for any variant.
         macro_rules! for_payload {
             ($d op:expr, $d payload:ident => $d value:expr) => {
                 match $d op {

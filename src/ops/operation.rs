@@ -7,10 +7,10 @@ use crate::ragged::{DType, Layout, Pairs};
 
 /// An operation with its attributes, implemented by the payload of each variant of [`Op`](super::Op).
 ///
-/// Adding the payload to the list in `ops/op.rs` is all that it takes to plan it, to compile its kernels, and to record
-/// it in programs.
+/// A line in the list in `ops/op.rs` is enough to plan it, to compile its kernels, and to record it in programs. The
+/// compiler then asks for its `Rule`, in `program/gradients`.
 pub(crate) trait Operation {
-    /// The kernels that are compiled for it, and for no operation before it in the list.
+    /// Its kernels, without those that an earlier operation of the list has already named.
     const KERNELS: &[&Kernel] = &[];
 
     /// Whether a device caches the plan. It does not if the attributes rarely recur and take as much memory as the
@@ -40,7 +40,8 @@ pub(crate) enum OnBytes<'a> {
     Direct,
     /// A kernel reads bytes, although it writes words.
     Read,
-    /// Over u32, with this type of the values set to it, if the plan depends on their type.
+    /// Over u32, by conversion. If the plan depends on the type of the values, this is the field that holds it; it is
+    /// set to u32.
     InWords(Option<&'a mut DType>),
 }
 

@@ -182,8 +182,9 @@ impl<T: Float> Tensor<T> {
     ///
     /// f32, and f16, which is multiplied in f32 and rounded once. Kept values are multiplied by the f32 nearest to 1 /
     /// (1 − p). Error bound: one unit in the last place of f32, plus, for f16, half a unit in its own last place; on a
-    /// GPU, results below 2⁻¹²⁶ may be zero. All other values become +0, even NaN and infinity. Respects equivalence.
-    /// An empty element stays empty. Cost: values read once and written once, and ten rounds of Philox for every four
+    /// GPU, results below 2⁻¹²⁶ may be zero. All other values become +0, even NaN and infinity. Respects equivalence
+    /// for vectors only: in matrices, a zero on the last axis moves the values after it to other random words. An empty
+    /// element stays empty. Cost: values read once and written once, and ten rounds of Philox for every four
     /// values.
     ///
     /// ```

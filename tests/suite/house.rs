@@ -25,8 +25,8 @@ type Names = Vec<String>;
 /// The files that each file uses, and the path by which it uses them.
 type Arrows<'a> = BTreeMap<&'a Names, BTreeMap<&'a Names, &'a Names>>;
 
-/// The only room whose files may use its `mod.rs` and the other way round: a device keeps tensors, a tensor may be a
-/// value of a recording, and a recording is of a device.
+/// The only room in which files and `mod.rs` may use each other: a device keeps tensors, a tensor may belong to a
+/// recording, and a recording belongs to a device.
 const TYPES: &[&str] = &["tensor"];
 
 /// A source file.
@@ -198,7 +198,7 @@ impl File {
         }
     }
 
-    /// For a module without a file of its own: what surrounds it is the file.
+    /// For an inline module, whose `super` is this file.
     fn is_within_file(&mut self) {
         let outwards = |mut path: Names| {
             if path[0] == "super" {
@@ -244,7 +244,7 @@ impl File {
     }
 }
 
-/// Whether a module follows that only builds with the feature `testing` have.
+/// Whether these tokens begin with a module that is compiled only with the feature `testing`.
 fn is_test_module(text: &[String]) -> bool {
     let [mark, attribute, item @ ..] = text else {
         return false;
@@ -410,7 +410,15 @@ const WIDTH: usize = 120;
 /// Lines of comments in Rust and WGSL have at most `WIDTH` columns.
 fn comments_fit() {
     let mut wide = Vec::new();
-    for folder in ["src", "shaders", "tests", "benches", "examples", "fuzz"] {
+    for folder in [
+        "src",
+        "shaders",
+        "catalogue",
+        "tests",
+        "benches",
+        "examples",
+        "fuzz",
+    ] {
         find_wide(
             &Path::new(env!("CARGO_MANIFEST_DIR")).join(folder),
             &mut wide,

@@ -1,4 +1,4 @@
-//! Laws of the algebra, across all operations: which ones respect equivalence, and how products distribute over sums.
+//! Laws of the algebra: which operations respect equivalence, and how products distribute over sums.
 //! Batches have ranks 1 to 3. Laws of a single operation are tested with that operation.
 
 mod classes;

@@ -217,6 +217,8 @@ fn main() -> ExitCode {
         bench::announce_gpu();
         arguments.test_threads = arguments.test_threads.or_else(lanes::threads);
     }
+    let is_module = |name: &&str| MODULES.iter().any(|(module, _)| module == name);
+    assert!(lanes::SECOND.iter().all(is_module), "no such module");
     let mut trials: Vec<Trial> = MODULES
         .iter()
         .flat_map(|&(module, tests)| tests(&Bench::new(module)))

@@ -15,7 +15,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials: Vec<Trial> = unit_tests()
         .map(|test| bench.host(path(test.name), test.run))
         .collect();
-    // Other features have tests, too.
+    // With fewer features, some tests in the sources are not compiled.
     if cfg!(all(feature = "approx", feature = "gpu")) {
         trials.push(bench.host("all_are_registered", all_are_registered));
     }

@@ -17,16 +17,16 @@ pub struct Operation {
     pub options: &'static [&'static str],
     pub grows: Grows,
     pub about: &'static str,
-    /// The library's methods that it stands for, besides one of its own name, each with the option that selects it.
+    /// The methods that this row covers in addition to the method of the same name, each with the option that selects
+    /// it.
     pub methods: &'static [(&'static str, &'static str)],
     /// Whether programs differentiate it with respect to floating-point operands.
     pub has_gradient: bool,
     /// Whether it respects equivalence.
     pub law: Law,
-    /// Whether the elements of its results depend on one element of each argument alone, or on one pair.
+    /// Whether each element of a result depends on a single element of each argument, or on a single pair.
     pub is_local: bool,
-    /// Whether it needs values on the host, such as those that decide the size of its result, so that no program has
-    /// it.
+    /// Whether it reads values back, for instance to size its result. Programs cannot contain such operations.
     pub reads_values: bool,
     /// The type of the values of a request that names none.
     pub dtype: DType,
@@ -51,6 +51,13 @@ const ROW: Operation = Operation {
     rank: None,
     run: |_| unreachable!("every row has a function"),
 };
+
+impl Operation {
+    /// Whether the answer depends on the request alone, and not on files or on the machine.
+    pub fn is_function(&self) -> bool {
+        !["info", "devices", "help", "read", "write"].contains(&self.name)
+    }
+}
 
 /// For rows that a macro makes.
 impl Operation {
@@ -308,7 +315,7 @@ pub enum Answer<B = Held> {
     Truths(Vec<bool>),
     /// A few numbers for each element.
     Json(Value),
-    /// Words about the program, a device or a file, as many for any batch.
+    /// Text about the program, a device or a file, whose size does not depend on the batch.
     About(Value),
 }
 

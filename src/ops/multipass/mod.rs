@@ -261,7 +261,7 @@ pub(crate) const REAL: u32 = 1;
 pub(crate) const HALF: u32 = 2;
 /// Real and imaginary parts are exchanged.
 pub(crate) const EXCHANGED: u32 = 4;
-/// What transforms in one workgroup read and write, too: `load` and `store` of `fft_values.wgsl`.
+/// Also used by transforms that run in one workgroup: `load` and `store` of `fft_values.wgsl`.
 pub(crate) const MODES: Constants = constants![REAL, HALF, EXCHANGED];
 
 /// Plain values, as between passes.

@@ -1,5 +1,5 @@
-//! Operations without gradients: their results are integers or random, they change their operands, or programs contain
-//! them only after gradients were recorded.
+//! Operations without gradients: their results are integers or random, they change their operands, or they enter
+//! programs only after differentiation, as chains do.
 
 use super::rule::Rule;
 use crate::ops::{

@@ -1,6 +1,6 @@
 //! Equivalence: elements that differ only in trailing zeros are equivalent. An operation respects equivalence if
 //! equivalent operands give equivalent results. The rows of the catalogue say which operations do (`rows`). These two
-//! tables have options that no row shows, and operations whose options follow the shapes of their operands.
+//! tables have modes of convolutions, types that differ from a row's, and options that must match the operands' shapes.
 
 use std::ops::RangeInclusive;
 
@@ -65,6 +65,9 @@ respecting! {
     "A S", 2..=2, LEFT, |d, a, b| floats(d, a, b, |x, _| {
         x.resize(&of_shapes(x, |[m, _]| [m, 5])?)?.matmul(&blocks(d)?.transpose())
     });
+    "div", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.div(y));
+    "remainder", 1..=3, BOTH, |d, a, b| integers(d, a, b, |x, y| x.remainder(y));
+    "dropout", 1..=1, LEFT, |d, a, b| floats(d, a, b, |x, _| x.dropout(0.5, 1));
 }
 
 /// The sides on which an option is known to respect equivalence, if any.

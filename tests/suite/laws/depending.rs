@@ -1,7 +1,7 @@
 //! Operations whose results depend on the shapes of elements, each with an example.
 
 use vsla::batch::Side;
-use vsla::{Layout, Pairing, Shape, conv::ConvMode};
+use vsla::{Layout, Pairing, Ragged, Shape, conv::ConvMode};
 
 use super::operands::*;
 use super::{Run, integers};
@@ -55,4 +55,12 @@ depending! {
         });
     "irfft", [&[6], &[6, 0]], [&[], &[]] => [&[6.], &[2., 2., 2.]],
         |d, a, b| halves_of_spectra(d, a, b, |x| x.irfft(&odd(x.layout())?));
+    "sort_by_length", [&[7], &[7, 0, 0]], [&[1, 2], &[1, 2]] => [&[7.], &[1., 2.]],
+        |d, a, b| integers(d, a, b, |x, y| x.join(&[y])?.sort_by_length()?.0.elements(0..1));
+    "embedding", [&[1], &[1, 0]], [&[], &[]] => [&[7.], &[7., 5.]],
+        |d, a, b| integers(d, a, b, |x, _| {
+            let table = Ragged::from_shapes(vec![5.0f32, 7.0], 2, [Shape::new(&[2, 1])?])?;
+            let rows = d.upload(&table)?.embedding(&x.to::<u32>()?)?;
+            rows.reshape(x.layout())?.to::<i32>()
+        });
 }

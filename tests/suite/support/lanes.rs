@@ -9,9 +9,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::bench::gpu_is_software;
 
-/// The modules of one of the lanes: those of transforms, and others whose kernels no other module needs, so that both
-/// lanes take about the same time.
-const SECOND: &[&str] = &[
+/// The modules of the second lane. Transforms are here with modules that share few kernels with the rest; the split was
+/// balanced by measurement.
+pub const SECOND: &[&str] = &[
     "attention",
     "company",
     "conv",
@@ -100,7 +100,7 @@ pub fn device() -> Option<usize> {
     LANE.get()
 }
 
-/// The number of threads that start trials, if not as many as the machine has cores.
+/// How many threads start trials; `None` for one per core.
 pub fn threads() -> Option<usize> {
     gpu_is_software().then_some(THREADS)
 }

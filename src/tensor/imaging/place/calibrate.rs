@@ -1,4 +1,4 @@
-//! Measures how long programs take on each machine, and chooses one by it.
+//! Measures how long programs take on each machine, and chooses a machine by these times.
 
 use std::time::Instant;
 
