@@ -7,8 +7,8 @@
 // into matrices the other way. Every tile sums in the same order, SIDE inner products at a time, so sums do not depend
 // on its size.
 //
-// Uses: the numbers of src/ops/kit/coop_tile.rs, `halves`, and in its blocks `lid` and `s`, the subgroup. Defines: `MA`,
-// `MB`, `MC`, `Subgroup`, `sh_c`, through which sums pass, `sh_a`, `sh_b`, and the blocks.
+// Uses: the numbers of src/ops/kit/coop_tile.rs, `halves`, and in its blocks `lid` and `s`, the subgroup. Defines:
+// `MA`, `MB`, `MC`, `Subgroup`, `sh_c`, through which sums pass, `sh_a`, `sh_b`, and the blocks.
 
 alias MA = coop_mat$(SIDE)x$(SIDE)<f16, A>;
 alias MB = coop_mat$(SIDE)x$(SIDE)<f16, B>;

@@ -12,8 +12,8 @@ use crate::ops::strided::{Begin, Cut};
 use crate::ragged::{Layout, Pairs};
 use crate::tensor::Tensor;
 
-/// Only convolutions use spectra. Their rule returns the kernel's cotangent as that of the spectrum, and this rule passes
-/// it on.
+/// Only convolutions use spectra. Their rule returns the kernel's cotangent as that of the spectrum, and this rule
+/// passes it on.
 impl Rule for Spectra {
     fn of_result(&self, _: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
         one(g.clone())
