@@ -27,9 +27,9 @@ row() {
     if [ -n "$program" ]; then
         size=$(awk '{ printf "%.1f MB", $1 / 1e6 }' < <(stat -c %s "$folder/$program"))
     fi
-    awk -v what="$what" -v packages="$packages" -v size="$size" -v user="${times[0]}" -v system="${times[1]}" \
+    awk -v what="$what" -v packages="$packages" -v size="$size" -v user="${times[0]}" -v kernel="${times[1]}" \
         -v wall="${times[2]}" 'BEGIN {
-            printf "| %s | %d | %.0f | %.0f | %s |\n", what, packages, user + system, wall, size
+            printf "| %s | %d | %.0f | %.0f | %s |\n", what, packages, user + kernel, wall, size
         }'
 }
 
