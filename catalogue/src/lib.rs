@@ -1,6 +1,6 @@
-//! The catalogue: everything known about each operation, once.
+//! The catalogue: a row for each public operation.
 //!
-//! A row ([`Operation`]) has the name that users know, the options, the types and the laws of an operation, and one
+//! A row ([`Operation`]) has the name that users know, the options and the laws of an operation, and one
 //! function that runs it on the tensors of a device, or of a program while it is recorded. Its examples are requests
 //! with their answers or errors, as data that any language can read. The calculator and tests iterate over the rows.
 //! Only the function of a row is specific to Rust.
