@@ -42,7 +42,7 @@ Examples:
   cargo run --release -p gestures
   cargo run --release -p gestures -- --device cpu --plot errors.svg
   cargo run --release -p gestures -- --train GunPoint_TRAIN.ts --test GunPoint_TEST.ts
-  cargo run --release -p gestures -- --check none --json > result.json
+  cargo run --release -p gestures --features json -- --check none --json > result.json
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
 
@@ -69,6 +69,7 @@ struct Args {
     #[arg(long, value_name = "OUT.svg")]
     plot: Option<PathBuf>,
     /// Print only one JSON object
+    #[cfg(feature = "json")]
     #[arg(long)]
     json: bool,
 }
@@ -86,8 +87,12 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let device = args.device.open()?;
     let info = device.info();
 
+    #[cfg(feature = "json")]
+    let is_json = args.json;
+    #[cfg(not(feature = "json"))]
+    let is_json = false;
     let what = format!("distances on {}", info.name);
-    let bar = progress::bar(args.json, what, test.series.len());
+    let bar = progress::bar(is_json, what, test.series.len());
     let distances = distances::compute(&device, &test.series, &train.series, &bar)?;
     bar.finish_and_clear();
     let nearest = distances.nearest(train.series.len());
@@ -95,7 +100,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     let classified = Classified::new(&test, &train, predicted);
 
     let pairs = reference::select(args.check, &test.series, &train.series);
-    let bar = progress::bar(args.json, "check against f64".to_owned(), pairs.len());
+    let bar = progress::bar(is_json, "check against f64".to_owned(), pairs.len());
     let checked = reference::check(&pairs, &test.series, &train.series, &distances.values, &bar);
     bar.finish_and_clear();
 
@@ -111,7 +116,8 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         classified: &classified,
         checked,
     };
-    if args.json {
+    #[cfg(feature = "json")]
+    if is_json {
         return Ok(report.json());
     }
     let mut text = report.text();

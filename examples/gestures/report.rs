@@ -1,9 +1,8 @@
-//! The result in two forms: text for a reader, a JSON object for a program.
+//! The result in two forms: text for a reader, and with the feature `json` an object for a program.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-use serde_json::json;
 use vsla::device::DeviceInfo;
 
 use crate::classify::Classified;
@@ -27,10 +26,11 @@ impl Report<'_> {
         self.distances.values.len()
     }
 
+    #[cfg(feature = "json")]
     pub fn json(&self) -> String {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         let d = self.distances;
-        let object = json!({
+        let object = serde_json::json!({
             "device": self.device.name,
             "backend": self.device.backend,
             "accuracy": self.classified.accuracy(),
