@@ -333,9 +333,18 @@ if $(condition) {
 #endblock
 
 #block put
+#if SAMPLED
+// A large share of the time goes into storing sums that are short.
 #for i 4 * A_PART; q B_PART
 put_quad(t, 4u * ty + $(i / 4 * A_APART + i % 4)u, 4u * tx + $(q * B_APART)u, s$(i)_$(q), first);
 #endfor
+#else
+#use each_sum 4, put_sum
+#endif
+#endblock
+
+#block put_sum
+put_quad(t, row, column, sum, first);
 #endblock
 
 fn make_tile(t: Tile, lid: u32) {

@@ -99,6 +99,26 @@ if s.id % $(TURNS)u == $(turn)u {
 #endfor
 #endblock
 
+## The same for all matrices, with one copy of what follows, because drivers compile many copies for seconds. No
+## compiler unrolls a loop that runs `min(p.groups, 1u)` times a constant.
+#block store_all put
+let count = $(A_MATRICES * B_MATRICES)u * min(p.groups, 1u);
+for (var f = 0u; f < count; f += 1u) {
+    let row_of = row_in + f / $(B_MATRICES)u * SIDE;
+    let column_of = column_in + f % $(B_MATRICES)u * SIDE;
+#for turn TURNS
+    workgroupBarrier();
+#for i A_MATRICES; j B_MATRICES
+    #use only_if f == $(i * B_MATRICES + j)u && s.id % $(TURNS)u == $(turn)u, to_scratch
+#endfor
+    workgroupBarrier();
+    if s.id % $(TURNS)u == $(turn)u {
+        #use $(put)
+    }
+#endfor
+}
+#endblock
+
 #block put_whole
 if p.halves != 0u {
     #use put_lines 8
@@ -140,19 +160,20 @@ if $(row) < HIGH {
 #endblock
 
 #block put_inside_rows
-#for r in (row_in + $(i * SIDE)u + $(row)); first in column_in + $(j * SIDE)u
+{
+    let r = row_of + $(row);
 #if SAMPLED
-put_$(values)(
-    t.c + ((t.first + ($(first)) / p.block_wide) * HIGH + $(r)) * p.block_wide + ($(first)) % p.block_wide + $(column),
-    scratch + SIDE * ($(line)) + $(along));
+    put_$(values)(
+        t.c + ((t.first + column_of / p.block_wide) * HIGH + r) * p.block_wide + column_of % p.block_wide + $(column),
+        scratch + SIDE * ($(line)) + $(along));
 #else
 #if C_TRANSPOSED == 1
-put_$(values)(t.c + (c_column + $(first) + $(column)) * t.c_pitch + $(r), scratch + SIDE * ($(line)) + $(along));
+    put_$(values)(t.c + (c_column + column_of + $(column)) * t.c_pitch + r, scratch + SIDE * ($(line)) + $(along));
 #else
-put_$(values)(t.c + $(r) * t.c_pitch + c_column + $(first) + $(column), scratch + SIDE * ($(line)) + $(along));
+    put_$(values)(t.c + r * t.c_pitch + c_column + column_of + $(column), scratch + SIDE * ($(line)) + $(along));
 #endif
 #endif
-#endfor
+}
 #endblock
 
 ## Of a tile that crosses an edge. Eight values each: half a line, or a whole line if there are enough lanes.
@@ -176,7 +197,7 @@ for (var i = lane; i < SIDE; i += s.lanes) {
 
 #block put_edge_at row column
 put_eight(
-    t, row_in + $(i * SIDE)u + $(row), c_column + column_in + $(j * SIDE)u + $(column),
+    t, row_of + $(row), c_column + column_of + $(column),
     scratch + SIDE * ($(line)) + $(along));
 #endblock
 
@@ -235,13 +256,19 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
 #else
         if t.rows_inside == $(HIGH)u && t.quads && c_column + $(COLUMNS)u <= t.columns {
 #endif
+#if SAMPLED
+            #use store_all put_whole
+#else
 #for i A_MATRICES; j B_MATRICES
-            #use store put_whole
+            {
+                let row_of = row_in + $(i * SIDE)u;
+                let column_of = column_in + $(j * SIDE)u;
+                #use store put_whole
+            }
 #endfor
+#endif
         } else {
-#for i A_MATRICES; j B_MATRICES
-            #use store put_edge
-#endfor
+            #use store_all put_edge
         }
         c_column += $(COLUMNS)u;
     }

@@ -5,7 +5,7 @@
 // slots.
 //
 // Uses: the numbers of src/ops/kit/product_tile.rs, E, `swizzle`, `mul_add`, and in its blocks `lid`, `a_along` and
-// `b_along`. Defines: `sh_a`, `sh_b`, and the blocks `places`, `squares`, `begin`, `stage` and `multiply`.
+// `b_along`. Defines: `sh_a`, `sh_b`, and the blocks `places`, `squares`, `begin`, `stage`, `multiply` and `each_sum`.
 
 #for x X in a A, b B
 var<workgroup> sh_$(x): array<vec4<E>, $(DEPTH * $(X)_PITCH)>;
@@ -75,4 +75,46 @@ sh_$(x)[at$(s) + $(d * $(X)_PITCH)u][$(x)$(s)_side & 3u] = $(x)$(s).$(part);
 #endfor
 }
 #endfor
+#endblock
+
+#block each_sum rows what
+// For each quad of sums, which is `sum`, at `row` and `column` of the tile. If there are many, they share copies of
+// what follows, one for each of `rows` rows, because drivers compile many copies for a second. No compiler unrolls a
+// loop that runs `min(p.groups, 1u)` times a constant.
+#if 1 < A_PART * B_PART
+for (var f = 0u; f < $(4 * A_PART / $(rows) * B_PART)u * min(p.groups, 1u); f += 1u) {
+#for i $(rows)
+    var sum$(i) = s$(i)_0;
+#endfor
+    switch f {
+#for h 4 * A_PART / $(rows); q B_PART
+        case $(h * B_PART + q)u: {
+#for i $(rows)
+            sum$(i) = s$($(rows) * h + i)_$(q);
+#endfor
+        }
+#endfor
+        default: {}
+    }
+    let part = f / $(B_PART)u * $(rows)u;
+    let corner = 4u * ty + part / 4u * $(A_APART)u + part % 4u;
+    let column = 4u * tx + f % $(B_PART)u * $(B_APART)u;
+#for i $(rows)
+    {
+        let row = corner + $(i)u;
+        let sum = sum$(i);
+        #use $(what)
+    }
+#endfor
+}
+#else
+#for i 4
+{
+    let row = 4u * ty + $(i)u;
+    let column = 4u * tx;
+    let sum = s$(i)_0;
+    #use $(what)
+}
+#endfor
+#endif
 #endblock

@@ -216,11 +216,11 @@ put_quad(
 #endblock
 
 #block put last
-#for i 4 * A_PART; q B_PART
-put_quad(
-    o, row0 + 4u * ty + $(i / 4 * A_APART + i % 4)u, column0 + 4u * tx + $(q * B_APART)u,
-    s$(i)_$(q), first, $(last));
-#endfor
+#use each_sum 1, put_sum
+#endblock
+
+#block put_sum
+put_quad(o, row0 + row, column0 + column, sum, first, $(last));
 #endblock
 
 ## Adds the sums to the result, or stores them.
