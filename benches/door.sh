@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Measures what a newcomer and a developer wait for: commands with an empty target folder, after all packages have been
 # downloaded. Prints a row of a Markdown table for each: packages compiled, CPU seconds (user and system), wall seconds,
-# and the size of the program. docs/performance.md has the results. Usage: benches/door.sh [ROW]..., by default all:
+# and the size of the program. docs/performance.md has the results. Usage: benches/door.sh [ROW]..., by default all but
+# `call`:
 #   first   the README's first example
 #   hello   a user's crate that adds one batch to another, with vsla, ndarray, candle and burn
 #   tests   the README's tests, first compiled and then run
 #   change  the tests of an operation after one line of it has changed
+#   call    the first call of some operations on a GPU without caches of kernels (NVIDIA's driver only)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
@@ -105,12 +107,24 @@ change() {
     cp "$kept" "$source"
 }
 
+# Each in a process of its own. The time includes planning and the work itself.
+call() {
+    local name micros
+    for name in correlate_max/gestures matmul/4096 bsr/64x64-layer conv/mixed-1k attention/2048-f16 \
+        bsr/f16-64x64-8192-sampled fft/65536; do
+        __GL_SHADER_DISK_CACHE=0 cargo bench --offline --all-features --bench main -- "$name" --device gpu \
+            --json "$work/call.json" >"$work/output" 2>&1 || tail -20 "$work/output" >&2
+        micros=$(sed -n 's/.*"first_call_us": \([0-9.]*\).*/\1/p' "$work/call.json" | head -1)
+        printf '| first call of %s | | | %.3f | |\n' "$name" "$(awk "BEGIN { print $micros / 1e6 }")"
+    done
+}
+
 [ $# -gt 0 ] || set -- first hello tests change
 echo '| what | packages | CPU s | wall s | program |'
 echo '| --- | ---: | ---: | ---: | ---: |'
 for name in "$@"; do
     case $name in
-    first | hello | tests | change) "$name" ;;
-    *) echo "no such row: $name (first, hello, tests, change)" >&2 && exit 2 ;;
+    first | hello | tests | change | call) "$name" ;;
+    *) echo "no such row: $name (first, hello, tests, change, call)" >&2 && exit 2 ;;
     esac
 done

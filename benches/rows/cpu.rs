@@ -16,6 +16,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     }
     add_zipf(bench)?;
     add_small(bench)?;
+    select(bench)?;
     conv_kernels(bench)?;
     conv_alike(bench)?;
     gestures(bench)
@@ -154,6 +155,74 @@ fn add(
         check,
         ours: &mut || a.add(&b).map(drop),
         plain: &mut plain,
+        target: PLAIN,
+    };
+    compare(bench, job)
+}
+
+/// Keeps the particles of each event whose first value is above a cut.
+fn select(bench: &mut Bench) -> Outcome<()> {
+    let name = "cpu/select-particles";
+    if !bench.wants(name) {
+        return Ok(());
+    }
+    let events = bench.size.elements.min(200_000);
+    let [lengths, _] = uniform(events, [5, 6], [0..=10, 0..=0]);
+    let layout = Layout::from_lengths(lengths)?;
+    let columns: [Ragged<f32>; 3] = [
+        Ragged::random(&layout, 13)?,
+        Ragged::random(&layout, 14)?,
+        Ragged::random(&layout, 15)?,
+    ];
+    let mut tensors = Vec::new();
+    for column in &columns {
+        tensors.push(bench.device.upload(column)?);
+    }
+    let kept = || -> Result<Vec<Tensor<f32>>> {
+        let flags = tensors[0].greater(0.4)?;
+        tensors
+            .iter()
+            .map(|column| column.compact_blocking(&flags, 0))
+            .collect()
+    };
+    let loops = || {
+        let mut lengths = Vec::with_capacity(events);
+        let mut out: [Vec<f32>; 3] = Default::default();
+        for event in 0..events {
+            let before = out[0].len();
+            for (i, &first) in columns[0][event].iter().enumerate() {
+                if first > 0.4 {
+                    let all = out.iter_mut().zip(&columns);
+                    all.for_each(|(out, column)| out.push(column[event][i]));
+                }
+            }
+            lengths.push(out[0].len() - before);
+        }
+        (lengths, out)
+    };
+    let (lengths, expected) = loops();
+    let mut check = Ok(format!(
+        "{} particles of {}",
+        expected[0].len(),
+        layout.total()
+    ));
+    for (got, expected) in kept()?.iter().zip(&expected) {
+        if !got.layout().lengths().eq(lengths.iter().copied())
+            || got.download_blocking()?.values() != *expected
+        {
+            check = Err("other particles than the loop selects".to_owned());
+        }
+    }
+    let job = Job {
+        name,
+        data: format!(
+            "3 columns of {events} events of 0..=10 particles, seed 5; the loop runs on one core"
+        ),
+        bytes: 4 * (3 * layout.total() + 3 * expected[0].len()),
+        multiply_adds: 0,
+        check,
+        ours: &mut || kept().map(drop),
+        plain: &mut || drop(std::hint::black_box(loops())),
         target: PLAIN,
     };
     compare(bench, job)
