@@ -89,22 +89,27 @@ impl Figures {
         values.check_lengths(op, (0..x.len()).map(|element| figures.length(element) / 4))
     }
 
+    /// The numbers of a figure.
+    fn numbers(self, figure: &[u32]) -> [i64; 4] {
+        [0, 1, 2, 3].map(|k| match self {
+            Figures::Boxes { .. } => i64::from(figure[k]),
+            Figures::Lines { .. } => i64::from(figure[k] as i32),
+        })
+    }
+
     /// The rows of a figure.
-    fn rows(self, figure: [u32; 4]) -> Range<i64> {
+    fn rows(self, [from, _, to, _]: [i64; 4]) -> Range<i64> {
         match self {
-            Figures::Boxes { .. } => figure[0].into()..figure[2].into(),
-            Figures::Lines { .. } => {
-                let [from, _, to, _] = figure.map(|word| i64::from(word as i32));
-                from.min(to)..from.max(to) + 1
-            }
+            Figures::Boxes { .. } => from..to,
+            Figures::Lines { .. } => from.min(to)..from.max(to) + 1,
         }
     }
 
     /// The columns of a figure in one of its rows: two ranges, of which one may be empty.
-    fn columns(self, figure: [u32; 4], row: i64) -> [Range<i64>; 2] {
+    fn columns(self, figure: [i64; 4], row: i64) -> [Range<i64>; 2] {
         match self {
             Figures::Boxes { .. } => {
-                let [top, left, bottom, right] = figure.map(i64::from);
+                let [top, left, bottom, right] = figure;
                 match row == top || row == bottom - 1 {
                     true => [left..right, 0..0],
                     false if left < right => [left..left + 1, right - 1..right],
@@ -112,12 +117,39 @@ impl Figures {
                 }
             }
             Figures::Lines { .. } => {
-                let [from_row, from, to_row, to] = figure.map(|word| i64::from(word as i32));
+                let [from_row, from, to_row, to] = figure;
                 let all = from.min(to)..from.max(to) + 1;
                 let at = from + (to - from).signum() * (row - from_row).abs();
                 match from_row == to_row {
                     true => [all, 0..0],
                     false => [at..at + 1, 0..0],
+                }
+            }
+        }
+    }
+
+    /// Draws a figure in the cells `within` an image of this width, which are `out`.
+    pub(crate) fn draw<T: Copy>(
+        self,
+        (figure, value): ([i64; 4], T),
+        width: usize,
+        within: Range<usize>,
+        out: &mut [T],
+    ) {
+        if within.is_empty() {
+            return;
+        }
+        let rows = (within.start / width) as i64..within.end.div_ceil(width) as i64;
+        let of_figure = self.rows(figure);
+        for row in of_figure.start.max(rows.start)..of_figure.end.min(rows.end) {
+            for columns in self.columns(figure, row) {
+                let place = |column: i64| {
+                    let at = row as usize * width + column.clamp(0, width as i64) as usize;
+                    at.clamp(within.start, within.end) - within.start
+                };
+                let (begin, end) = (place(columns.start), place(columns.end));
+                if begin < end {
+                    out[begin..end].fill(value);
                 }
             }
         }
@@ -214,24 +246,10 @@ fn twin(args: &mut CpuArgs<'_>, what: Figures) {
     par_tiles(layout.offsets(), c, |element, within, out| {
         out.copy_from_slice(&x[layout.offsets().range(element)][within.clone()]);
         let width = layout.extents()[2 * element + 1] as usize;
-        let rows = (within.start / width) as i64..within.end.div_ceil(width) as i64;
         let figures = &figures[figures_layout.offsets().range(element)];
         let values = &values[values_layout.offsets().range(element)];
         for (figure, value) in figures.chunks_exact(4).zip(values) {
-            let figure = [0, 1, 2, 3].map(|k| figure[k]);
-            let of_figure = what.rows(figure);
-            for row in of_figure.start.max(rows.start)..of_figure.end.min(rows.end) {
-                for columns in what.columns(figure, row) {
-                    let place = |column: i64| {
-                        let at = row as usize * width + column.clamp(0, width as i64) as usize;
-                        at.clamp(within.start, within.end) - within.start
-                    };
-                    let (begin, end) = (place(columns.start), place(columns.end));
-                    if begin < end {
-                        out[begin..end].fill(*value);
-                    }
-                }
-            }
+            what.draw((what.numbers(figure), *value), width, within.clone(), out);
         }
     });
 }

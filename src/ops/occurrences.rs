@@ -115,13 +115,20 @@ fn twin(args: &mut CpuArgs<'_>) {
         let x = &x[x_layout.offsets().range(element)];
         let (width, columns) = (width_of(x_layout, element), width_of(layout, element));
         let small = &templates[template_layout.offsets().range(template)];
-        let lines = || small.chunks_exact(width_of(template_layout, template));
+        let small = (small, width_of(template_layout, template));
         for (v, out) in within.zip(out) {
             let corner = v / columns * width + v % columns;
-            let is_there = lines()
-                .enumerate()
-                .all(|(row, line)| x[corner + row * width..].starts_with(line));
-            *out = u32::from(is_there);
+            *out = u32::from(is_at(corner, (x, width), small));
         }
     });
+}
+
+/// Whether a template occurs in a matrix with its first value at this place. Both are values and a width.
+pub(crate) fn is_at<T: PartialEq>(
+    corner: usize,
+    (x, width): (&[T], usize),
+    (template, template_width): (&[T], usize),
+) -> bool {
+    let mut lines = template.chunks_exact(template_width).enumerate();
+    lines.all(|(row, line)| x[corner + row * width..].starts_with(line))
 }

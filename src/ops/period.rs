@@ -80,21 +80,19 @@ fn twin(args: &mut CpuArgs<'_>, axis: usize) -> Result<()> {
         for (element, out) in elements.zip(out) {
             let x = &x[x_layout.offsets().range(element)];
             let number = strided::extent_of(x_layout, element, axis);
-            *out = match x.len() {
-                0 => number.min(1) as u32,
-                _ => {
-                    let shape = x_layout.shape(element);
-                    let inner = shape.extents()[axis + 1..].iter();
-                    period(x, number as usize, inner.map(|&n| n as usize).product())?
-                }
-            };
+            let shape = x_layout.shape(element);
+            let inner = shape.extents()[axis + 1..].iter();
+            *out = period(x, number as usize, inner.map(|&n| n as usize).product())?;
         }
         Ok(())
     })
 }
 
-/// The period of values whose slices along an axis consist of runs of `inner` values.
-fn period(x: &[u32], number: usize, inner: usize) -> Result<u32> {
+/// The period of values whose `number` slices along an axis consist of runs of `inner` values.
+pub(crate) fn period<T: PartialEq>(x: &[T], number: usize, inner: usize) -> Result<u32> {
+    if x.is_empty() {
+        return Ok(number.min(1) as u32);
+    }
     let run = |block: usize, i: usize| &x[(block * number + i) * inner..][..inner];
     let blocks = x.len() / (number * inner);
     let are_equal = |i: usize, k: usize| (0..blocks).all(|block| run(block, i) == run(block, k));

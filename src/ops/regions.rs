@@ -153,19 +153,35 @@ impl Operation for Regions {
     }
 }
 
-/// What is known of a component so far.
+/// The cells of a component so far.
 #[derive(Clone, Copy, bytemuck::Zeroable)]
-struct Region {
-    cells: u32,
-    /// Places of the first cell, from 1 on.
-    first: u32,
-    rows: u64,
-    columns: u64,
+pub(crate) struct Region {
+    pub cells: u32,
+    /// The place of the first cell.
+    pub first: u32,
+    pub rows: u64,
+    pub columns: u64,
     /// First row, first column, and the ends of both.
-    bounds: [u32; 4],
+    pub bounds: [u32; 4],
 }
 
 impl Region {
+    /// Adds the cells of an image to its regions. The place of its first cell is `at`. Labels of other regions are
+    /// skipped.
+    pub(crate) fn add_all(regions: &mut [Region], labels: &[u32], columns: usize, at: usize) {
+        for (row, labels) in labels.chunks_exact(columns.max(1)).enumerate() {
+            let place = at + row * columns;
+            let mut column = 0;
+            for run in labels.chunk_by(|a, b| a == b) {
+                let region = (run[0] as usize).checked_sub(1);
+                if let Some(region) = region.and_then(|region| regions.get_mut(region)) {
+                    region.add(place + column, [row, column], run.len());
+                }
+                column += run.len();
+            }
+        }
+    }
+
     /// Adds the `count` cells from a column of a row on.
     fn add(&mut self, place: usize, [row, column]: [usize; 2], count: usize) {
         let [top, left, bottom, right] = &mut self.bounds;
@@ -262,21 +278,7 @@ impl Batch<'_> {
             rest = after;
             let columns = self.layout.extents()[2 * element + 1] as usize;
             let range = self.layout.offsets().range(element);
-            if range.is_empty() {
-                continue;
-            }
-            let lines = self.labels[range.clone()].chunks_exact(columns);
-            for (row, labels) in lines.enumerate() {
-                let place = range.start + row * columns;
-                let mut column = 0;
-                for run in labels.chunk_by(|a, b| a == b) {
-                    let region = (run[0] as usize).checked_sub(1);
-                    if let Some(region) = region.and_then(|region| regions.get_mut(region)) {
-                        region.add(place + column, [row, column], run.len());
-                    }
-                    column += run.len();
-                }
-            }
+            Region::add_all(regions, &self.labels[range.clone()], columns, range.start);
         }
     }
 }

@@ -18,6 +18,8 @@ mod launch;
 mod plan;
 mod twin;
 
+pub(crate) use self::twin::{Bands, Rule};
+
 use self::plan::Work;
 use crate::ops::kit::Neighbours;
 use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, shader, slots};

@@ -21,9 +21,9 @@ const WORD: usize = 64;
 
 /// The operation with its background.
 #[derive(Clone, Copy)]
-struct Rule {
-    label: Label,
-    background: u32,
+pub(crate) struct Rule {
+    pub label: Label,
+    pub background: u32,
 }
 
 pub(super) fn run(label: Label, args: &mut CpuArgs<'_>) -> Result<()> {
@@ -70,14 +70,14 @@ impl Batch<'_> {
             );
             return left.and(right);
         }
-        let (mut bands, mut rest) = (Vec::new(), labels);
+        let (mut bands, mut rest) = (Bands::default(), labels);
         for (element, count) in (first..).zip(counts) {
             let range = self.ends[element] as usize..self.ends[element + 1] as usize;
             let (labels, after) = rest.split_at_mut(range.len());
             let columns = self.extents[2 * element + 1] as usize;
             *count = match range.is_empty() {
                 true => 0,
-                false => image(self.rule, &self.x[range], labels, columns, &mut bands)?,
+                false => bands.label(self.rule, &self.x[range], labels, columns, BAND)?,
             };
             rest = after;
         }
@@ -85,71 +85,78 @@ impl Batch<'_> {
     }
 }
 
-/// Labels an image that has cells, and returns the number of its components. Bands of an earlier image are reused.
-fn image(
-    rule: Rule,
-    x: &[u32],
-    labels: &mut [u32],
-    columns: usize,
-    bands: &mut Vec<Band>,
-) -> Result<u32> {
-    // A column is labelled as a row.
-    let columns = match columns {
-        1 => x.len(),
-        _ => columns,
-    };
-    let rows = (BAND / columns).max(1);
-    let chunk = rows * columns;
-    let count = x.len().div_ceil(chunk);
-    while bands.len() < count {
-        host::push(OP, bands, Band::default())?;
+/// The bands of images that are labelled one after another.
+#[derive(Default)]
+pub(crate) struct Bands(Vec<Band>);
+
+impl Bands {
+    /// Labels an image that has cells, in bands of at most so many, and returns the number of its components. Bands of an
+    /// earlier image are reused.
+    pub(crate) fn label(
+        &mut self,
+        rule: Rule,
+        x: &[u32],
+        labels: &mut [u32],
+        columns: usize,
+        most: usize,
+    ) -> Result<u32> {
+        // A column is labelled as a row.
+        let columns = match columns {
+            1 => x.len(),
+            _ => columns,
+        };
+        let chunk = x.len().min((most / columns).max(1) * columns);
+        let count = x.len().div_ceil(chunk);
+        while self.0.len() < count {
+            host::push(OP, &mut self.0, Band::default())?;
+        }
+        let bands = &mut self.0[..count];
+        let whole = bands.len() == 1;
+        match whole {
+            true => bands[0].read(rule, x, columns)?,
+            false => bands
+                .par_iter_mut()
+                .zip(x.par_chunks(chunk))
+                .try_for_each(|(band, x)| band.read(rule, x, columns))?,
+        }
+        // From here on, the first band has the parents of all runs, and the others the numbers of their first runs.
+        let (first, others) = bands.split_first_mut().expect("an image has cells");
+        let mut parents = std::mem::take(&mut first.parents);
+        let mut above = &*first;
+        for (band, at) in others.iter_mut().zip((chunk..).step_by(chunk)) {
+            let offset = parents.len() as u32 - 1;
+            let more = band.parents[1..].iter().map(|parent| parent + offset);
+            host::extend(OP, &mut parents, more)?;
+            band.offset = offset;
+            band.meet(
+                rule,
+                above,
+                &x[at - columns..],
+                &x[at..at + columns],
+                &mut parents,
+            )?;
+            above = band;
+        }
+        let mut count = 0;
+        for run in 1..parents.len() {
+            let parent = parents[run] as usize;
+            count += u32::from(parent == run);
+            // The label of the parent, or of a first run its own number, which is at least the label: a minimum has no
+            // branch.
+            parents[run] = parents[parent].min(count);
+        }
+        // The last windows end beyond the last run.
+        host::extend(OP, &mut parents, [0; WINDOW])?;
+        match whole {
+            true => bands[0].write(&parents, labels, columns),
+            false => bands
+                .par_iter()
+                .zip(labels.par_chunks_mut(chunk))
+                .for_each(|(band, labels)| band.write(&parents, labels, columns)),
+        }
+        bands[0].parents = parents;
+        Ok(count)
     }
-    let bands = &mut bands[..count];
-    let whole = bands.len() == 1;
-    match whole {
-        true => bands[0].read(rule, x, columns)?,
-        false => bands
-            .par_iter_mut()
-            .zip(x.par_chunks(chunk))
-            .try_for_each(|(band, x)| band.read(rule, x, columns))?,
-    }
-    // From here on, the first band has the parents of all runs, and the others the numbers of their first runs.
-    let (first, others) = bands.split_first_mut().expect("an image has cells");
-    let mut parents = std::mem::take(&mut first.parents);
-    let mut above = &*first;
-    for (band, at) in others.iter_mut().zip((chunk..).step_by(chunk)) {
-        let offset = parents.len() as u32 - 1;
-        let more = band.parents[1..].iter().map(|parent| parent + offset);
-        host::extend(OP, &mut parents, more)?;
-        band.offset = offset;
-        band.meet(
-            rule,
-            above,
-            &x[at - columns..],
-            &x[at..at + columns],
-            &mut parents,
-        )?;
-        above = band;
-    }
-    let mut count = 0;
-    for run in 1..parents.len() {
-        let parent = parents[run] as usize;
-        count += u32::from(parent == run);
-        // The label of the parent, or of a first run its own number, which is at least the label: a minimum has no
-        // branch.
-        parents[run] = parents[parent].min(count);
-    }
-    // The last windows end beyond the last run.
-    host::extend(OP, &mut parents, [0; WINDOW])?;
-    match whole {
-        true => bands[0].write(&parents, labels, columns),
-        false => bands
-            .par_iter()
-            .zip(labels.par_chunks_mut(chunk))
-            .for_each(|(band, labels)| band.write(&parents, labels, columns)),
-    }
-    bands[0].parents = parents;
-    Ok(count)
 }
 
 /// Some rows of an image.

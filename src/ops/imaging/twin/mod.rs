@@ -9,6 +9,7 @@ mod shapes;
 use super::OP;
 use super::code::{INVALID, OVERFLOW, VALID_STATE};
 use super::compile::{Compiled, NOTHING};
+use crate::ops::label::Bands;
 use crate::{Error, Result, host};
 
 /// A value of a sample: its state, extents and cells.
@@ -78,6 +79,8 @@ pub(super) struct Out<'a> {
     rows: usize,
     columns: usize,
     cells: &'a mut Vec<i32>,
+    /// What labels components.
+    bands: &'a mut Bands,
 }
 
 impl Out<'_> {
@@ -119,9 +122,12 @@ impl Out<'_> {
 /// several.
 pub(crate) const BLOCK: usize = 4;
 
-/// The values of one thread, which every block of samples overwrites: for each slot one of each sample.
-#[derive(Default)]
-pub(crate) struct Slots(Vec<Value>);
+/// What each block of samples on one thread overwrites.
+pub(crate) struct Slots {
+    /// For each slot one of each sample.
+    values: Vec<Value>,
+    bands: Bands,
+}
 
 impl Slots {
     pub(crate) fn new(compiled: &Compiled) -> Result<Slots> {
@@ -129,7 +135,8 @@ impl Slots {
         values[NOTHING as usize * BLOCK..][..BLOCK]
             .iter_mut()
             .for_each(|value| value.state = VALID_STATE);
-        Ok(Slots(values))
+        let bands = Bands::default();
+        Ok(Slots { values, bands })
     }
 }
 

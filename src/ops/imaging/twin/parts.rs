@@ -3,6 +3,7 @@
 use super::{Done, Out, View, invalid};
 use crate::host;
 use crate::ops::imaging::OP;
+use crate::ops::{occurrences, period};
 
 pub(super) fn histogram(size: usize, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
     let counts = out.filled(1, size, 0)?;
@@ -113,29 +114,21 @@ pub(super) fn matches(a: View<'_>, template: View<'_>, out: &mut Out<'_>) -> Don
     }
     let places = (a.rows - rows + 1, a.columns - columns + 1);
     let cells = out.room(places.0, places.1)?;
+    let (a, template) = ((a.cells, a.columns), (template.cells, columns));
     for row in 0..places.0 {
-        for column in 0..places.1 {
-            let is_there = (0..rows).all(|r| {
-                a.cells[(row + r) * a.columns + column..][..columns]
-                    == template.cells[r * columns..][..columns]
-            });
-            cells.push(is_there.into());
-        }
+        let corners = row * a.1..row * a.1 + places.1;
+        cells.extend(corners.map(|corner| i32::from(occurrences::is_at(corner, a, template))));
     }
     Ok(())
 }
 
 pub(super) fn period(axis: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
-    let extent = if axis == 0 { a.rows } else { a.columns };
-    let repeats = |period: usize| match axis {
-        0 => a.cells[period * a.columns..] == a.cells[..(a.rows - period) * a.columns],
-        _ => (0..a.rows).all(|row| {
-            let row = &a.cells[row * a.columns..][..a.columns];
-            row[period..] == row[..a.columns - period]
-        }),
+    let (extent, inner) = match axis {
+        0 => (a.rows, a.columns),
+        _ => (a.columns, 1),
     };
-    match (1..=extent).find(|&period| repeats(period)) {
-        Some(period) => out.number(period as i32),
-        None => invalid(),
+    match period::period(a.cells, extent, inner)? {
+        0 => invalid(),
+        period => out.number(period as i32),
     }
 }

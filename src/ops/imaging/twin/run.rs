@@ -2,8 +2,10 @@
 
 use super::{BLOCK, Done, Out, Slots, Stop, Value, View, cells, invalid, parts, regions, shapes};
 use crate::Result;
+use crate::ops::figures::Figures;
 use crate::ops::imaging::code::{Opcode, Step, VALID_STATE};
 use crate::ops::imaging::compile::Compiled;
+use crate::ragged::DType;
 
 /// Runs the program for at most [`BLOCK`] samples with these inputs, those of the first sample first. Passes every
 /// result to `output`, with its sample, its number and its state.
@@ -13,7 +15,7 @@ pub(crate) fn walk(
     inputs: &[View<'_>],
     mut output: impl FnMut(usize, u32, u32, View<'_>),
 ) -> Result<()> {
-    let values = &mut slots.0;
+    let Slots { values, bands } = slots;
     let each = compiled.inputs as usize;
     let count = inputs.len() / each;
     let mut units = [1; BLOCK];
@@ -37,6 +39,7 @@ pub(crate) fn walk(
                 rows: 0,
                 columns: 0,
                 cells: &mut cells,
+                bands,
             };
             let operands = [
                 &values[at(a) + sample],
@@ -125,8 +128,14 @@ fn run(
         Opcode::Compact => shapes::compact(m, view(0), view(1), out),
         Opcode::Sort => parts::sort(m != 0, view(0), view(1), out),
         Opcode::Pick => shapes::pick(m, view(0), view(1), out),
-        Opcode::Outline => shapes::outline(view(0), view(1), view(2), out),
-        Opcode::Line => shapes::line(view(0), view(1), view(2), out),
+        Opcode::Outline | Opcode::Line => {
+            let dtype = DType::I32;
+            let figures = match step.opcode {
+                Opcode::Outline => Figures::Boxes { dtype },
+                _ => Figures::Lines { dtype },
+            };
+            shapes::draw(figures, view(0), view(1), view(2), out)
+        }
         Opcode::Match => parts::matches(view(0), view(1), out),
         Opcode::Period => parts::period(m, view(0), out),
         Opcode::Same => {

@@ -1,6 +1,7 @@
 //! Results of other extents: turned, cut, scaled, repeated, joined, moved and drawn on.
 
 use super::{Done, Out, View, invalid};
+use crate::ops::figures::Figures;
 
 pub(super) fn orient(orientation: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
     let exchanged = orientation & 4 != 0;
@@ -234,64 +235,21 @@ pub(super) fn pick(axis: u32, a: View<'_>, k: View<'_>, out: &mut Out<'_>) -> Do
     Ok(())
 }
 
-pub(super) fn outline(
+/// Draws a box or a line on the image.
+pub(super) fn draw(
+    figures: Figures,
     a: View<'_>,
-    bounds: View<'_>,
+    figure: View<'_>,
     value: View<'_>,
     out: &mut Out<'_>,
 ) -> Done<()> {
-    let ([top, left, bottom, right], value) = (bounds.numbers()?, value.number()?);
-    out.copy(a)?;
-    let within = |begin: i32, end: i32, extent: usize| {
-        let begin = begin.clamp(0, extent as i32);
-        begin as usize..end.clamp(begin, extent as i32) as usize
-    };
-    let columns = within(left, right, a.columns);
-    if columns.is_empty() {
-        return Ok(());
-    }
-    // Where the sides are, if they are within the image.
-    let sides = [left, right - 1].map(|side| usize::try_from(side).ok());
-    for row in within(top, bottom, a.rows) {
-        let cells = &mut out.cells[row * a.columns..][..a.columns];
-        if row as i32 == top || row as i32 == bottom - 1 {
-            cells[columns.clone()].fill(value);
-            continue;
-        }
-        for side in sides.into_iter().flatten() {
-            if let Some(cell) = cells.get_mut(side) {
-                *cell = value;
-            }
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn line(a: View<'_>, ends: View<'_>, value: View<'_>, out: &mut Out<'_>) -> Done<()> {
-    let (ends, value) = (ends.numbers::<4>()?.map(i64::from), value.number()?);
-    let [row, column, last_row, last_column] = ends;
-    let (down, right) = (last_row - row, last_column - column);
-    if down != 0 && right != 0 && down.abs() != right.abs() {
+    let (figure, value) = (figure.numbers()?.map(i64::from), value.number()?);
+    let [down, right] = [figure[2] - figure[0], figure[3] - figure[1]].map(i64::abs);
+    if matches!(figures, Figures::Lines { .. }) && down != 0 && right != 0 && down != right {
         return invalid();
     }
     out.copy(a)?;
-    let length = down.abs().max(right.abs());
-    for r in 0..a.rows as i64 {
-        for c in 0..a.columns as i64 {
-            // The step at which the line is in this row, or in this column if it stays in its row.
-            let step = if down != 0 {
-                (r - row) * down.signum()
-            } else {
-                (c - column) * right.signum()
-            };
-            let is_on = (0..=length).contains(&step)
-                && r == row + step * down.signum()
-                && c == column + step * right.signum();
-            if is_on {
-                out.cells[r as usize * a.columns + c as usize] = value;
-            }
-        }
-    }
+    figures.draw((figure, value), a.columns, 0..a.cells.len(), out.cells);
     Ok(())
 }
 
