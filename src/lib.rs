@@ -34,8 +34,8 @@
 //!   [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
 //! * [`Tensor::label`] finds the connected components of images, and [`Tensor::regions`] tabulates them; [`image`] has
 //!   their options.
-//! * [`image::Program`] records many small operations on images, and runs them together for every sample of a batch.
-//!   [`pages::images`] is a guide to it.
+//! * [`image::ImageProgram`] records many small operations on images, and runs them together for every sample of a
+//!   batch. [`pages::images`] is a guide to it.
 //! * [`program`] records operations once, plans them for the layouts of a batch, and runs them again and again, with
 //!   gradients. [`pages::programs`] is a guide to it.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
@@ -195,14 +195,15 @@ pub mod device {
 /// Images: elements of rank 2 with integer values, each of its own size.
 ///
 /// [`Components`](image::Components) says which cells form a component, for methods of [`Tensor`] such as
-/// [`label`](Tensor::label). A [`Program`](image::Program) records many small operations on images, and runs them for
-/// many images on one core, on all cores or on a GPU: see [the chapter on images](crate::pages::images).
+/// [`label`](Tensor::label). An [`ImageProgram`](image::ImageProgram) records many small operations on images, and
+/// runs them for many images on one core, on all cores or on a GPU: see [the chapter on
+/// images](crate::pages::images).
 pub mod image {
     pub use crate::ops::imaging::code::Direction;
     pub use crate::ops::kit::Neighbours;
     pub use crate::tensor::{
-        Alike, Calibration, Components, Factors, Image, ImageOperand as Operand,
-        ImageProgram as Program, ImageReport as Report, Machine, Place, Recorder, Regions, Results,
+        Alike, Calibration, Components, Factors, Image, ImageOperand, ImageProgram, ImageReport,
+        Machine, Place, Recorder, Regions, Results,
     };
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use vsla::image::{Place, Program};
+use vsla::image::{ImageProgram, Place};
 use vsla::{Ragged, Result};
 
 use crate::harness::{Bench, Outcome, Spec, Summary, Times};
@@ -80,7 +80,7 @@ fn row(bench: &mut Bench, case: &Case) -> Outcome<()> {
     let inputs = puzzles::batch(pairs().map(|pair| &pair.input))?;
     let expected = puzzles::batch(pairs().map(|pair| &pair.output))?;
     let solvers = solvers::all();
-    let program = Program::with(true, true, case.schedule, |r| {
+    let program = ImageProgram::with(true, true, case.schedule, |r| {
         let (input, expected) = (r.input(), r.input());
         for (_, solver) in &solvers {
             r.output(&solver(&input).same(&expected));

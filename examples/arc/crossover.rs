@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use plotters::prelude::*;
 use vsla::Device;
-use vsla::image::{Machine, Place, Program};
+use vsla::image::{ImageProgram, Machine, Place};
 
 use crate::ink::{AXIS, BLUE, FAINT, GRID, INK, ORANGE, font, for_dark_pages};
 use crate::numbers::{duration, thousands};
@@ -49,11 +49,11 @@ impl Point {
 }
 
 /// Programs of about so many operations: the first solvers that have enough, and all.
-fn programs(solvers: &[(&str, Solver)], schedule: &str) -> vsla::Result<Vec<Program>> {
+fn programs(solvers: &[(&str, Solver)], schedule: &str) -> vsla::Result<Vec<ImageProgram>> {
     let mut all = Vec::new();
     for operations in OPERATIONS {
         all.push(match operations {
-            1 => Program::new(|r| {
+            1 => ImageProgram::new(|r| {
                 let (x, _) = (r.input(), r.input());
                 r.output(&x.flip_columns());
             })?,

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use plotters::prelude::*;
-use vsla::image::{Place, Program};
+use vsla::image::{ImageProgram, Place};
 
 use crate::ink::{FAINT, INK, font, for_dark_pages};
 use crate::puzzles::{Grid, Puzzle, batch};
@@ -28,7 +28,7 @@ const MARGIN: i32 = 20;
 const TOP: i32 = 74;
 
 pub fn svg(puzzle: &Puzzle, solver: Solver) -> Result<String, Box<dyn Error>> {
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         r.output(&solver(&x));
     })?;

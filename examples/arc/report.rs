@@ -32,7 +32,7 @@ pub fn json(device: &str, outcome: &Outcome) -> Value {
     })
 }
 
-fn of_device(outcome: &Outcome) -> &vsla::image::Report {
+fn of_device(outcome: &Outcome) -> &vsla::image::ImageReport {
     let ran = outcome.gpu.as_ref().unwrap_or(&outcome.all_cores);
     &ran.report
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use vsla::image::{Place, Program, Report, Results};
+use vsla::image::{ImageProgram, ImageReport, Place, Results};
 use vsla::{Device, Ragged};
 
 use crate::puzzles::{Puzzle, batch};
@@ -56,8 +56,8 @@ impl Samples {
 pub fn program<'a>(
     solvers: impl Iterator<Item = &'a (&'a str, Solver)>,
     schedule: &str,
-) -> vsla::Result<Program> {
-    Program::with(true, true, schedule, |r| {
+) -> vsla::Result<ImageProgram> {
+    ImageProgram::with(true, true, schedule, |r| {
         let (input, expected) = (r.input(), r.input());
         for (_, solver) in solvers {
             r.output(&solver(&input).same(&expected));
@@ -67,13 +67,13 @@ pub fn program<'a>(
 
 /// What a run did, and its fastest time.
 pub struct Ran {
-    pub report: Report,
+    pub report: ImageReport,
     pub fastest: Duration,
 }
 
 /// The outcome of everything.
 pub struct Outcome {
-    pub program: Program,
+    pub program: ImageProgram,
     pub solved: Vec<String>,
     pub one_core: Ran,
     pub all_cores: Ran,
@@ -135,7 +135,7 @@ pub fn run(
 const RUNS: usize = 5;
 
 fn fastest(
-    program: &Program,
+    program: &ImageProgram,
     place: &Place,
     inputs: &[&Ragged<i32>],
     bar: &ProgressBar,

@@ -76,8 +76,8 @@ pub(crate) use functions::{of_two, of_two_over};
 pub use geometry::Factors;
 pub use images::{Components, Regions};
 pub use imaging::{
-    Alike, Calibration, Image, Machine, Operand as ImageOperand, Place, Program as ImageProgram,
-    Recorder, Report as ImageReport, Results,
+    Alike, Calibration, Image, ImageOperand, ImageProgram, ImageReport, Machine, Place, Recorder,
+    Results,
 };
 pub use lags::{CorrelateMax, Sbd};
 pub(crate) use operand::Operand;

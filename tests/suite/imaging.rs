@@ -4,7 +4,8 @@ use libtest_mimic::Trial;
 #[cfg(feature = "gpu")]
 use vsla::device::GpuOptions;
 use vsla::image::{
-    Alike, Components, Direction, Image, Machine, Neighbours, Place, Program, Recorder, Results,
+    Alike, Components, Direction, Image, ImageProgram, Machine, Neighbours, Place, Recorder,
+    Results,
 };
 use vsla::{Device, Ragged, Result, Shape, Tensor};
 
@@ -328,7 +329,7 @@ fn by_hand(device: &Device) {
             r.output(&case(&x));
         }
     };
-    let program = Program::new(record).unwrap();
+    let program = ImageProgram::new(record).unwrap();
     let results = program.run_blocking(&Place::from(device), &[&x]).unwrap();
     let found = outputs(&results, cases.len(), 0);
     for ((name, _, expected), found) in cases.iter().zip(found) {
@@ -419,7 +420,7 @@ fn as_on_tensors(device: &Device) {
             |x| x.fill_holes(Neighbours::Four, 0, 7)?.download_blocking(),
         ),
     ];
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         pairs.iter().for_each(|(image, _)| r.output(&image(&x)));
     });
@@ -552,7 +553,7 @@ fn random(device: &Device) {
     let programs = if is_software(device) { 10 } else { 40 };
     for number in 0..programs {
         let record = recorded("imaging::random", number, 60);
-        let program = Program::new(&record).unwrap();
+        let program = ImageProgram::new(&record).unwrap();
         let mut rng = rng(&format!("imaging::random images {number}"));
         let x = images(&some_shapes(24, 33), || rng.i32(0..4));
         let expected = program.run_blocking(&Place::OneCore, &[&x]).unwrap();
@@ -593,7 +594,7 @@ fn compare(found: &Results, expected: &Results, samples: usize, what: &str) {
 }
 
 fn alone_as_in_a_batch(device: &Device) {
-    let program = Program::new(recorded("imaging::alone", 0, 60)).unwrap();
+    let program = ImageProgram::new(recorded("imaging::alone", 0, 60)).unwrap();
     let mut rng = rng("imaging::alone images");
     let shapes = some_shapes(16, 12);
     let x = images(&shapes, || rng.i32(0..4));
@@ -616,7 +617,7 @@ fn passes_change_nothing(device: &Device) {
     let x = images(&some_shapes(12, 12), || rng.i32(0..4));
     for number in 0..4 {
         let record = recorded("imaging::passes", number, 60);
-        let program = Program::new(&record).unwrap();
+        let program = ImageProgram::new(&record).unwrap();
         let expected = program.run_blocking(&Place::from(device), &[&x]).unwrap();
         for (share, prune, schedule) in [
             (false, true, "levels"),
@@ -624,11 +625,11 @@ fn passes_change_nothing(device: &Device) {
             (true, true, "kinds"),
             (true, true, "whole"),
         ] {
-            let other = Program::with(share, prune, schedule, &record).unwrap();
+            let other = ImageProgram::with(share, prune, schedule, &record).unwrap();
             let found = other.run_blocking(&Place::from(device), &[&x]).unwrap();
             compare(&found, &expected, x.len(), schedule);
         }
-        let twice = Program::new(|r| {
+        let twice = ImageProgram::new(|r| {
             let x = r.input();
             let [a, b] = [x.plus(1), x.plus(1)];
             let _unused = x.times(7);
@@ -644,7 +645,7 @@ fn many_components(device: &Device) {
         let cells = (0..side * side).map(|cell| 1 + ((cell / side + cell % side) % 2) as i32);
         Ragged::from_shapes(cells.collect(), 2, [Shape::new(&[side, side]).unwrap()]).unwrap()
     };
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         let table = x.label(Alike::Values, Neighbours::Four, 0).regions(&x, 900);
         r.output(&table);
@@ -676,7 +677,7 @@ fn large_images(device: &Device) {
     let x = images(&[[120, 75], [3, 700], [40, 40]], || {
         i32::from(rng.u8(0..10) < 6)
     });
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         let labels = x.label(Alike::Foreground, Neighbours::Four, 0);
         r.output(&labels);
@@ -707,7 +708,7 @@ fn thin_lines(device: &Device) {
     let shapes = [[3, 700], [5, 401], [2, 1000]];
     let patterns: [fn(usize, usize) -> usize; 3] =
         [|_, c| c % 2, |r, c| (c + r) % 3, |r, c| (c + 2 * r) % 3];
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         r.output(&x.label(Alike::Foreground, Neighbours::Four, 0));
         r.output(&x.label(Alike::Foreground, Neighbours::Eight, 0));
@@ -734,7 +735,7 @@ fn thin_lines(device: &Device) {
 }
 
 fn nothing(device: &Device) {
-    let program = Program::new(recorded("imaging::nothing", 0, 60)).unwrap();
+    let program = ImageProgram::new(recorded("imaging::nothing", 0, 60)).unwrap();
     let none = images(&[], || 0);
     let results = program
         .run_blocking(&Place::from(device), &[&none])
@@ -747,7 +748,7 @@ fn only_background(device: &Device) {
     let shapes = [[1, 1], [5, 7], [1, 40], [0, 3], [120, 75]];
     for background in [0, 3] {
         let x = images(&shapes, || background);
-        let program = Program::new(|r| {
+        let program = ImageProgram::new(|r| {
             let x = r.input();
             let labels = x.label(Alike::Values, Neighbours::Four, background);
             r.output(&labels);
@@ -781,7 +782,7 @@ fn many_samples(device: &Device) {
         .map(|_| [rng.usize(0..14), rng.usize(0..14)])
         .collect();
     let x = images(&shapes, || rng.i32(0..3));
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         let labels = x.label(Alike::Values, Neighbours::Four, 0);
         let table = labels.regions(&x, 40);
@@ -816,7 +817,7 @@ fn counters(device: &Device) {
     #[cfg(feature = "gpu")]
     let device = own.as_ref().unwrap_or(device);
     let mut rng = rng("imaging::counters");
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         let mut y = x.clone();
         for i in 0..6 {
@@ -871,7 +872,7 @@ fn many_sizes(samples: usize) -> Ragged<i32> {
 fn in_parts(device: &Device) {
     let hurried = is_hurried(device);
     let x = many_sizes(if hurried { 800 } else { 3000 });
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         let table = x.label(Alike::Values, Neighbours::Four, 0).regions(&x, 64);
         r.output(&table);
@@ -911,7 +912,7 @@ fn in_parts(device: &Device) {
 #[cfg(feature = "gpu")]
 fn too_large() {
     let device = bench::opened_for_one(|options| options.max_binding_bytes = Some(1 << 16));
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         r.output(&x.upscale(4));
     });
@@ -955,7 +956,7 @@ fn too_large() {
 
 /// The call that yields instead of blocking has the same results, and a limit of work holds.
 fn awaited(device: &Device) {
-    let program = Program::new(recorded("imaging::awaited", 0, 60)).unwrap();
+    let program = ImageProgram::new(recorded("imaging::awaited", 0, 60)).unwrap();
     let mut rng = rng("imaging::awaited images");
     let x = images(&[[3, 4], [5, 5], [1, 7]], || rng.i32(0..4));
     let place = Place::from(device);
@@ -970,7 +971,7 @@ fn awaited(device: &Device) {
 }
 
 fn two_inputs(device: &Device) {
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let (x, y) = (r.input(), r.input());
         r.output(&x.transpose().same(&y));
     });
@@ -991,7 +992,7 @@ fn automatic(device: &Device) {
     assert!(lines.starts_with("one core: "), "{lines}");
     assert_eq!(lines.contains("\nGPU: "), device.is_gpu(), "{lines}");
     let place = Place::Auto(calibration);
-    let program = Program::new(recorded("imaging::automatic", 0, 60)).unwrap();
+    let program = ImageProgram::new(recorded("imaging::automatic", 0, 60)).unwrap();
     for samples in [7, 40] {
         let x = images(&some_shapes(samples, 12), || rng.i32(0..4));
         let expected = program.run_blocking(&Place::OneCore, &[&x]).unwrap();
@@ -1010,13 +1011,13 @@ fn automatic(device: &Device) {
 }
 
 fn refusals() {
-    let expect = |result: Result<Program>, text: &str| {
+    let expect = |result: Result<ImageProgram>, text: &str| {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(text), "{error}");
     };
-    expect(Program::new(|_| ()), "0 of `input` and 0 of `output`");
+    expect(ImageProgram::new(|_| ()), "0 of `input` and 0 of `output`");
     let mut foreign = None;
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         foreign = Some(x.clone());
         r.output(&x);
@@ -1024,14 +1025,14 @@ fn refusals() {
     let program = program.unwrap();
     let foreign = foreign.unwrap();
     expect(
-        Program::new(|r| {
+        ImageProgram::new(|r| {
             let x = r.input();
             r.output(&x.plus(&foreign))
         }),
         "another program",
     );
     expect(
-        Program::new(|r| {
+        ImageProgram::new(|r| {
             let x = r.input();
             r.output(&x);
             r.output(&foreign)
@@ -1039,14 +1040,14 @@ fn refusals() {
         "another program",
     );
     expect(
-        Program::new(|r| {
+        ImageProgram::new(|r| {
             let x = r.input();
             r.output(&x.period(2))
         }),
         "axis 0 or 1",
     );
     expect(
-        Program::new(|r| {
+        ImageProgram::new(|r| {
             let x = r.input();
             r.output(&x.tile(2).within(0))
         }),
@@ -1061,7 +1062,7 @@ fn refusals() {
         |x| x.constant(&[]),
     ];
     for image in without {
-        let program = Program::new(|r| {
+        let program = ImageProgram::new(|r| {
             let x = r.input();
             // No output needs it, but the program was recorded with it.
             image(&x);
@@ -1086,7 +1087,7 @@ fn refusals() {
     refused(&[], "1 input");
     refused(&[&x, &x], "1 input");
     refused(&[&Ragged::from_rows([vec![1]]).unwrap()], "rank");
-    let program = Program::new(|r| {
+    let program = ImageProgram::new(|r| {
         let (x, y) = (r.input(), r.input());
         r.output(&x.same(&y));
     });

@@ -11,7 +11,7 @@ use crate::request::OPTIONS;
 /// What the library offers and the calculator does not, and why.
 pub const EXCEPTIONS: &[(&[&str], &str)] = &[
     (
-        &["map1", "map2", "apply", "wgsl", "image::Program"],
+        &["map1", "map2", "apply", "wgsl", "image::ImageProgram"],
         "functions and image programs of one's own are closures; the operations of image programs are offered one by one",
     ),
     (

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use vsla::attention::Cache;
 use vsla::batch::{PairList, Side};
 use vsla::conv::{ConvMethod, ConvMode};
-use vsla::image::{Alike, Components, Machine, Neighbours, Place, Program};
+use vsla::image::{Alike, Components, Machine, Neighbours, Place, ImageProgram};
 use vsla::product::Activation;
 use vsla::scalar::Scalar;
 use vsla::{
@@ -540,8 +540,8 @@ async fn images(all: &Checks) {
 
 /// A program that cuts the largest object out of each image and turns it, and counts the colours of the image after its
 /// holes were filled; and two images, the second of which has no object.
-fn objects() -> Result<(Program, Ragged<i32>)> {
-    let program = Program::new(|r| {
+fn objects() -> Result<(ImageProgram, Ragged<i32>)> {
+    let program = ImageProgram::new(|r| {
         let x = r.input();
         let labels = x.label(Alike::Foreground, Neighbours::Four, 0);
         let objects = labels.regions(&x, 9);

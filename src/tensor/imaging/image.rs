@@ -25,11 +25,11 @@ use crate::ops::kit::Neighbours;
 /// An `Image` is a handle, cheap to clone. Methods only record an operation; they compute nothing.
 ///
 /// ```
-/// use vsla::image::{Alike, Neighbours, Place, Program};
+/// use vsla::image::{Alike, ImageProgram, Neighbours, Place};
 /// use vsla::{Ragged, Shape};
 ///
 /// // The largest region of each image, cut out.
-/// let program = Program::new(|r| {
+/// let program = ImageProgram::new(|r| {
 ///     let x = r.input();
 ///     let labels = x.label(Alike::Values, Neighbours::Four, 0);
 ///     let table = labels.regions(&x, 100);
@@ -58,22 +58,22 @@ pub enum Alike {
 
 /// An operand of an operation on images: an [`Image`] or a constant.
 #[derive(Clone, Copy, Debug)]
-pub enum Operand<'a> {
+pub enum ImageOperand<'a> {
     /// A number that is the same for all samples.
     Constant(i32),
     /// An image of each sample. Where a number is expected, it must have 1 × 1 cells.
     Image(&'a Image),
 }
 
-impl From<i32> for Operand<'_> {
+impl From<i32> for ImageOperand<'_> {
     fn from(number: i32) -> Self {
-        Operand::Constant(number)
+        ImageOperand::Constant(number)
     }
 }
 
-impl<'a> From<&'a Image> for Operand<'a> {
+impl<'a> From<&'a Image> for ImageOperand<'a> {
     fn from(image: &'a Image) -> Self {
-        Operand::Image(image)
+        ImageOperand::Image(image)
     }
 }
 
@@ -129,7 +129,7 @@ macro_rules! operations {
             $(#[$about])*
             #[must_use]
             #[allow(clippy::extra_unused_lifetimes, reason = "some have no other operand")]
-            pub fn $name<'a>(&self $(, $operand: impl Into<Operand<'a>>)*) -> Image {
+            pub fn $name<'a>(&self $(, $operand: impl Into<ImageOperand<'a>>)*) -> Image {
                 self.record(Opcode::$opcode, &[$($operand.into()),*], [$m as u32, $n as u32])
             }
         )+}
@@ -448,7 +448,7 @@ impl Image {
         &self,
         like: Alike,
         neighbours: Neighbours,
-        background: impl Into<Operand<'a>>,
+        background: impl Into<ImageOperand<'a>>,
     ) -> Image {
         let numbers = [like == Alike::Foreground, neighbours == Neighbours::Eight];
         self.record(Opcode::Label, &[background.into()], numbers.map(u32::from))
@@ -499,7 +499,7 @@ impl Image {
     /// The image without the outer rows and columns that have only background cells. Invalid if all cells are
     /// background.
     #[must_use]
-    pub fn trim<'a>(&self, background: impl Into<Operand<'a>>) -> Image {
+    pub fn trim<'a>(&self, background: impl Into<ImageOperand<'a>>) -> Image {
         self.crop(&self.differs(background).bounding_box())
     }
 
@@ -514,7 +514,7 @@ impl Image {
     /// is a row of two. The part of the line outside of the image is left out. Invalid if the line is neither
     /// horizontal, nor vertical, nor diagonal (at 45°).
     #[must_use]
-    pub fn line<'a>(&self, from: &Image, to: &Image, value: impl Into<Operand<'a>>) -> Image {
+    pub fn line<'a>(&self, from: &Image, to: &Image, value: impl Into<ImageOperand<'a>>) -> Image {
         let ends = from.beside(to);
         self.record(Opcode::Line, &[(&ends).into(), value.into()], [0, 0])
     }
@@ -557,9 +557,9 @@ impl Image {
     #[must_use]
     pub fn filled<'a, 'b, 'c>(
         &self,
-        rows: impl Into<Operand<'a>>,
-        columns: impl Into<Operand<'b>>,
-        value: impl Into<Operand<'c>>,
+        rows: impl Into<ImageOperand<'a>>,
+        columns: impl Into<ImageOperand<'b>>,
+        value: impl Into<ImageOperand<'c>>,
         capacity: u32,
     ) -> Image {
         let operands =
@@ -599,15 +599,15 @@ impl Image {
         self.step
     }
 
-    fn operand(&self, operand: Operand<'_>) -> u32 {
+    fn operand(&self, operand: ImageOperand<'_>) -> u32 {
         match operand {
-            Operand::Constant(number) => self.graph.borrow_mut().constant(&[number]),
-            Operand::Image(image) => self.same_program(image),
+            ImageOperand::Constant(number) => self.graph.borrow_mut().constant(&[number]),
+            ImageOperand::Image(image) => self.same_program(image),
         }
     }
 
     /// Records an operation on this image and others.
-    fn record(&self, opcode: Opcode, others: &[Operand<'_>], numbers: [u32; 2]) -> Image {
+    fn record(&self, opcode: Opcode, others: &[ImageOperand<'_>], numbers: [u32; 2]) -> Image {
         let mut operands = [self.step; 3];
         for (place, other) in operands[1..].iter_mut().zip(others) {
             *place = self.operand(*other);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-pub use image::{Alike, Image, Operand, Recorder};
+pub use image::{Alike, Image, ImageOperand, Recorder};
 pub use place::{Calibration, Machine, Place};
 
 use self::place::{Choice, Learned};
@@ -40,11 +40,11 @@ use crate::{Error, Result, host};
 /// [`Tensor`](crate::Tensor), such as [`label`](crate::Tensor::label).
 ///
 /// ```
-/// use vsla::image::{Place, Program};
+/// use vsla::image::{ImageProgram, Place};
 /// use vsla::{Ragged, Shape};
 ///
 /// // Each image beside its mirror image, and the number of its cells of value 7.
-/// let program = Program::new(|r| {
+/// let program = ImageProgram::new(|r| {
 ///     let x = r.input();
 ///     r.output(&x.beside(&x.flip_columns()));
 ///     r.output(&x.equals(7).sum());
@@ -58,7 +58,7 @@ use crate::{Error, Result, host};
 /// # Ok::<(), vsla::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Program {
+pub struct ImageProgram {
     compiled: Arc<Compiled>,
     learned: Mutex<Learned>,
 }
@@ -68,21 +68,21 @@ pub struct Program {
 pub struct Results {
     states: Vec<Vec<u32>>,
     images: Vec<Ragged<i32>>,
-    report: Report,
+    report: ImageReport,
 }
 
 /// What a run did, and how long it took.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
-pub struct Report {
+pub struct ImageReport {
     /// Where the program ran.
     pub place: Machine,
     /// The number of samples.
     pub samples: usize,
-    /// The operations that run for each sample, as [`Program::operations`] counts them.
+    /// The operations that run for each sample, as [`ImageProgram::operations`] counts them.
     pub operations: usize,
-    /// The levels of the program's graph, as [`Program::levels`] counts them.
+    /// The levels of the program's graph, as [`ImageProgram::levels`] counts them.
     pub levels: usize,
     /// Dispatches recorded on the GPU during the run, including those of other threads; 0 on the CPU. A batch that
     /// exceeds the limits or the memory of the device runs in several parts, each with all levels.
@@ -105,14 +105,14 @@ pub struct Report {
     pub actual: Duration,
 }
 
-impl Program {
+impl ImageProgram {
     /// Records a program.
     ///
     /// # Errors
     /// [`Argument`](crate::Error::Argument) if the program has no output, has an image of another program or an axis
     /// above 1, or an image of it has a capacity of 0. [`OutOfMemory`](crate::Error::OutOfMemory).
-    pub fn new(record: impl FnOnce(&mut Recorder)) -> Result<Program> {
-        Program::with_passes(Passes::ALL, record)
+    pub fn new(record: impl FnOnce(&mut Recorder)) -> Result<ImageProgram> {
+        ImageProgram::with_passes(Passes::ALL, record)
     }
 
     /// As [`new`](Self::new), with some passes of the compiler left out, for tests and benchmarks: `share` and `prune`,
@@ -123,7 +123,7 @@ impl Program {
         prune: bool,
         schedule: &str,
         record: impl FnOnce(&mut Recorder),
-    ) -> Result<Program> {
+    ) -> Result<ImageProgram> {
         use crate::ops::imaging::compile::Schedule;
         let schedule = match schedule {
             "kinds" => Schedule::Kinds,
@@ -135,7 +135,7 @@ impl Program {
                 run.map_or(Passes::ALL.schedule, Schedule::Levels)
             }
         };
-        Program::with_passes(
+        ImageProgram::with_passes(
             Passes {
                 share,
                 prune,
@@ -145,7 +145,7 @@ impl Program {
         )
     }
 
-    fn with_passes(passes: Passes, record: impl FnOnce(&mut Recorder)) -> Result<Program> {
+    fn with_passes(passes: Passes, record: impl FnOnce(&mut Recorder)) -> Result<ImageProgram> {
         let graph = Rc::default();
         let mut recorder = Recorder {
             graph: Rc::clone(&graph),
@@ -172,7 +172,7 @@ impl Program {
                             and `constant`";
             return Err(Error::argument(OP, expected, 0));
         }
-        Ok(Program {
+        Ok(ImageProgram {
             compiled: Arc::new(compile(&graph, passes)?),
             learned: Mutex::default(),
         })
@@ -226,9 +226,9 @@ impl Program {
     ///
     /// ```
     /// use vsla::Device;
-    /// use vsla::image::{Place, Program};
+    /// use vsla::image::{ImageProgram, Place};
     ///
-    /// let program = Program::new(|r| {
+    /// let program = ImageProgram::new(|r| {
     ///     let x = r.input();
     ///     r.output(&x.sum());
     /// })?;
@@ -361,7 +361,7 @@ impl Program {
         };
         let actual = began.map_or(Duration::ZERO, |began| began.elapsed());
         self.lock_learned().learn(choice, actual);
-        let report = Report {
+        let report = ImageReport {
             place: choice.machine,
             samples,
             operations: self.operations(),
@@ -421,7 +421,7 @@ impl Results {
     }
 
     /// What the run did, and how long it took.
-    pub fn report(&self) -> &Report {
+    pub fn report(&self) -> &ImageReport {
         &self.report
     }
 }

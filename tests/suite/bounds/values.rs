@@ -470,7 +470,7 @@ pub fn labelled<T: Value + Integer>(d: &mut Draw<'_>, shapes: &[[usize; 2]]) {
     if T::DTYPE == DType::I32 {
         let images = crate::imaging::images(shapes, || 2);
         let program =
-            image::Program::new(crate::imaging::recorded("bounds", d.turn % 4, 20)).unwrap();
+            image::ImageProgram::new(crate::imaging::recorded("bounds", d.turn % 4, 20)).unwrap();
         let ran = program.run_blocking(&image::Place::from(d.device), &[&images]);
         d.ran("image program", ran);
     }

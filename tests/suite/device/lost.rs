@@ -208,7 +208,7 @@ struct Images {
     counts: Tensor<u32>,
     boxes: Tensor<u32>,
     flags: Tensor<u32>,
-    program: image::Program,
+    program: image::ImageProgram,
 }
 
 impl Images {
@@ -219,7 +219,7 @@ impl Images {
         Images {
             boxes: cells.bounding_box(0).unwrap(),
             flags: cells.any_axis(1).unwrap(),
-            program: image::Program::new(|recorder| {
+            program: image::ImageProgram::new(|recorder| {
                 let x = recorder.input();
                 recorder.output(&x.dilate(Neighbours::Four));
             })

@@ -85,7 +85,7 @@ pub fn every_method_is_offered_or_an_exception() {
     }
     for name in &stated {
         assert!(
-            methods.contains(*name) || *name == "image::Program",
+            methods.contains(*name) || *name == "image::ImageProgram",
             "no method {name}"
         );
     }

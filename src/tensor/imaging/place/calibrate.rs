@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::super::{Alike, Image, Machine, Program};
+use super::super::{Alike, Image, ImageProgram, Machine};
 use super::{
     Calibration, Choice, Costs, GpuCosts, Known, Place, TRIES, WORTH_A_TRY, Work, fastest, squares,
 };
@@ -14,7 +14,7 @@ use crate::tensor::Device;
 use crate::{Error, Result};
 
 /// A program of so many instructions of a class after each other.
-fn chain(class: Class, instructions: i32) -> Result<Program> {
+fn chain(class: Class, instructions: i32) -> Result<ImageProgram> {
     let next = |x: &Image, i: i32| match class {
         Class::Cells => x.plus(i),
         Class::Neighbours => x.dilate(if i % 2 == 0 {
@@ -24,7 +24,7 @@ fn chain(class: Class, instructions: i32) -> Result<Program> {
         }),
         Class::Components => x.plus(i).label(Alike::Values, Neighbours::Four, -1),
     };
-    Program::new(|r| {
+    ImageProgram::new(|r| {
         let mut x = r.input();
         for i in 0..instructions {
             x = next(&x, i + 1);
@@ -45,7 +45,7 @@ impl Calibration {
         /// Seconds.
         const ENOUGH: f64 = 2e-3;
         let (tiny, large) = (squares(1, 1)?, squares(1, 32)?);
-        let one = |program: &Program, images: &Ragged<i32>, place: &Place| {
+        let one = |program: &ImageProgram, images: &Ragged<i32>, place: &Place| {
             fastest(|| program.run_blocking(place, &[images]).map(|_| ()))
         };
         let mut costs = Costs::default();
@@ -74,20 +74,21 @@ impl Calibration {
             let levels = (cells.levels() - short.levels()).max(1) as f64;
             let level = ((all - submission) / levels).max(0.0);
             // So many samples that the time exceeds the latency, without taking long on a slow device.
-            let filling = |program: &Program, side: usize, most: usize| -> Result<(f64, usize)> {
-                let mut samples = 16;
-                loop {
-                    let images = squares(samples, side)?;
-                    let start = Instant::now();
-                    program.run_blocking(&place, &[&images])?;
-                    if samples >= most
-                        || start.elapsed().as_secs_f64() > ENOUGH.max(4.0 * submission)
-                    {
-                        return Ok((one(program, &images, &place)?, samples));
+            let filling =
+                |program: &ImageProgram, side: usize, most: usize| -> Result<(f64, usize)> {
+                    let mut samples = 16;
+                    loop {
+                        let images = squares(samples, side)?;
+                        let start = Instant::now();
+                        program.run_blocking(&place, &[&images])?;
+                        if samples >= most
+                            || start.elapsed().as_secs_f64() > ENOUGH.max(4.0 * submission)
+                        {
+                            return Ok((one(program, &images, &place)?, samples));
+                        }
+                        samples *= 4;
                     }
-                    samples *= 4;
-                }
-            };
+                };
             let (time, samples) = filling(&short, 64, 256)?;
             let byte = ((time - submission) / (samples * 4 * 64 * 64) as f64).max(0.0);
             let mut gpu = GpuCosts {
@@ -147,7 +148,7 @@ impl Calibration {
     }
 }
 
-impl Program {
+impl ImageProgram {
     pub(in crate::tensor::imaging) fn choose<'a>(
         &self,
         place: &'a Place,
