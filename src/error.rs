@@ -11,6 +11,7 @@ mod text;
 
 use core::fmt;
 
+pub(crate) use facts::Named;
 pub(crate) use text::Count;
 use text::{at, at_most, bytes_available, null_at, offsets_fault, other_pairings, pair_fits};
 

@@ -82,18 +82,18 @@ pub(crate) fn left() -> u64 {
     host_memory_limit().saturating_sub(HELD.load(Ordering::Relaxed))
 }
 
-fn refused(op: &'static str, bytes: u128, available: Option<u64>) -> Error {
-    Error::out_of_memory(op, u64::try_from(bytes).unwrap_or(u64::MAX), available)
+fn refused(bytes: u128, available: Option<u64>) -> Error {
+    Error::out_of_memory(u64::try_from(bytes).unwrap_or(u64::MAX), available)
 }
 
 /// Checks that `count` items of `bytes_each` bytes fit in the budget. Called for several lists together before the
 /// first is allocated.
-pub(crate) fn check(op: &'static str, count: impl TryInto<u64>, bytes_each: usize) -> Result<()> {
+pub(crate) fn check(count: impl TryInto<u64>, bytes_each: usize) -> Result<()> {
     let count = count.try_into().unwrap_or(u64::MAX);
     let (bytes, left) = (u128::from(count) * bytes_each as u128, left());
     match bytes <= u128::from(left) {
         true => Ok(()),
-        false => Err(refused(op, bytes, Some(left))),
+        false => Err(refused(bytes, Some(left))),
     }
 }
 
@@ -109,14 +109,14 @@ impl Held {
 
 /// Takes `bytes` bytes from the budget, or fails if fewer are left. Atomic, so concurrent calls never exceed the
 /// budget.
-pub(crate) fn hold(op: &'static str, bytes: u64) -> Result<Held> {
+pub(crate) fn hold(bytes: u64) -> Result<Held> {
     let limit = host_memory_limit();
     let taken = HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
         held.checked_add(bytes).filter(|&sum| sum <= limit)
     });
     match taken {
         Ok(_) => Ok(Held(bytes)),
-        Err(held) => Err(refused(op, bytes.into(), Some(limit.saturating_sub(held)))),
+        Err(held) => Err(refused(bytes.into(), Some(limit.saturating_sub(held)))),
     }
 }
 
@@ -128,151 +128,143 @@ impl Drop for Held {
 
 /// Reserves space for `more` values. The capacity at least doubles when it grows, so pushing values one by one takes
 /// linear time. On failure, nothing changes.
-pub(crate) fn reserve<T>(op: &'static str, values: &mut Vec<T>, more: usize) -> Result<()> {
+pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     if values.capacity() - values.len() >= more {
         return Ok(());
     }
-    grow(op, values, more)
+    grow(values, more)
 }
 
 #[cold]
-fn grow<T>(op: &'static str, values: &mut Vec<T>, more: usize) -> Result<()> {
+fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let least = values.len().saturating_add(more);
     let doubled = least.max(values.capacity().saturating_mul(2)).max(4);
-    let doubled = match check(op, doubled, size_of::<T>()) {
+    let doubled = match check(doubled, size_of::<T>()) {
         Ok(()) => doubled,
-        Err(_) => check(op, least, size_of::<T>()).map(|()| least)?,
+        Err(_) => check(least, size_of::<T>()).map(|()| least)?,
     };
     let bytes = doubled as u128 * size_of::<T>() as u128;
     if injected() || values.try_reserve_exact(doubled - values.len()).is_err() {
-        return Err(refused(op, bytes, None));
+        return Err(refused(bytes, None));
     }
     Ok(())
 }
 
 /// An empty vector with capacity for exactly `count` values.
-pub(crate) fn room<T>(op: &'static str, count: usize) -> Result<Vec<T>> {
+pub(crate) fn room<T>(count: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     if count > 0 {
-        check(op, count, size_of::<T>())?;
+        check(count, size_of::<T>())?;
         if injected() || values.try_reserve_exact(count).is_err() {
             let bytes = count as u128 * size_of::<T>() as u128;
-            return Err(refused(op, bytes, None));
+            return Err(refused(bytes, None));
         }
     }
     Ok(values)
 }
 
 /// `count` copies of a value.
-pub(crate) fn filled<T: Clone>(op: &'static str, value: T, count: usize) -> Result<Vec<T>> {
-    let mut values = room(op, count)?;
+pub(crate) fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
+    let mut values = room(count)?;
     values.resize(count, value);
     Ok(values)
 }
 
 /// `count` zeros. Large allocations are fresh zero pages from the system and are not written.
-pub(crate) fn zeroed<T: Zeroable>(op: &'static str, count: usize) -> Result<Vec<T>> {
-    check(op, count, size_of::<T>())?;
-    zeroed_held(op, count)
+pub(crate) fn zeroed<T: Zeroable>(count: usize) -> Result<Vec<T>> {
+    check(count, size_of::<T>())?;
+    zeroed_held(count)
 }
 
 /// As [`zeroed`], for bytes that are already charged to the budget.
-pub(crate) fn zeroed_held<T: Zeroable>(op: &'static str, count: usize) -> Result<Vec<T>> {
+pub(crate) fn zeroed_held<T: Zeroable>(count: usize) -> Result<Vec<T>> {
     if count > 0 && !injected() {
         let made = bytemuck::allocation::try_zeroed_vec(count);
-        return made.map_err(|()| refused(op, count as u128 * size_of::<T>() as u128, None));
+        return made.map_err(|()| refused(count as u128 * size_of::<T>() as u128, None));
     }
     match count {
         0 => Ok(Vec::new()),
-        _ => Err(refused(op, count as u128 * size_of::<T>() as u128, None)),
+        _ => Err(refused(count as u128 * size_of::<T>() as u128, None)),
     }
 }
 
 /// A copy of a slice.
-pub(crate) fn copied<T: Copy>(op: &'static str, values: &[T]) -> Result<Vec<T>> {
-    let mut copy = room(op, values.len())?;
+pub(crate) fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
+    let mut copy = room(values.len())?;
     copy.extend_from_slice(values);
     Ok(copy)
 }
 
 /// Collects an iterator of this crate, whose exact length is trusted.
-pub(crate) fn exact<T, I>(op: &'static str, values: I) -> Result<Vec<T>>
+pub(crate) fn exact<T, I>(values: I) -> Result<Vec<T>>
 where
     I: IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
 {
     let values = values.into_iter();
-    let mut all = room(op, values.len())?;
+    let mut all = room(values.len())?;
     all.extend(values);
     Ok(all)
 }
 
 /// Collects a caller's iterator. Refuses a size hint above the budget immediately, and otherwise reserves only an
 /// amount that is cheap if the hint turns out to be wrong.
-pub(crate) fn collect<T>(op: &'static str, values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
+pub(crate) fn collect<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let values = values.into_iter();
-    let mut all = promised(op, values.size_hint().0)?;
+    let mut all = promised(values.size_hint().0)?;
     for value in values {
-        push(op, &mut all, value)?;
+        push(&mut all, value)?;
     }
     Ok(all)
 }
 
 /// An empty vector for the `count` values that a caller's iterator promises, if they fit in the budget. Reserves at
 /// most 64 MiB up front.
-pub(crate) fn promised<T>(op: &'static str, count: usize) -> Result<Vec<T>> {
+pub(crate) fn promised<T>(count: usize) -> Result<Vec<T>> {
     const BELIEVED: usize = 1 << 26;
-    check(op, count, size_of::<T>())?;
-    room(op, count.min(BELIEVED / size_of::<T>().max(1)))
+    check(count, size_of::<T>())?;
+    room(count.min(BELIEVED / size_of::<T>().max(1)))
 }
 
 /// As [`collect`], for an iterator that can fail.
-pub(crate) fn try_collect<T>(
-    op: &'static str,
-    values: impl IntoIterator<Item = Result<T>>,
-) -> Result<Vec<T>> {
+pub(crate) fn try_collect<T>(values: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
     let mut all = Vec::new();
     for value in values {
-        push(op, &mut all, value?)?;
+        push(&mut all, value?)?;
     }
     Ok(all)
 }
 
 /// Appends a value.
 #[inline]
-pub(crate) fn push<T>(op: &'static str, values: &mut Vec<T>, value: T) -> Result<()> {
-    reserve(op, values, 1)?;
+pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
+    reserve(values, 1)?;
     values.push(value);
     Ok(())
 }
 
 /// Appends the values of an iterator of known length.
 #[inline]
-pub(crate) fn extend<T, I>(op: &'static str, values: &mut Vec<T>, more: I) -> Result<()>
+pub(crate) fn extend<T, I>(values: &mut Vec<T>, more: I) -> Result<()>
 where
     I: IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
 {
     let more = more.into_iter();
-    reserve(op, values, more.len())?;
+    reserve(values, more.len())?;
     values.extend(more);
     Ok(())
 }
 
 /// Inserts an entry into a map and returns the previous value.
 pub(crate) fn insert<K: Eq + Hash, V>(
-    op: &'static str,
     map: &mut HashMap<K, V>,
     key: K,
     value: V,
 ) -> Result<Option<V>> {
     if map.len() == map.capacity() {
         let more = (2 * map.len()).max(4);
-        check(op, more, size_of::<(K, V)>())?;
+        check(more, size_of::<(K, V)>())?;
         if injected() || map.try_reserve(more - map.len()).is_err() {
-            return Err(refused(
-                op,
-                more as u128 * size_of::<(K, V)>() as u128,
-                None,
-            ));
+            return Err(refused(more as u128 * size_of::<(K, V)>() as u128, None));
         }
     }
     Ok(map.insert(key, value))
@@ -319,44 +311,35 @@ mod tests {
         assert!(limit > 1 << 24, "{limit}");
         let too_many = usize::MAX / 8;
         let kind = |error: Error| (error.kind(), error.op());
-        let refused = ("out_of_memory", "test");
-        assert_eq!(room::<u64>("test", too_many).map_err(kind), Err(refused));
-        assert_eq!(zeroed::<u64>("test", too_many).map_err(kind), Err(refused));
-        assert_eq!(filled("test", 1u64, too_many).map_err(kind), Err(refused));
+        let refused = ("out_of_memory", "");
+        assert_eq!(room::<u64>(too_many).map_err(kind), Err(refused));
+        assert_eq!(zeroed::<u64>(too_many).map_err(kind), Err(refused));
+        assert_eq!(filled(1u64, too_many).map_err(kind), Err(refused));
         let promise = std::iter::repeat_n(1u64, too_many);
-        assert_eq!(exact("test", promise.clone()).map_err(kind), Err(refused));
-        assert_eq!(collect("test", promise).map_err(kind), Err(refused));
-        assert_eq!(
-            hold("test", u64::MAX).map(|_| ()).map_err(kind),
-            Err(refused)
-        );
-        assert_eq!(
-            check("test", u64::MAX, usize::MAX).map_err(kind),
-            Err(refused)
-        );
+        assert_eq!(exact(promise.clone()).map_err(kind), Err(refused));
+        assert_eq!(collect(promise).map_err(kind), Err(refused));
+        assert_eq!(hold(u64::MAX).map(|_| ()).map_err(kind), Err(refused));
+        assert_eq!(check(u64::MAX, usize::MAX).map_err(kind), Err(refused));
         let mut few = vec![1u64];
-        assert_eq!(
-            reserve("test", &mut few, usize::MAX).map_err(kind),
-            Err(refused)
-        );
+        assert_eq!(reserve(&mut few, usize::MAX).map_err(kind), Err(refused));
         assert_eq!(few, [1]);
     }
 
     #[apply(unit_test)]
     fn what_there_is_room_for_is_made() {
-        assert_eq!(room::<u8>("test", 9).map(|values| values.capacity()), Ok(9));
-        assert_eq!(filled("test", 7, 3), Ok(vec![7; 3]));
-        assert_eq!(zeroed("test", 3), Ok(vec![0u8; 3]));
-        assert_eq!(copied("test", &[1, 2]), Ok(vec![1, 2]));
+        assert_eq!(room::<u8>(9).map(|values| values.capacity()), Ok(9));
+        assert_eq!(filled(7, 3), Ok(vec![7; 3]));
+        assert_eq!(zeroed(3), Ok(vec![0u8; 3]));
+        assert_eq!(copied(&[1, 2]), Ok(vec![1, 2]));
         assert_eq!(
-            collect("test", (0..200_000).filter(|i| i % 2 == 0)).map(|all| all.len()),
+            collect((0..200_000).filter(|i| i % 2 == 0)).map(|all| all.len()),
             Ok(100_000)
         );
         let mut values = Vec::new();
         for value in 0..1000 {
-            assert_eq!(push("test", &mut values, value), Ok(()));
+            assert_eq!(push(&mut values, value), Ok(()));
         }
-        assert_eq!(extend("test", &mut values, 1000..1010), Ok(()));
+        assert_eq!(extend(&mut values, 1000..1010), Ok(()));
         assert!(values.iter().copied().eq(0..1010));
     }
 }

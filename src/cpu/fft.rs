@@ -113,14 +113,10 @@ impl<P: ?Sized> Plans<P> {
 
 impl<P: ?Sized + Send + Sync> Plans<P> {
     /// The transforms of these lengths, which are distinct and in ascending order.
-    pub(crate) fn all<'a>(
-        &self,
-        op: &'static str,
-        lengths: &'a [usize],
-    ) -> Result<PlansInUse<'a, P>> {
+    pub(crate) fn all<'a>(&self, lengths: &'a [usize]) -> Result<PlansInUse<'a, P>> {
         let all = lengths.iter().map(|&length| bytes(length) as u64).sum();
-        let held = host::hold(op, all)?;
-        let mut plans = host::room(op, lengths.len())?;
+        let held = host::hold(all)?;
+        let mut plans = host::room(lengths.len())?;
         match lengths {
             [length] => plans.push(self.of(*length)),
             _ => {

@@ -13,6 +13,7 @@ pub(crate) use pool::{CpuBuffer, CpuPool};
 pub(crate) use replay::{CpuBuffers, CpuExternal};
 pub(crate) use workspace::Workspace;
 
+use crate::error::Named;
 use crate::machine::Memory;
 use crate::plan::{CpuArgs, CpuInput, CpuOutput, Launch};
 use crate::ragged::Layout;
@@ -65,8 +66,8 @@ impl Cpu {
         fft::forget();
     }
 
-    pub(crate) fn upload(&self, op: &'static str, values: &[u8]) -> Result<Arc<CpuBuffer>> {
-        let mut words = self.pool.allocate(op, values.len().div_ceil(4))?;
+    pub(crate) fn upload(&self, values: &[u8]) -> Result<Arc<CpuBuffer>> {
+        let mut words = self.pool.allocate(values.len().div_ceil(4))?;
         words.bytes_mut()[..values.len()].copy_from_slice(values);
         Ok(Arc::new(words))
     }
@@ -85,13 +86,13 @@ impl Cpu {
         for output in launch.outputs.iter().filter(|output| output.over.is_none()) {
             let (layout, words) = output.sized(|i| inputs[i].layout);
             layouts.push(layout);
-            results.push(self.pool.allocate(launch.op, words as usize)?);
+            results.push(self.pool.allocate(words as usize)?);
         }
         let twin_inputs = inputs.iter().map(|input| CpuInput {
             bytes: &input.buffer.bytes()[input.bytes.clone()],
             layout: input.layout,
         });
-        let twin_inputs = host::exact(launch.op, twin_inputs)?;
+        let twin_inputs = host::exact(twin_inputs)?;
         let mut outputs = Vec::with_capacity(launch.outputs.len());
         let (mut own, mut others) = (results.iter_mut(), changed.iter_mut());
         for output in &launch.outputs {
@@ -109,7 +110,7 @@ impl Cpu {
             scalars,
             pairs: launch.pairs.as_ref(),
         });
-        done.map_err(|error| error.named(launch.op))?;
+        done.named(launch.op)?;
         Ok(results
             .into_iter()
             .zip(layouts)

@@ -78,13 +78,13 @@ impl CpuPool {
     }
 
     /// Allocates `len` words with arbitrary contents.
-    pub(crate) fn allocate(self: &Arc<Self>, op: &'static str, len: usize) -> Result<CpuBuffer> {
+    pub(crate) fn allocate(self: &Arc<Self>, len: usize) -> Result<CpuBuffer> {
         let cached = if len >= POOLED { self.reuse(len) } else { None };
         let (words, held) = match cached {
             Some(cached) => cached,
-            None => match fresh(op, len) {
+            None => match fresh(len) {
                 // Cached buffers count against the budget, so release them and try again.
-                Err(Error::OutOfMemory { .. }) if self.give_up() => fresh(op, len)?,
+                Err(Error::OutOfMemory { .. }) if self.give_up() => fresh(len)?,
                 made => made?,
             },
         };
@@ -124,9 +124,9 @@ impl CpuPool {
 }
 
 /// Zeroed pages straight from the system, not written here.
-fn fresh(op: &'static str, len: usize) -> Result<(Vec<u32>, Held)> {
-    let held = host::hold(op, len as u64 * 4)?;
-    let words = host::zeroed_held(op, len)?;
+fn fresh(len: usize) -> Result<(Vec<u32>, Held)> {
+    let held = host::hold(len as u64 * 4)?;
+    let words = host::zeroed_held(len)?;
     Ok((words, held))
 }
 
@@ -160,7 +160,7 @@ mod tests {
     #[apply(unit_test)]
     fn a_released_buffer_displaces_older_ones() {
         let pool = Arc::new(CpuPool::default());
-        let allocate = |len| pool.allocate("test", len).unwrap();
+        let allocate = |len| pool.allocate(len).unwrap();
         // One more than fit in the cache. The pages are never written.
         let large: Vec<_> = (0..5).map(|_| allocate(1 << 26)).collect();
         drop(large);

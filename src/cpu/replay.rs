@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::{Cpu, CpuBuffer};
+use crate::error::Named;
 use crate::plan::{CpuArgs, CpuInput, CpuOutput, Launch, Memory, Schedule, Step};
 use crate::{Error, Result, host};
 
@@ -30,15 +31,17 @@ enum Taken {
 
 impl Cpu {
     /// Allocates a slab of the arena.
-    pub(crate) fn slab(&self, op: &'static str, bytes: u64) -> Result<CpuBuffer> {
-        self.pool.allocate(op, (bytes / 4) as usize)
+    pub(crate) fn slab(&self, bytes: u64) -> Result<CpuBuffer> {
+        self.pool.allocate((bytes / 4) as usize)
     }
 
     /// Runs all steps. After an error the contents of the arena and the outputs are meaningless.
     pub(crate) fn replay(&self, schedule: &Schedule, mut buffers: CpuBuffers<'_>) -> Result<()> {
         let mut lists = Lists::default();
         for step in &schedule.steps {
-            buffers.run(step, &mut lists)?;
+            if let Some(launch) = step.launch() {
+                buffers.run(step, launch, &mut lists).named(launch.op)?;
+            }
         }
         Ok(())
     }
@@ -60,22 +63,19 @@ fn emptied<'a>(mut inputs: Vec<CpuInput<'_>>) -> Vec<CpuInput<'a>> {
 }
 
 impl CpuBuffers<'_> {
-    fn run(&mut self, step: &Step, lists: &mut Lists) -> Result<()> {
-        let Some(launch) = step.launch() else {
-            return Ok(());
-        };
+    fn run(&mut self, step: &Step, launch: &Launch, lists: &mut Lists) -> Result<()> {
         let Lists { taken, inputs } = lists;
-        host::reserve(launch.op, taken, step.results.len())?;
+        host::reserve(taken, step.results.len())?;
         for memory in &step.results {
             let of = match *memory {
                 Memory::Slab { slab, .. } => self.slabs[slab].take().map(|b| Taken::Slab(slab, b)),
                 Memory::External(i) => self.externals[i].take().map(|b| Taken::External(i, b)),
             };
-            taken.push(of.ok_or_else(|| misplaced(launch.op))?);
+            taken.push(of.ok_or_else(misplaced)?);
         }
         let mut operands = emptied(std::mem::take(inputs));
         let done = self
-            .gather(step, launch, &mut operands)
+            .gather(step, &mut operands)
             .and_then(|()| run_into(step, launch, &operands, taken));
         *inputs = emptied(operands);
         for buffer in taken.drain(..) {
@@ -84,28 +84,22 @@ impl CpuBuffers<'_> {
                 Taken::External(i, buffer) => self.externals[i] = Some(buffer),
             }
         }
-        done.map_err(|error| error.named(launch.op))
+        done
     }
 
     /// The operands of a step.
-    fn gather<'a>(
-        &'a self,
-        step: &'a Step,
-        launch: &Launch,
-        inputs: &mut Vec<CpuInput<'a>>,
-    ) -> Result<()> {
-        let op = launch.op;
-        host::reserve(op, inputs, step.operands.len())?;
+    fn gather<'a>(&'a self, step: &'a Step, inputs: &mut Vec<CpuInput<'a>>) -> Result<()> {
+        host::reserve(inputs, step.operands.len())?;
         for operand in &step.operands {
             let bytes = match operand.memory {
                 None => &[],
                 Some(Memory::Slab { slab, offset, .. }) => {
-                    let slab = self.slabs[slab].as_ref().ok_or_else(|| misplaced(op))?;
+                    let slab = self.slabs[slab].as_ref().ok_or_else(misplaced)?;
                     let begin = offset as usize + operand.base * operand.unit;
                     &slab.bytes()[begin..begin + operand.bytes]
                 }
                 Some(Memory::External(i)) => {
-                    let external = self.externals[i].as_ref().ok_or_else(|| misplaced(op))?;
+                    let external = self.externals[i].as_ref().ok_or_else(misplaced)?;
                     let begin = external.begin + operand.base * operand.unit;
                     &external.buffer.bytes()[begin..begin + operand.bytes]
                 }
@@ -126,7 +120,6 @@ fn run_into(
     inputs: &[CpuInput<'_>],
     taken: &mut [Taken],
 ) -> Result<()> {
-    let op = launch.op;
     let places = launch.outputs.iter().zip(&step.results);
     let mut outputs = taken
         .iter_mut()
@@ -139,9 +132,9 @@ fn run_into(
                 }
                 (Taken::External(_, external), _) => {
                     let unique = Arc::get_mut(&mut external.buffer);
-                    (unique.ok_or_else(|| misplaced(op))?.words_mut(), 0)
+                    (unique.ok_or_else(misplaced)?.words_mut(), 0)
                 }
-                _ => return Err(misplaced(op)),
+                _ => return Err(misplaced()),
             };
             let words = &mut all[from..from + words as usize];
             // A result that lies over an operand begins with its values.
@@ -157,7 +150,7 @@ fn run_into(
             kernel(step, launch, inputs, &mut [first, second])
         }
         (first, second) => {
-            let mut all = host::room(op, step.results.len())?;
+            let mut all = host::room(step.results.len())?;
             all.extend(first.into_iter().chain(second));
             for output in outputs {
                 all.push(output?);
@@ -191,9 +184,9 @@ fn poison(words: &mut [u32]) {
 
 /// The error for a step that reads and writes the same slab, or has two results in one. The arena's layout excludes
 /// such steps.
-fn misplaced(op: &'static str) -> Error {
+fn misplaced() -> Error {
     Error::recording(
-        op,
+        "",
         "an internal error: operands and results share a slab of the arena",
     )
 }

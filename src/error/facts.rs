@@ -1,6 +1,6 @@
 //! Accessors of errors, for programs.
 
-use super::Error;
+use super::{Error, Result};
 
 /// The operation that an error names, if its variant has one.
 macro_rules! operation {
@@ -55,6 +55,14 @@ impl Error {
             *op = name;
         }
         self
+    }
+
+    /// Names the operation, unless the error names one already: checks and allocations do not know whose they are.
+    pub(crate) fn or_named(self, name: &'static str) -> Error {
+        match self.op() {
+            "" => self.named(name),
+            _ => self,
+        }
     }
 
     /// Drops the hint to use a pairing, for an operation that takes none.
@@ -172,5 +180,23 @@ impl Error {
             | Error::Recording { .. }
             | Error::Gpu { .. } => None,
         }
+    }
+}
+
+/// Results of steps of an operation.
+pub(crate) trait Named: Sized {
+    /// The same result, whose error names this operation.
+    fn named(self, name: &'static str) -> Self;
+
+    /// The same result, whose error the operation names that this is a step of.
+    fn unnamed(self) -> Self {
+        self.named("")
+    }
+}
+
+impl<T> Named for Result<T> {
+    #[inline]
+    fn named(self, name: &'static str) -> Result<T> {
+        self.map_err(|error| error.named(name))
     }
 }

@@ -106,7 +106,7 @@ impl Account {
         let least: u64 = floors.iter().sum();
         match limit {
             Some(limit) if limit <= least => {
-                Err(Error::out_of_memory("device", least, Some(limit)))
+                Err(Error::out_of_memory(least, Some(limit)).named("device"))
             }
             _ => Ok(Account {
                 limit,
@@ -153,7 +153,7 @@ impl Account {
                 .staging()
                 .map_or(0, |i| self.floors[i].saturating_sub(self.staging[i]));
             if bytes > left + own {
-                return Err(Error::out_of_memory(op, bytes, Some(left + own)));
+                return Err(Error::out_of_memory(bytes, Some(left + own)).named(op));
             }
         }
         *self.counter(what) += bytes;

@@ -94,7 +94,7 @@ impl GpuOptions {
             Some(16) => Some(Matrices::Sixteen),
             Some(side) => {
                 let expected = "emulated matrices of side 8 or 16";
-                return Err(Error::argument("device", expected, side.to_string()));
+                return Err(Error::argument(expected, side.to_string()).named("device"));
             }
         };
         Ok(Rewrites {
@@ -297,11 +297,7 @@ impl Gpu {
         options: &GpuOptions,
     ) -> Result<Gpu> {
         if options.max_workgroups_per_dimension == Some(0) {
-            return Err(Error::argument(
-                "device",
-                "at least 1 workgroup per dimension",
-                "0",
-            ));
+            return Err(Error::argument("at least 1 workgroup per dimension", "0").named("device"));
         }
         let device = health.device.clone();
         let info = adapter.get_info();

@@ -131,7 +131,7 @@ impl Gpu {
         options: &GpuOptions,
     ) -> Result<Gpu> {
         const OP: &str = "from_wgpu";
-        let unfit = |what: String| Err(Error::unsupported(OP, what));
+        let unfit = |what: String| Err(Error::unsupported(what).named(OP));
         if is_lost(&device) {
             return Err(Error::device_lost(OP, "the device was already lost"));
         }
@@ -163,14 +163,12 @@ impl Gpu {
                 let reason = "it reports no errors for its buffers".to_owned();
                 return Err(self.health.note(Error::device_lost(op, reason)));
             }
-            return Err(Error::unsupported(
-                op,
-                format!(
+            return Err(Error::unsupported(format!(
                     "the buffer of {} bytes belongs to another wgpu device or instance, or is mapped; create it on \
                      this device, and unmap it",
                     buffer.size()
                 ),
-            ));
+            ).named(op));
         }
         let lent = self.pool.lend(buffer);
         self.health

@@ -26,7 +26,7 @@ fn from_wgpu(device: &wgpu::Device, op: &'static str, error: wgpu::Error) -> Err
         wgpu::Error::OutOfMemory { .. } if is_lost(device) => {
             Error::device_lost(op, "out of memory")
         }
-        wgpu::Error::OutOfMemory { .. } => Error::out_of_memory(op, 0, None),
+        wgpu::Error::OutOfMemory { .. } => Error::out_of_memory(0, None).named(op),
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             if is_lost(device) {
                 Error::device_lost(op, description)

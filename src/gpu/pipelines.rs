@@ -189,13 +189,11 @@ impl Pipelines {
         let source = self.rewriting.rewritten(op, &name, source, own)?;
         let buffers = own + usize::from(self.rewriting.records().is_some());
         if buffers as u32 > limits.storage_buffers {
-            return Err(Error::unsupported(
-                op,
-                format!(
+            return Err(Error::unsupported(format!(
                     "kernel {name} needs {buffers} storage buffers, but the device allows {}; use another device",
                     limits.storage_buffers
                 ),
-            ));
+            ).named(op));
         }
         let device = &health.device;
         let (layout, pipeline_layout) = self.layouts(health, op, kernel.interface.access)?;
@@ -372,22 +370,18 @@ pub(crate) fn needs(source: &str) -> Result<(u32, u32), String> {
 fn check_needs(op: &'static str, name: &str, source: &str, limits: &Limits) -> Result<()> {
     let (memory, invocations) = needs(source).map_err(|message| Error::gpu(op, message))?;
     if memory > limits.workgroup_memory {
-        return Err(Error::unsupported(
-            op,
-            format!(
+        return Err(Error::unsupported(format!(
                 "kernel {name} needs {memory} bytes of workgroup memory, but the device allows {}; use another device",
                 limits.workgroup_memory
             ),
-        ));
+        ).named(op));
     }
     if invocations > limits.invocations {
-        return Err(Error::unsupported(
-            op,
-            format!(
+        return Err(Error::unsupported(format!(
                 "kernel {name} needs {invocations} invocations per workgroup, but the device allows {}; use another device",
                 limits.invocations
             ),
-        ));
+        ).named(op));
     }
     Ok(())
 }

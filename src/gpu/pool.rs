@@ -185,7 +185,7 @@ impl Pool {
         words: u64,
     ) -> Result<Arc<GpuBuffer>> {
         if words * 4 > self.largest {
-            return Err(Error::too_large(op, "the buffer", words * 4, self.largest));
+            return Err(Error::too_large("the buffer", words * 4, self.largest).named(op));
         }
         let bytes = class_of(words * 4).min(self.largest);
         let mut state = self.lock();
@@ -260,13 +260,13 @@ impl Pool {
     ) -> Result<wgpu::Buffer> {
         #[cfg(feature = "testing")]
         if descriptor.size >= self.refused.load(Ordering::Relaxed) {
-            return Err(Error::out_of_memory(op, descriptor.size, None));
+            return Err(Error::out_of_memory(descriptor.size, None).named(op));
         }
         self.health
             .caught(op, || self.health.device.create_buffer(descriptor))
             .map_err(|error| match error {
                 Error::OutOfMemory { op, available, .. } => {
-                    Error::out_of_memory(op, descriptor.size, available)
+                    Error::out_of_memory(descriptor.size, available).named(op)
                 }
                 other => other,
             })

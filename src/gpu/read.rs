@@ -11,6 +11,7 @@ use super::profiler::{Profiler, TIMESTAMP};
 use super::recorder::check_computed;
 use super::staging::{Held, copy_out};
 use super::{Gpu, errors};
+use crate::error::Named;
 use crate::machine::Wait;
 use crate::{Error, Result, host};
 
@@ -25,9 +26,9 @@ impl Wait {
     fn check(self, op: &'static str) -> Result<()> {
         match cfg!(target_family = "wasm") && self == Wait::Here {
             true => Err(Error::unsupported(
-                op,
                 "a call that blocks until a GPU has finished, in a browser; await the async form",
-            )),
+            )
+            .named(op)),
             false => Ok(()),
         }
     }
@@ -187,7 +188,7 @@ impl Gpu {
         if self.pool.freed.wait(count, PATIENCE) {
             return Ok(());
         }
-        Err(Error::out_of_memory(op, bytes, Some(0)))
+        Err(Error::out_of_memory(bytes, Some(0)).named(op))
     }
 
     fn begin_read(
@@ -294,7 +295,7 @@ impl Gpu {
         wait: Wait,
     ) -> Result<Vec<(&'static str, String, Duration, Duration)>> {
         let machine = self.machine();
-        let mut ticks: Vec<u64> = host::room("profile", profiler.entries.len() * 2)?;
+        let mut ticks: Vec<u64> = host::room(profiler.entries.len() * 2).named("profile")?;
         for (i, set) in profiler.sets.iter().enumerate() {
             let count = profiler.used(i);
             let mut resolved = self.with_room("profile", || {
@@ -313,12 +314,12 @@ impl Gpu {
             self.recorder().with_encoder(&machine, |e| {
                 e.resolve_query_set(&set.raw, 0..count, &resolved.raw, 0)
             });
-            let mut data = host::zeroed("profile", count as usize)?;
+            let mut data = host::zeroed(count as usize).named("profile")?;
             let buffer = self.pool.lend(resolved.raw.clone());
             let to = bytemuck::cast_slice_mut(&mut data);
             self.read_into("profile", &buffer, 0, to, wait).await?;
             resolved.idle = true;
-            host::extend("profile", &mut ticks, data)?;
+            host::extend(&mut ticks, data).named("profile")?;
         }
         let period = f64::from(self.queue.get_timestamp_period());
         let zero = ticks.first().copied().unwrap_or(0);

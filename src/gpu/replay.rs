@@ -22,6 +22,7 @@ use super::pipelines::Pipeline;
 use super::pool::{GpuBuffer, bound_of};
 use super::recorder::check_computed;
 use super::run::{Bound, share};
+use crate::error::Named;
 use crate::plan::{Access, Dispatch, Memory, Param, Schedule, Step};
 use crate::ragged::Identity;
 use crate::{Error, Result, host};
@@ -131,7 +132,7 @@ impl Gpu {
     /// Compiles kernels, and copies parameters and lists to the device. Records nothing but the copies.
     pub(crate) fn prepare(&self, op: &'static str, schedule: &Schedule) -> Result<Replay> {
         let stride = self.recorder().param_stride() as usize / 4;
-        let mut dispatches = host::room(op, schedule.steps.len())?;
+        let mut dispatches = host::room(schedule.steps.len()).named(op)?;
         let mut patches = Vec::new();
         let mut params: Vec<u32> = Vec::new();
         let mut lists = Lists::default();
@@ -162,7 +163,7 @@ impl Gpu {
                     let limit = self.limits.workgroups_per_dimension;
                     let (x, y) = fold(share.min(dispatch.groups - first), limit);
                     let offset = params.len();
-                    host::reserve(op, &mut params, stride)?;
+                    host::reserve(&mut params, stride).named(op)?;
                     params.extend([first, dispatch.groups]);
                     block(step, dispatch, &mut params, &mut patches);
                     params.resize(offset + stride, 0);
@@ -173,7 +174,7 @@ impl Gpu {
             }
         }
         let bytes = 4 * params.len() as u64;
-        host::extend(op, &mut params, lists.words.iter().copied())?;
+        host::extend(&mut params, lists.words.iter().copied()).named(op)?;
         for list in &mut lists.all {
             if let List::Part { from, .. } = list {
                 *from += bytes;
@@ -215,7 +216,7 @@ impl Gpu {
             },
             Memory::External(i) => Binding::External(i),
         };
-        let mut all = host::room(op, slots.len())?;
+        let mut all = host::room(slots.len()).named(op)?;
         for slot in slots {
             all.push(match slot {
                 Bound::Input(i) => match step.operands[*i].memory {
@@ -429,7 +430,7 @@ impl Gpu {
         };
         let machine = self.machine();
         let most = GROUPS.max(4 * replay.dispatches.len());
-        let mut all = host::room(op, replay.dispatches.len())?;
+        let mut all = host::room(replay.dispatches.len()).named(op)?;
         let found = self.health.caught(op, || {
             for planned in &replay.dispatches {
                 let ranges = || planned.slots.iter().map(range);
@@ -454,7 +455,7 @@ impl Gpu {
         if replay.sets.len() == SETS {
             replay.sets.remove(0);
         }
-        let key = host::collect(op, key)?;
+        let key = host::collect(key).named(op)?;
         replay.sets.push(Set {
             key,
             groups: all,
@@ -518,7 +519,7 @@ impl Lists {
         };
         if let List::Part { .. } = list {
             for part in parts {
-                host::extend(op, &mut self.words, part.iter().copied())?;
+                host::extend(&mut self.words, part.iter().copied()).named(op)?;
             }
         }
         let number = *place.insert(self.all.len());

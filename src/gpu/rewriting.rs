@@ -36,7 +36,7 @@ impl Rewriting {
         };
         if asked.emulated.is_some() && !has_halves() {
             let what = "emulated matrices need f16 in shaders, which the device lacks";
-            return Err(Error::unsupported("device", what));
+            return Err(Error::unsupported(what).named("device"));
         }
         let watch = asked.instrumented.then(|| Watch::new(health, pool));
         Ok(Rewriting {

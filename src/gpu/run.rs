@@ -15,6 +15,7 @@ use super::grid::fold;
 use super::pipelines::PARAM_WORDS;
 use super::pipelines::Pipeline;
 use super::pool::GpuBuffer;
+use crate::error::Named;
 use crate::plan::{
     Dispatch, Kernel, Launch, Listed, Output, Param, PlanBuffer, Prepared, Slot, Table, check_size,
 };
@@ -90,7 +91,7 @@ impl Gpu {
             });
         }
         let is_new = |output: &Output| output.over.is_none();
-        let mut scratch = host::room(op, launch.scratch.len())?;
+        let mut scratch = host::room(launch.scratch.len()).named(op)?;
         for &words in &launch.scratch {
             scratch.push(self.allocate(op, words)?);
         }
@@ -149,7 +150,7 @@ impl Gpu {
                 slots: slots.collect(),
             })
         };
-        let mut all = host::room(launch.op, launch.dispatches.len())?;
+        let mut all = host::room(launch.dispatches.len()).named(launch.op)?;
         let dispatches = launch.dispatches.iter();
         self.compile(launch.op, dispatches.map(|dispatch| (launch.op, dispatch)))?;
         for dispatch in &launch.dispatches {
@@ -265,12 +266,12 @@ impl Gpu {
 
     /// Checks that a tensor of this layout fits in one binding; the error names the element that makes it too large.
     pub(crate) fn check_size(&self, op: &'static str, layout: &Layout, dtype: DType) -> Result<()> {
-        check_size(op, layout, dtype, Some(self.limits.binding_bytes))
+        check_size(layout, dtype, Some(self.limits.binding_bytes)).named(op)
     }
 
     /// Checks that the offsets of this many elements fit in one binding.
-    pub(crate) fn check_elements(&self, op: &'static str, elements: usize) -> Result<()> {
-        self.check_words(op, None, "the layout", elements as u64 + 1)
+    pub(crate) fn check_elements(&self, elements: usize) -> Result<()> {
+        self.check_words("", None, "the layout", elements as u64 + 1)
     }
 
     fn check_words(
@@ -283,7 +284,9 @@ impl Gpu {
         if words * 4 <= self.limits.binding_bytes {
             return Ok(());
         }
-        Err(Error::too_large(op, what, words * 4, self.limits.binding_bytes).at(element))
+        Err(Error::too_large(what, words * 4, self.limits.binding_bytes)
+            .named(op)
+            .at(element))
     }
 
     /// The layout's offsets and extents on this device.

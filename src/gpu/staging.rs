@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use super::account::{Leaving, Sizes, Use};
 use super::pool::Pool;
+use crate::error::Named;
 use crate::{Error, Result, host};
 
 /// Maximum number of upload buffers; beyond it a call waits for the GPU to catch up.
@@ -325,7 +326,7 @@ impl Uploads {
         match &mut filling.bytes {
             Bytes::Mapped(view) => copy_in(piece, view.slice(from..to)),
             Bytes::Host(all) => {
-                host::reserve(op, all, piece.len())?;
+                host::reserve(all, piece.len()).named(op)?;
                 all.extend_from_slice(piece);
             }
         }

@@ -17,6 +17,7 @@ use half::f16;
 use num_complex::Complex32;
 
 use super::layout_of;
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ragged::{Layout, MAX_RANK, Ragged, check_rank, element_count};
@@ -189,7 +190,7 @@ fn types<'a, T: ArrowValue>(
                 T::NUMBERS
             ),
         };
-        return Err(Error::argument(op, expected, data_type));
+        return Err(Error::argument(expected, data_type).named(op));
     }
     check_rank(op, types.len() + 1 - T::PARTS)?;
     Ok(types)
@@ -283,11 +284,7 @@ impl Lists {
         // Safe code cannot make an array whose parts do not fit together, but other languages can.
         let broken = |data_type: &DataType| {
             let expected = "an array that follows the rules of Arrow";
-            Error::argument(
-                op,
-                expected,
-                format!("parts of {data_type} that do not fit"),
-            )
+            Error::argument(expected, format!("parts of {data_type} that do not fit")).named(op)
         };
         let fits =
             |nulls: &Option<NullBuffer>, len| nulls.as_ref().is_none_or(|nulls| nulls.len() == len);
@@ -392,12 +389,9 @@ impl Lists {
                 } else if own.len() != extents[axis] {
                     let at = index(&extents[..axis], list - entries.start);
                     let got = format!("a list of {} at {at:?}", own.len());
-                    return Err(Error::shape(
-                        self.op,
-                        element,
-                        self.shown(&extents[..=axis]),
-                        got,
-                    ));
+                    return Err(
+                        Error::shape(element, self.shown(&extents[..=axis]), got).named(self.op)
+                    );
                 }
                 inner.end = own.end;
             }
@@ -420,7 +414,7 @@ impl Lists {
         let expected = format!("lists of element {element} within {entries} entries");
         // Negative offsets as such.
         let (start, end) = (list.start as isize, list.end as isize);
-        Error::argument(self.op, expected, format!("one from {start} to {end}"))
+        Error::argument(expected, format!("one from {start} to {end}")).named(self.op)
     }
 
     fn null(&self, element: usize, extents: &[usize], position: usize) -> Error {
@@ -460,14 +454,18 @@ fn index(extents: &[usize], mut position: usize) -> Vec<usize> {
 fn read<T: ArrowValue>(op: &'static str, array: ArrayData, fill: Option<T>) -> Result<Ragged<T>> {
     let len = array.len();
     let (lists, numbers, offset) = Lists::new::<T>(op, array, fill.is_some())?;
-    element_count(op, len)?;
-    let mut extents = host::room(op, len.saturating_mul(lists.rank))?;
+    element_count(len).named(op)?;
+    let mut extents = host::room(len.saturating_mul(lists.rank)).named(op)?;
     let (mut whole, mut apart) = (0..0, false);
     for element in 0..len {
         let (own, shape) = lists.element(element)?;
         for &extent in &shape[..lists.rank] {
             let narrow = u32::try_from(extent);
-            let large = |_| Error::size_overflow(op, format!("the extent {extent}")).at(element);
+            let large = |_| {
+                Error::size_overflow(format!("the extent {extent}"))
+                    .named(op)
+                    .at(element)
+            };
             extents.push(narrow.map_err(large)?);
         }
         if whole.is_empty() {
@@ -535,7 +533,7 @@ fn copied<T: ArrowValue>(
     ranges: impl IntoIterator<Item = Result<Range<usize>>>,
 ) -> Result<Vec<T>> {
     let size = size_of::<T::Number>();
-    let mut values = host::zeroed(op, total)?;
+    let mut values = host::zeroed(total).named(op)?;
     let mut rest: &mut [u8] = bytemuck::cast_slice_mut::<T, u8>(&mut values);
     for range in ranges {
         let range = range?;
@@ -556,20 +554,20 @@ fn write<T: ArrowValue>(
     let rank = batch.layout().rank();
     if types.len() + 1 - T::PARTS != rank {
         let expected = format!("as many levels of lists as the elements have axes, {rank}");
-        return Err(Error::argument(op, expected, data_type));
+        return Err(Error::argument(expected, data_type).named(op));
     }
     let counts = counts(op, batch.layout(), &types)?;
     let (layout, values) = batch.into_parts();
 
     let array = |data_type: &DataType, len, buffers, children| {
         let array = ArrayData::try_new(data_type.clone(), len, None, 0, buffers, children);
-        array.map_err(|error| Error::argument(op, "a type that Arrow accepts", error))
+        array.map_err(|error| Error::argument("a type that Arrow accepts", error).named(op))
     };
     let total = values.len();
     let numbers = match try_cast_vec::<T, T::Number>(values) {
         Ok(numbers) => numbers,
         // A number has the alignment of its value, and divides its size.
-        Err((_, values)) => host::copied(op, bytemuck::cast_slice(&values))?,
+        Err((_, values)) => host::copied(bytemuck::cast_slice(&values)).named(op)?,
     };
     let numbers = vec![Buffer::from_vec(numbers)];
     let mut data = array(&T::NUMBERS, total * T::PARTS, numbers, vec![])?;
@@ -600,7 +598,7 @@ fn counts(op: &'static str, layout: &Layout, types: &[&DataType]) -> Result<[usi
                 let mut extents: Vec<_> = shape.extents().iter().map(|&n| n as usize).collect();
                 extents[axis] = expected as usize;
                 let expected = format!("({}){hint}", listed(&extents));
-                return Err(Error::shape(op, element, expected, shape));
+                return Err(Error::shape(element, expected, shape).named(op));
             }
             lists = lists.saturating_mul(extent.into());
         }
@@ -611,12 +609,12 @@ fn counts(op: &'static str, layout: &Layout, types: &[&DataType]) -> Result<[usi
         let entries = counts[axis + 1];
         if matches!(data_type, DataType::List(_)) && i32::try_from(entries).is_err() {
             let expected = format!("a LargeList for {entries} entries in all");
-            return Err(Error::argument(op, expected, data_type));
+            return Err(Error::argument(expected, data_type).named(op));
         }
     }
     let mut narrow = [0; MAX_RANK + 1];
     for (narrow, count) in narrow.iter_mut().zip(counts) {
-        let large = |_| Error::size_overflow(op, format!("a level of {count} lists"));
+        let large = |_| Error::size_overflow(format!("a level of {count} lists")).named(op);
         *narrow = usize::try_from(count).map_err(large)?;
     }
     Ok(narrow)
@@ -629,7 +627,7 @@ fn offsets<O: ArrowNativeType>(
     axis: usize,
     lists: usize,
 ) -> Result<Buffer> {
-    let mut offsets = host::room(op, lists.saturating_add(1))?;
+    let mut offsets = host::room(lists.saturating_add(1)).named(op)?;
     let mut end = 0;
     offsets.push(O::usize_as(end));
     for shape in layout.shapes() {

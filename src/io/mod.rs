@@ -122,6 +122,7 @@ use num_complex::Complex32;
 #[cfg(feature = "arrow")]
 pub use arrow::ArrowValue;
 
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ragged::{Bsr, Layout, Offsets, Ragged, element_count, product, total_overflow};
@@ -216,15 +217,18 @@ fn wrong(at: u64, expected: impl Into<String>, got: impl Into<String>) -> Error 
 /// The layout of elements with these extents, `rank` per element, as stored in files and documents.
 fn layout_of(op: &'static str, rank: usize, extents: Vec<u32>) -> Result<Layout> {
     let elements = extents.len() / rank;
-    element_count(op, elements)?;
-    let mut offsets = host::room(op, elements + 1)?;
+    element_count(elements).named(op)?;
+    let mut offsets = host::room(elements + 1).named(op)?;
     offsets.push(0u32);
     let mut end = 0u32;
     for (element, extents) in extents.chunks_exact(rank).enumerate() {
-        let size = product(extents)
-            .ok_or_else(|| Error::size_overflow(op, "the product of the extents").at(element))?;
+        let size = product(extents).ok_or_else(|| {
+            Error::size_overflow("the product of the extents")
+                .named(op)
+                .at(element)
+        })?;
         let sum = end.checked_add(size);
-        end = sum.ok_or_else(|| total_overflow(op, element))?;
+        end = sum.ok_or_else(|| total_overflow(element).named(op))?;
         offsets.push(end);
     }
     let offsets = Offsets::from_vec_unchecked(offsets);
@@ -235,7 +239,7 @@ fn layout_of(op: &'static str, rank: usize, extents: Vec<u32>) -> Result<Layout>
 /// The positions of blocks, from the number of blocks in each row and the column of each block. The counts must add up
 /// to the number of columns listed.
 fn places(op: &'static str, of_rows: &[u32], columns: &[u32]) -> Result<Vec<(u32, u32)>> {
-    let mut places = host::room(op, columns.len())?;
+    let mut places = host::room(columns.len()).named(op)?;
     let rows = of_rows.iter().enumerate();
     let rows = rows.flat_map(|(row, &count)| repeat_n(row as u32, count as usize));
     places.extend(rows.zip(columns.iter().copied()));

@@ -2,6 +2,7 @@
 
 use ndarray::{ArrayD, ArrayView, ArrayViewD, ArrayViewMutD, Axis, Dimension, IxDyn, Slice};
 
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ragged::{Layout, Ragged, Shape};
@@ -71,18 +72,18 @@ impl<T: Copy> Ragged<T> {
         const OP: &str = "from_arrays";
 
         let arrays = arrays.into_iter();
-        let mut shapes = host::promised(OP, arrays.size_hint().0)?;
+        let mut shapes = host::promised(arrays.size_hint().0).named(OP)?;
         let mut values = Vec::new();
         for (element, array) in arrays.enumerate() {
             if array.ndim() != rank {
-                return Err(Error::rank(OP, rank, array.ndim()).at(element));
+                return Err(Error::rank(rank, array.ndim()).named(OP).at(element));
             }
             let shape = Shape::new(array.shape()).map_err(|error| match error {
                 Error::SizeOverflow { what, .. } => too_large(OP, Some(element), what),
                 other => other,
             })?;
-            host::push(OP, &mut shapes, shape)?;
-            host::reserve(OP, &mut values, array.len())?;
+            host::push(&mut shapes, shape).named(OP)?;
+            host::reserve(&mut values, array.len()).named(OP)?;
             append(&mut values, array.into_dyn());
         }
         Ragged::from_shapes(values, rank, shapes)
@@ -137,16 +138,16 @@ impl<T: Copy> Ragged<T> {
         const OP: &str = "from_padded_array";
 
         if array.ndim() != layout.rank() + 1 {
-            return Err(Error::rank(OP, layout.rank() + 1, array.ndim()));
+            return Err(Error::rank(layout.rank() + 1, array.ndim()).named(OP));
         }
         let array = array.into_dyn();
         let space = &array.shape()[1..];
         if array.shape()[0] != layout.len() {
             return Err(Error::value_count(
-                OP,
                 space.iter().product::<usize>().saturating_mul(layout.len()),
                 array.len(),
-            ));
+            )
+            .named(OP));
         }
         let fits = |shape: &Shape| {
             let mut extents = shape.extents().iter().zip(space);
@@ -155,13 +156,13 @@ impl<T: Copy> Ragged<T> {
         if let Some(element) = layout.shapes().position(|shape| !fits(&shape)) {
             let most = space.iter().map(usize::to_string).collect::<Vec<_>>();
             return Err(Error::shape(
-                OP,
                 element,
                 format!("({}) at most", most.join(", ")),
                 layout.shape(element),
-            ));
+            )
+            .named(OP));
         }
-        let mut values = host::room(OP, layout.total())?;
+        let mut values = host::room(layout.total()).named(OP)?;
         for (element, shape) in array.axis_iter(Axis(0)).zip(layout.shapes()) {
             let own = element
                 .slice_each_axis(|axis| Slice::from(..shape.extents()[axis.axis.index()] as usize));
@@ -192,5 +193,5 @@ fn append<T: Copy>(values: &mut Vec<T>, array: ArrayViewD<'_, T>) {
 }
 
 fn too_large(op: &'static str, element: Option<usize>, what: String) -> Error {
-    Error::size_overflow(op, what).at(element)
+    Error::size_overflow(what).named(op).at(element)
 }

@@ -9,6 +9,7 @@ use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{layout_of, places};
+use crate::error::Named;
 use crate::error::{Count, Error, Result};
 use crate::host;
 use crate::ragged::{Bsr, Layout, MAX_RANK, Offsets, Ragged, Shape, Topology, check_rank, grid};
@@ -41,7 +42,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Append<'_, T> {
         }
         let before = self.0.len();
         while let Some(value) = seq.next_element()? {
-            host::push("deserialize", self.0, value).map_err(A::Error::custom)?;
+            host::push(self.0, value)
+                .named("deserialize")
+                .map_err(A::Error::custom)?;
         }
         Ok(self.0.len() - before)
     }
@@ -81,7 +84,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lists<T> {
                 while let Some(length) = seq.next_element_seed(Append(&mut values))? {
                     let length = u32::try_from(length)
                         .map_err(|_| A::Error::custom("expected lists of fewer than 2³² values"))?;
-                    host::push("deserialize", &mut lengths, length).map_err(A::Error::custom)?;
+                    host::push(&mut lengths, length)
+                        .named("deserialize")
+                        .map_err(A::Error::custom)?;
                 }
                 Ok(Lists { values, lengths })
             }
@@ -168,7 +173,9 @@ fn of_rank(rank: usize, extents: &[u32]) -> Result<()> {
     check_rank("layout", rank)?;
     match extents.iter().position(|&extents| extents as usize != rank) {
         None => Ok(()),
-        Some(element) => Err(Error::rank("layout", rank, extents[element] as usize).at(element)),
+        Some(element) => Err(Error::rank(rank, extents[element] as usize)
+            .named("layout")
+            .at(element)),
     }
 }
 
@@ -205,7 +212,9 @@ fn layout_of_numbers<E: serde::de::Error>(rank: u8, extents: List<u32>) -> Resul
     let rank = usize::from(rank);
     let whole = check_rank("layout", rank).and_then(|()| match extents.0.len() % rank {
         0 => Ok(()),
-        rest => Err(Error::rank("layout", rank, rest).at(extents.0.len() / rank)),
+        rest => Err(Error::rank(rank, rest)
+            .named("layout")
+            .at(extents.0.len() / rank)),
     });
     let layout = whole.and_then(|()| layout_of("layout", rank, extents.0));
     layout.map_err(E::custom)
@@ -318,7 +327,8 @@ impl Serialize for Topology {
 
 impl Places<Lists<u32>, List<u32>> {
     fn topology(self) -> Result<Topology> {
-        let wrong = |expected: String, got: String| Error::argument("topology", expected, got);
+        let wrong =
+            |expected: String, got: String| Error::argument(expected, got).named("topology");
         let [rows, columns] = grid(self.shape, self.block)?;
         let listed = self.rows.lengths.len();
         if listed != rows {
@@ -379,12 +389,9 @@ impl<'de, T: Copy + Deserialize<'de>> Deserialize<'de> for Bsr<T> {
             .iter()
             .position(|&length| length as usize != expected)
         {
-            return Err(D::Error::custom(Error::length(
-                "bsr",
-                element,
-                expected,
-                sets.lengths[element] as usize,
-            )));
+            return Err(D::Error::custom(
+                Error::length(element, expected, sets.lengths[element] as usize).named("bsr"),
+            ));
         }
         let matrices = Bsr::from_sets(&topology, sets.lengths.len(), sets.values);
         matrices.map_err(D::Error::custom)

@@ -8,6 +8,7 @@ use bytemuck::Pod;
 
 use super::paths::{self, Target};
 use super::swap;
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 
@@ -45,7 +46,7 @@ impl<W: Write> Sink<W> {
             return self.bytes(bytemuck::cast_slice(values));
         }
         values.chunks(PIECE).try_for_each(|piece| {
-            let mut bytes = host::copied::<u8>(OP, bytemuck::cast_slice(piece))?;
+            let mut bytes = host::copied::<u8>(bytemuck::cast_slice(piece)).named(OP)?;
             swap(&mut bytes, number);
             self.bytes(&bytes)
         })
@@ -53,7 +54,7 @@ impl<W: Write> Sink<W> {
 
     /// Writes numbers that are computed on the fly.
     pub fn numbers(&mut self, numbers: impl Iterator<Item = u32>) -> Result<()> {
-        let mut piece = host::room(OP, PIECE)?;
+        let mut piece = host::room(PIECE).named(OP)?;
         let mut numbers = numbers.peekable();
         while numbers.peek().is_some() {
             piece.clear();

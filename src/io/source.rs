@@ -16,6 +16,7 @@ use std::path::Path;
 use bytemuck::Pod;
 
 use super::{OP, paths, swap, wrong};
+use crate::error::Named;
 use crate::error::{Count, Error, Result};
 use crate::host;
 
@@ -94,11 +95,7 @@ impl<R: Read> Source<R> {
     pub fn values<T: Pod>(&mut self, count: u64, number: usize, what: &str) -> Result<Vec<T>> {
         let size = size_of::<T>();
         let Ok(count) = usize::try_from(count) else {
-            return Err(Error::out_of_memory(
-                OP,
-                count.saturating_mul(size as u64),
-                None,
-            ));
+            return Err(Error::out_of_memory(count.saturating_mul(size as u64), None).named(OP));
         };
         let mut values = Vec::new();
         while values.len() < count {
@@ -106,7 +103,7 @@ impl<R: Read> Source<R> {
             let step = values.len().max(FIRST / size);
             let step = step.max(usize::try_from(left).unwrap_or(usize::MAX));
             let (old, new) = (values.len(), count.min(values.len().saturating_add(step)));
-            host::reserve(OP, &mut values, new - old)?;
+            host::reserve(&mut values, new - old).named(OP)?;
             values.resize(new, T::zeroed());
             self.fill(bytemuck::cast_slice_mut(&mut values[old..]), what)?;
         }

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use super::source::Source;
 use super::{OP, Stored, check_type, wrong};
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ragged::{Layout, MAX_RANK, Ragged, Shape, check_rank};
@@ -68,7 +69,7 @@ impl Head {
             pack(&mut values, &extents, capacities);
         }
         if values.len() > layout.total() {
-            values = host::copied(OP, &values[..layout.total()])?;
+            values = host::copied(&values[..layout.total()]).named(OP)?;
         }
         Ragged::from_parts(layout, values)
     }
@@ -91,5 +92,5 @@ fn pack<T: Copy>(values: &mut [T], extents: &[usize], capacities: &[u64]) {
 }
 
 fn too_large() -> Error {
-    Error::size_overflow(OP, "the array").at(0)
+    Error::size_overflow("the array").named(OP).at(0)
 }

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use super::sink::Sink;
 use super::source::Source;
 use super::{NAMES, OP, Stored, check_type, layout_of, places, wrong};
+use crate::error::Named;
 use crate::error::{Count, Error, Result};
 use crate::ragged::{Bsr, Layout, Ragged, Topology, check_rank, element_count, grid};
 
@@ -39,7 +40,7 @@ impl Head {
         }
         let elements = source.u64("the header")?;
         let elements = usize::try_from(elements).unwrap_or(usize::MAX);
-        element_count(OP, elements)?;
+        element_count(elements).named(OP)?;
         Ok(Head {
             blocks: contents == 1,
             code,
@@ -85,7 +86,7 @@ impl Head {
         }
         let set = topology.values_layout(1)?.shape(0);
         if let Some(element) = layout.shapes().position(|shape| shape != set) {
-            return Err(Error::shape(OP, element, set, layout.shape(element)));
+            return Err(Error::shape(element, set, layout.shape(element)).named(OP));
         }
         Bsr::from_sets(&topology, self.elements, self.values(source)?)
     }

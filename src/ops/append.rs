@@ -53,14 +53,14 @@ impl Append {
     ) -> Result<[usize; 2]> {
         let widths = widths([keys, values])?;
         for (new, kept) in [(k, keys), (v, values)] {
-            new.check_rank_of(OP, kept, "the cache")?;
-            kept.check_len(OP, new.len())?;
+            new.check_rank_of(kept, "the cache")?;
+            kept.check_len(new.len())?;
             for (element, (of, like)) in new.shapes().zip(kept.shapes()).enumerate() {
                 let (of_extents, like) = (of.extents(), like.extents());
                 // An element without room may have any other extents, and gets no rows.
                 if of_extents[0].min(like[0]) > 0 && of_extents[1..] != like[1..] {
                     let expected = format!("{}, as in the cache", rows_of(of_extents[0], like));
-                    return Err(Error::shape(OP, element, expected, of));
+                    return Err(Error::shape(element, expected, of));
                 }
             }
         }
@@ -68,7 +68,7 @@ impl Append {
             let [rows, others] = [k, v].map(|of| extent_of(of, element, 0));
             if rows != others {
                 let expected = format!("({rows}, ..) of the values, as many rows as the keys have");
-                return Err(Error::shape(OP, element, expected, v.shape(element)));
+                return Err(Error::shape(element, expected, v.shape(element)));
             }
         }
         if self.dtype == DType::F16
@@ -77,19 +77,20 @@ impl Append {
             let what = format!(
                 "f16 rows with an odd number of values ({odd}); pad them to an even number"
             );
-            return Err(Error::unsupported(OP, what));
+            return Err(Error::unsupported(what));
         }
         Ok(widths)
     }
 }
 
 impl Operation for Append {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
         let [keys, values, _, k, v] = *inputs else {
-            return Err(Error::argument(OP, "5 operands", inputs.len()));
+            return Err(Error::argument("5 operands", inputs.len()));
         };
         let widths = self.check([keys, values], [k, v])?;
         let units = if self.dtype == DType::F16 { 2 } else { 1 };
@@ -126,7 +127,7 @@ impl Operation for Append {
         );
         let dtype = self.dtype;
         Ok(Launch {
-            op: OP,
+            op: "",
             outputs: vec![
                 Output::over(dtype, 0),
                 Output::over(dtype, 1),
@@ -158,7 +159,7 @@ pub(crate) fn widths(of: [&Layout; 2]) -> Result<[usize; 2]> {
         let other = others.find(|(_, of)| with_rows(of) && of.extents()[1..] != *row);
         if let Some((element, shape)) = other {
             let expected = format!("{first}, with any number of rows, as in element {at}");
-            return Err(Error::shape(OP, element, expected, shape));
+            return Err(Error::shape(element, expected, shape));
         }
         *width = row.iter().map(|extent| *extent as usize).product();
     }
@@ -174,7 +175,7 @@ pub(crate) fn rows_of(rows: u32, like: &[u32]) -> String {
 /// The list of elements, followed by the list of tiles; and the number of tiles. Each element has at least one tile,
 /// which writes its new number of rows.
 fn items(keys: &Layout, k: &Layout, tile: usize) -> Result<(Vec<u32>, usize)> {
-    let mut items = host::room(OP, 4 * k.len())?;
+    let mut items = host::room(4 * k.len())?;
     let (mut new, mut reserved) = (0, 0);
     for element in 0..k.len() {
         let [rows, room] = [k, keys].map(|of| extent_of(of, element, 0) as u32);
@@ -186,7 +187,7 @@ fn items(keys: &Layout, k: &Layout, tile: usize) -> Result<(Vec<u32>, usize)> {
     for element in 0..k.len() {
         let rows = extent_of(k, element, 0) as usize;
         for first in (0..rows.max(1)).step_by(tile) {
-            host::extend(OP, &mut items, [element as u32, first as u32])?;
+            host::extend(&mut items, [element as u32, first as u32])?;
             tiles += 1;
         }
     }

@@ -54,11 +54,7 @@ pub(super) fn in_words(
         .saturating_add(cost_of(&after));
     launch.dispatches.splice(0..0, before);
     launch.dispatches.extend(after);
-    launch.twin = narrowed(
-        launch.op,
-        widened(launch.op, launch.twin, operands),
-        results,
-    );
+    launch.twin = narrowed(widened(launch.twin, operands), results);
     launch
 }
 
@@ -83,14 +79,14 @@ fn replace(slots: &mut [Slot], from: &Slot, to: &Slot) {
 }
 
 /// The CPU kernel of an operation over u32, for these operands of bytes.
-pub(super) fn widened(op: &'static str, kernel: CpuKernel, operands: u32) -> CpuKernel {
+pub(super) fn widened(kernel: CpuKernel, operands: u32) -> CpuKernel {
     let held = kernel.bytes();
     let of = move |args: &mut CpuArgs<'_>| {
         let mut wide = Vec::with_capacity(args.inputs.len());
         for (i, input) in args.inputs.iter().enumerate() {
             let mut words = Vec::new();
             if is_set(operands, i) {
-                words = host::zeroed::<u32>(op, input.layout.total())?;
+                words = host::zeroed::<u32>(input.layout.total())?;
                 par_map(&input.bytes[..words.len()], &mut words, u32::from);
             }
             wide.push(words);
@@ -123,7 +119,7 @@ pub(super) fn widened(op: &'static str, kernel: CpuKernel, operands: u32) -> Cpu
 }
 
 /// The same for these results.
-fn narrowed(op: &'static str, kernel: CpuKernel, results: u32) -> CpuKernel {
+fn narrowed(kernel: CpuKernel, results: u32) -> CpuKernel {
     let held = kernel.bytes();
     let of = move |args: &mut CpuArgs<'_>| {
         let mut wide = Vec::with_capacity(args.outputs.len());
@@ -132,7 +128,7 @@ fn narrowed(op: &'static str, kernel: CpuKernel, results: u32) -> CpuKernel {
                 true => output.layout.total(),
                 false => 0,
             };
-            wide.push(host::zeroed::<u32>(op, total)?);
+            wide.push(host::zeroed::<u32>(total)?);
         }
         let mut outputs: Vec<CpuOutput<'_>> = args
             .outputs

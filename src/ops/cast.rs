@@ -63,6 +63,7 @@ impl Cast {
 }
 
 impl Operation for Cast {
+    const NAME: &str = convert::OP;
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn on_bytes(&mut self) -> OnBytes<'_> {

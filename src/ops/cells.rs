@@ -87,28 +87,24 @@ impl Cells {
     }
 
     fn check(&self, inputs: &[&Layout]) -> Result<()> {
-        let (op, x) = (self.op(), inputs[0]);
-        x.check_rank(op, 2)?;
+        let x = inputs[0];
+        x.check_rank(2)?;
         if self.by.len() != 1 && self.by.len() != x.len() {
-            return Err(Error::ElementCount {
-                op,
-                expected: x.len(),
-                got: self.by.len(),
-            });
+            return Err(Error::element_count(x.len(), self.by.len()));
         }
         if let How::Upscale | How::Downscale = self.how
             && let Some(element) = self.by.iter().position(|by| by.contains(&0))
         {
             let got = format!("{:?}", self.by[element]);
-            let wrong = Error::argument(op, "factors of 1 or more", got);
+            let wrong = Error::argument("factors of 1 or more", got);
             return Err(match self.by.len() == x.len() {
                 true => wrong.at(element),
                 false => wrong,
             });
         }
         if let Some(y) = inputs.get(1) {
-            y.check_rank(op, 2)?;
-            x.check_len(op, y.len())?;
+            y.check_rank(2)?;
+            x.check_len(y.len())?;
         }
         Ok(())
     }
@@ -116,6 +112,10 @@ impl Cells {
 
 impl Operation for Cells {
     const KERNELS: &[&Kernel] = &[&KERNEL];
+
+    fn name(&self) -> &'static str {
+        self.op()
+    }
 
     fn is_cached(&self) -> bool {
         // One pair for all elements; lists of pairs rarely recur.
@@ -129,13 +129,13 @@ impl Operation for Cells {
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
         self.check(inputs)?;
-        let (op, how, dtype, x) = (self.op(), self.how, self.dtype, inputs[0]);
+        let (how, dtype, x) = (self.how, self.dtype, inputs[0]);
         let scaled = |of: fn(u64, u64) -> u64| {
             let extent = |element, axis: usize| {
                 let by = self.of(element)[axis].unsigned_abs();
                 of(strided::extent_of(x, element, axis), by)
             };
-            Ok::<_, Error>(OutputLayout::New(strided::layout(op, x.len(), 2, extent)?))
+            Ok::<_, Error>(OutputLayout::New(strided::layout(x.len(), 2, extent)?))
         };
         let result = match how {
             How::Upscale | How::Tile => scaled(u64::saturating_mul)?,
@@ -149,7 +149,7 @@ impl Operation for Cells {
         };
         let total = result.get(|i| inputs[i]).total();
         let tile = stream_tile(total, x.len());
-        let mut words = host::room(op, 2 * self.by.len())?;
+        let mut words = host::room(2 * self.by.len())?;
         words.extend(self.by.iter().flatten().map(|&by| how.word(by)));
         let number = |n: usize| Param::U32(n as u32);
         let kernel_type = match dtype {
@@ -193,7 +193,7 @@ impl Operation for Cells {
             DType::C32 => twin(args, how, &by, |fill| [fill[0], fill[1]]),
             _ => twin(args, how, &by, |fill| fill[0]),
         });
-        Ok(Launch::new(op, dtype, result, dispatch, twin.holding(bytes)).into())
+        Ok(Launch::new(dtype, result, dispatch, twin.holding(bytes)).into())
     }
 }
 

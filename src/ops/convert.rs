@@ -41,6 +41,7 @@ pub(crate) enum Convert {
 }
 
 impl Operation for Convert {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
@@ -69,7 +70,7 @@ pub(super) fn launch(
     let base = Param::InputBase(0);
     let dispatch = convert(variant, x.total(), Slot::Input(0), base, Slot::Output(0));
     let twin = CpuKernel::new(twin);
-    Launch::new(OP, dtype, OutputLayout::Input(0), dispatch, twin)
+    Launch::new(dtype, OutputLayout::Input(0), dispatch, twin)
 }
 
 /// Converts `values` values from one slot to another, which is of type `dtype`.
@@ -121,7 +122,7 @@ pub(in crate::ops) fn in_f32(
     let mut wide = Vec::with_capacity(args.inputs.len());
     for i in 0..args.inputs.len() {
         let (x, _) = args.input::<f16>(i);
-        let mut y = host::zeroed(OP, x.len())?;
+        let mut y = host::zeroed(x.len())?;
         widen(x, &mut y);
         wide.push(y);
     }
@@ -138,7 +139,7 @@ pub(in crate::ops) fn in_f32(
     let mut sums = Vec::new();
     let words = match result {
         DType::F16 => {
-            sums = host::zeroed(OP, output.layout.total())?;
+            sums = host::zeroed(output.layout.total())?;
             &mut sums[..]
         }
         _ => &mut output.words[..],

@@ -68,6 +68,13 @@ pub(crate) struct CrossEntropy {
 impl Operation for CrossEntropy {
     const KERNELS: &[&Kernel] = &[&KERNEL, &SLOPES];
 
+    fn name(&self) -> &'static str {
+        match self.slopes {
+            true => "cross_entropy_slopes",
+            false => "cross_entropy",
+        }
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
         let CrossEntropy { dtype, slopes } = *self;
@@ -79,7 +86,6 @@ impl Operation for CrossEntropy {
         let tile = stream_tile(total, targets.len());
         let number = |n: usize| Param::U32(n as u32);
         Ok(Launch::new(
-            "cross_entropy",
             dtype,
             OutputLayout::Input(1),
             Dispatch::new(
@@ -119,7 +125,6 @@ fn launch_of_slopes(dtype: DType, inputs: &[&Layout]) -> Launch {
     let tile = stream_tile(total, x.len());
     let number = |n: usize| Param::U32(n as u32);
     Launch::new(
-        "cross_entropy_slopes",
         dtype,
         OutputLayout::Input(0),
         Dispatch::new(

@@ -48,17 +48,18 @@ pub(crate) struct Eval {
 }
 
 impl Operation for Eval {
+    const NAME: &str = "eval";
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let (a, b) = request.both();
         let pairs = request.pairs();
-        let (op, dtype) = ("eval", self.dtype);
-        a.check_rank(op, 1)?;
+        let dtype = self.dtype;
+        a.check_rank(1)?;
         let (result, output) = match pairs.pairing() {
             Pairing::Elementwise | Pairing::OneToAll => (None, OutputLayout::Input(1)),
             Pairing::AllToOne | Pairing::AllToAll | Pairing::List(_) => {
-                let result = shapes(op, b, pairs)?;
+                let result = shapes(b, pairs)?;
                 (Some(result.clone()), OutputLayout::New(result))
             }
         };
@@ -66,15 +67,15 @@ impl Operation for Eval {
         let mut cost = 0u64;
         for (pair, (i, j)) in pairs.iter().enumerate() {
             if b.length(j) > 0 {
-                by_cost.push(op, pair as u32, a.length(i) as u64)?;
+                by_cost.push(pair as u32, a.length(i) as u64)?;
                 cost = cost.saturating_add((a.length(i) as u64 + 1) * b.length(j) as u64);
             }
         }
         let points = |pair: u32| (pair, b.length(pairs.get(pair as usize).1));
-        let units = Worklist::new(op, by_cost.iter().map(points), WG)?;
+        let units = Worklist::new(by_cost.iter().map(points), WG)?;
         let (groups, count, entries) = (units.groups, units.units, units.entries());
         let c_meta = result.map_or(Slot::InputMeta(1), Slot::Meta);
-        let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &c_meta)?;
+        let ([pair_kind, pair_right], pair_list) = pair_params(pairs, b.len(), &c_meta)?;
         let dispatch = Dispatch::new(
             (&KERNEL, KERNEL.variant(dtype, &[])),
             Slots {
@@ -105,17 +106,17 @@ impl Operation for Eval {
             DType::F16 => twin(args, f16::to_f32, f16::from_f32),
             DType::C32 | DType::U8 => unreachable!("no such operation"),
         });
-        Ok(Launch::new(op, dtype, output, dispatch, twin)
+        Ok(Launch::new(dtype, output, dispatch, twin)
             .with_pairs(pairs)
             .into())
     }
 }
 
 /// The result layout: for every pair, the shape of its right element.
-fn shapes(op: &'static str, b: &Layout, pairs: &Pairs) -> Result<Layout> {
+fn shapes(b: &Layout, pairs: &Pairs) -> Result<Layout> {
     let rank = b.rank();
-    let mut offsets = Offset::new(op, pairs.len())?;
-    let mut extents = host::room(op, if rank == 1 { 0 } else { pairs.len() * rank })?;
+    let mut offsets = Offset::new(pairs.len())?;
+    let mut extents = host::room(if rank == 1 { 0 } else { pairs.len() * rank })?;
     for (_, j) in pairs.iter() {
         offsets.push(b.length(j) as u64)?;
         if rank > 1 {

@@ -134,7 +134,7 @@ fn planned_or(kinds: &[&str], what: &str, planned: Result<Plan>) {
 
 /// Every element of one batch paired with every element of the other.
 fn pairs_of(a: &Layout, b: &Layout) -> Pairs {
-    Pairs::new("pair", a, b, Pairing::AllToAll).unwrap()
+    Pairs::new(a, b, Pairing::AllToAll).unwrap()
 }
 
 fn both(all: &[Layout], mut each: impl FnMut(&Layout, &Layout, &Pairs)) {

@@ -67,26 +67,25 @@ impl Figures {
     }
 
     fn check(self, x: &Layout, figures: &Layout, values: &Layout) -> Result<()> {
-        let op = self.op();
-        x.check_rank(op, 2)?;
+        x.check_rank(2)?;
         if figures.rank() > 2 {
             let expected = "1 or 2 for the figures, four numbers each";
-            return Err(Error::rank(op, expected, figures.rank()));
+            return Err(Error::rank(expected, figures.rank()));
         }
         if values.rank() != 1 {
-            return Err(Error::rank(op, "1 for the values", values.rank()));
+            return Err(Error::rank("1 for the values", values.rank()));
         }
-        x.check_len(op, figures.len())?;
-        x.check_len(op, values.len())?;
+        x.check_len(figures.len())?;
+        x.check_len(values.len())?;
         for (element, shape) in figures.shapes().enumerate() {
             let extents = shape.extents();
             let is_table = figures.length(element) == 0 || extents[extents.len() - 1] == 4;
             if !is_table {
                 let expected = "four numbers for each figure";
-                return Err(Error::argument(op, expected, shape.to_string()).at(element));
+                return Err(Error::argument(expected, shape.to_string()).at(element));
             }
         }
-        values.check_lengths(op, (0..x.len()).map(|element| figures.length(element) / 4))
+        values.check_lengths((0..x.len()).map(|element| figures.length(element) / 4))
     }
 
     /// The numbers of a figure.
@@ -159,6 +158,10 @@ impl Figures {
 impl Operation for Figures {
     const KERNELS: &[&Kernel] = &[&KERNEL, &MARKS];
 
+    fn name(&self) -> &'static str {
+        self.op()
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         let (Figures::Boxes { dtype } | Figures::Lines { dtype }) = self;
         OnBytes::InWords(Some(dtype))
@@ -227,7 +230,6 @@ impl Operation for Figures {
         let twin = CpuKernel::new(move |args| twin(args, of));
         let work = cost_of(&dispatches);
         Ok(Launch::of(
-            self.op(),
             dtype,
             OutputLayout::Input(0),
             (dispatches, Vec::new()),

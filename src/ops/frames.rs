@@ -60,10 +60,10 @@ pub(crate) enum Frames {
 }
 
 /// The layout of the frames of vectors: a matrix for each, with frames as rows.
-pub(crate) fn layout(op: &'static str, x: &Layout, size: u32, hop: u32) -> Result<Layout> {
-    x.check_rank(op, 1)?;
-    let mut offsets = Offset::new(op, x.len())?;
-    let mut extents = host::room(op, 2 * x.len())?;
+pub(crate) fn layout(x: &Layout, size: u32, hop: u32) -> Result<Layout> {
+    x.check_rank(1)?;
+    let mut offsets = Offset::new(x.len())?;
+    let mut extents = host::room(2 * x.len())?;
     for element in 0..x.len() {
         let rest = (x.length(element) as u32).checked_sub(size);
         let frames = rest.map_or(0, |rest| rest / hop + 1);
@@ -76,17 +76,25 @@ pub(crate) fn layout(op: &'static str, x: &Layout, size: u32, hop: u32) -> Resul
 impl Operation for Frames {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
+    fn name(&self) -> &'static str {
+        match self {
+            Frames::Cut { .. } => "stft",
+            Frames::Add { .. } => "istft",
+            Frames::Sum { .. } => "frames",
+        }
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
         // An empty window was refused before.
         let size = inputs[1].total().max(1) as u32;
-        let (op, flag, hop, times) = match *self {
-            Frames::Cut { hop } => ("stft", "CUT", hop, 1),
-            Frames::Add { hop } => ("istft", "ADD", hop, size.div_ceil(hop)),
-            Frames::Sum { hop } => ("frames", "SUM", hop, size.div_ceil(hop)),
+        let (flag, hop, times) = match *self {
+            Frames::Cut { hop } => ("CUT", hop, 1),
+            Frames::Add { hop } => ("ADD", hop, size.div_ceil(hop)),
+            Frames::Sum { hop } => ("SUM", hop, size.div_ceil(hop)),
         };
         let c = match *self {
-            Frames::Cut { .. } => layout(op, inputs[0], size, hop)?,
+            Frames::Cut { .. } => layout(inputs[0], size, hop)?,
             Frames::Add { .. } | Frames::Sum { .. } => inputs[2].clone(),
         };
         let (total, elements) = (c.total(), c.len());
@@ -123,7 +131,7 @@ impl Operation for Frames {
             }),
             Frames::Sum { .. } => add(args, size, hop, |sum, _| sum),
         });
-        Ok(Launch::new(op, DType::F32, c, dispatch, twin).into())
+        Ok(Launch::new(DType::F32, c, dispatch, twin).into())
     }
 }
 

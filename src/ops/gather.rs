@@ -43,6 +43,7 @@ pub(crate) struct Gather {
 }
 
 impl Operation for Gather {
+    const NAME: &str = "gather";
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn on_bytes(&mut self) -> OnBytes<'_> {
@@ -52,24 +53,19 @@ impl Operation for Gather {
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         let pairs = request.pairs();
-        let result = rows("gather", x, &self.indices, pairs)?;
-        Ok(plan("gather", self.dtype, &self.indices, pairs, result)?.into())
+        let result = rows(x, &self.indices, pairs)?;
+        Ok(plan(self.dtype, &self.indices, pairs, result)?.into())
     }
 }
 
 /// The shapes of a gather from `x`: for each pair, as many rows as its list has indices.
-pub(in crate::ops) fn rows(
-    op: &'static str,
-    x: &Layout,
-    indices: &Indices,
-    pairs: &Pairs,
-) -> Result<Layout> {
+pub(in crate::ops) fn rows(x: &Layout, indices: &Indices, pairs: &Pairs) -> Result<Layout> {
     let lists = indices.lists().offsets();
     let rank = x.rank();
     let each = if rank == 1 { 0 } else { rank };
-    host::check(op, pairs.len(), 4 * (1 + each))?;
-    let mut offsets = host::room(op, pairs.len() + 1)?;
-    let mut extents = host::room(op, pairs.len() * each)?;
+    host::check(pairs.len(), 4 * (1 + each))?;
+    let mut offsets = host::room(pairs.len() + 1)?;
+    let mut extents = host::room(pairs.len() * each)?;
     let mut total = 0u32;
     offsets.push(0);
     for (pair, (i, j)) in pairs.iter().enumerate() {
@@ -80,13 +76,12 @@ pub(in crate::ops) fn rows(
             let from = extents.len();
             extents.push(rows);
             extents.extend_from_slice(&x.extents()[i * rank + 1..(i + 1) * rank]);
-            product(&extents[from..]).ok_or_else(|| {
-                Error::size_overflow(op, "the number of values in its rows").at(pair)
-            })?
+            product(&extents[from..])
+                .ok_or_else(|| Error::size_overflow("the number of values in its rows").at(pair))?
         };
         total = total
             .checked_add(size)
-            .ok_or_else(|| total_overflow(op, pair))?;
+            .ok_or_else(|| total_overflow(pair))?;
         offsets.push(total);
     }
     let offsets = Offsets::from_vec_unchecked(offsets);
@@ -95,7 +90,6 @@ pub(in crate::ops) fn rows(
 
 /// The gather whose result has this layout, which also determines the width of the rows.
 pub(in crate::ops) fn plan(
-    op: &'static str,
     dtype: DType,
     indices: &Indices,
     pairs: &Pairs,
@@ -108,7 +102,7 @@ pub(in crate::ops) fn plan(
     };
     let tile = stream_tile(result.total(), result.len());
     let c_meta = Slot::Meta(result.clone());
-    let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, indices.len(), &c_meta)?;
+    let ([pair_kind, pair_right], pair_list) = pair_params(pairs, indices.len(), &c_meta)?;
     let (indices, lists) = (indices.clone(), indices.lists().clone());
     let bytes = size_of_val(indices.values());
     let dispatch = Dispatch::new(
@@ -134,12 +128,12 @@ pub(in crate::ops) fn plan(
         dtype.words(result.total()) as u64,
     );
     let twin = CpuKernel::new(move |args| bits_of!(dtype, twin)(args, &indices)).holding(bytes);
-    Ok(Launch::new(op, dtype, result, dispatch, twin).with_pairs(pairs))
+    Ok(Launch::new(dtype, result, dispatch, twin).with_pairs(pairs))
 }
 
 /// The indices as a plan buffer, cached with them.
 fn words(indices: &Indices) -> Result<Arc<PlanBuffer>> {
-    indices.derived(|| Ok(PlanBuffer::new(host::copied("gather", indices.values())?)))
+    indices.derived(|| Ok(PlanBuffer::new(host::copied(indices.values())?)))
 }
 
 fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, indices: &Indices) {

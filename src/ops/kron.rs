@@ -71,20 +71,24 @@ pub(crate) enum Kind {
 impl Operation for Kron {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Kron => "kron",
+            Kind::Outer => "outer",
+        }
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
         let (a, b) = request.both();
         let pairs = request.pairs();
         let dtype = self.dtype;
-        let (
-            op,
-            Plan {
-                result,
-                rank,
-                merged,
-            },
-        ) = match self.kind {
-            Kind::Kron => ("kron", boxes("kron", a, b, pairs)?),
-            Kind::Outer => ("outer", end_to_end("outer", a, b, pairs)?),
+        let Plan {
+            result,
+            rank,
+            merged,
+        } = match self.kind {
+            Kind::Kron => boxes(a, b, pairs)?,
+            Kind::Outer => end_to_end(a, b, pairs)?,
         };
         let flags: &[&str] = match rank {
             1 => &[],
@@ -98,7 +102,7 @@ impl Operation for Kron {
 
         // The kernel reads only the offsets of the elements.
         let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
-        let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &c_meta)?;
+        let ([pair_kind, pair_right], pair_list) = pair_params(pairs, b.len(), &c_meta)?;
         let dispatch = Dispatch::new(
             (&KERNEL, KERNEL.variant(dtype, flags)),
             Slots {
@@ -134,7 +138,7 @@ impl Operation for Kron {
                 DType::C32 | DType::U8 => unreachable!("no such operation"),
             }
         });
-        Ok(Launch::new(op, dtype, result, dispatch, twin)
+        Ok(Launch::new(dtype, result, dispatch, twin)
             .with_pairs(pairs)
             .into())
     }
@@ -144,10 +148,10 @@ impl Operation for Kron {
 ///
 /// The digits of a value's index alternate between a and b. Axes merge as long as, in every pair, all significant
 /// digits of a (on axes whose extent is not 1) come before all those of b.
-fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
+fn boxes(a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
     let rank = a.rank();
-    b.check_rank_of(op, a, "the left batch")?;
-    let mut offsets = Offset::new(op, pairs.len())?;
+    b.check_rank_of(a, "the left batch")?;
+    let mut offsets = Offset::new(pairs.len())?;
     if rank == 1 {
         pairs.try_lengths(a, b, |m, n| offsets.push(u64::from(m) * u64::from(n)))?;
         return Ok(Plan {
@@ -156,7 +160,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
             merged: None,
         });
     }
-    let mut extents = host::room(op, pairs.len() * rank)?;
+    let mut extents = host::room(pairs.len() * rank)?;
     // For axis j, the earlier axes whose digit of b precedes a digit of a on axis j.
     let mut before = [0u32; MAX_RANK];
     for (x, y) in pairs.iter() {
@@ -187,7 +191,7 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
         }
     }
     let result = Layout::unchecked(offsets.finish(), rank, extents);
-    Ok(match (merge(op, a, begins)?, merge(op, b, begins)?) {
+    Ok(match (merge(a, begins)?, merge(b, begins)?) {
         (Some(a), Some(b)) => Plan {
             result,
             rank: a.rank(),
@@ -202,17 +206,16 @@ fn boxes(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan
 }
 
 /// Shapes that concatenate those of a and b.
-fn end_to_end(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
+fn end_to_end(a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Plan> {
     let rank = a.rank() + b.rank();
     if rank > MAX_RANK {
         return Err(Error::rank(
-            op,
             format!("at most {MAX_RANK} for both operands together"),
             rank,
         ));
     }
-    let mut offsets = Offset::new(op, pairs.len())?;
-    let mut extents = host::room(op, pairs.len() * rank)?;
+    let mut offsets = Offset::new(pairs.len())?;
+    let mut extents = host::room(pairs.len() * rank)?;
     for (x, y) in pairs.iter() {
         let size = a.length(x) as u64 * b.length(y) as u64;
         offsets.push(size)?;
@@ -318,8 +321,8 @@ mod tests {
             Layout::from_shapes(a[0].len(), shapes).unwrap()
         };
         let (a, b) = (layout(a), layout(b));
-        let pairs = Pairs::elementwise("kron", &a, &b).unwrap();
-        boxes("kron", &a, &b, &pairs).unwrap()
+        let pairs = Pairs::elementwise(&a, &b).unwrap();
+        boxes(&a, &b, &pairs).unwrap()
     }
 
     #[apply(unit_test)]

@@ -11,8 +11,6 @@ use crate::plan::{
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
-const OP: &str = "lookup";
-
 slots! {
     struct Slots { index: Read, table: Read, c: Write, c_meta: Read, table_meta: Read }
 }
@@ -51,6 +49,7 @@ pub(crate) struct Lookup {
 }
 
 impl Operation for Lookup {
+    const NAME: &str = "lookup";
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn on_bytes(&mut self) -> OnBytes<'_> {
@@ -110,21 +109,17 @@ impl Operation for Lookup {
             DType::U8 => bits_of!(dtype, of_bytes)(args, most),
             _ => bits_of!(dtype, of_words)(args, most),
         });
-        Ok(Launch::new(OP, dtype, OutputLayout::Input(0), dispatch, twin).into())
+        Ok(Launch::new(dtype, OutputLayout::Input(0), dispatch, twin).into())
     }
 }
 
 /// Checks that each element has a table.
 fn check(index: &Layout, tables: &Layout) -> Result<()> {
     if tables.rank() != 1 {
-        return Err(Error::rank(OP, "1 for the tables", tables.rank()));
+        return Err(Error::rank("1 for the tables", tables.rank()));
     }
     if tables.len() != 1 && tables.len() != index.len() {
-        return Err(Error::ElementCount {
-            op: OP,
-            expected: index.len(),
-            got: tables.len(),
-        });
+        return Err(Error::element_count(index.len(), tables.len()));
     }
     Ok(())
 }

@@ -87,6 +87,10 @@ impl Kind {
 impl Operation for Map {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
+    fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         match self.kind {
             Kind::Copy => OnBytes::Direct,
@@ -102,30 +106,30 @@ impl Operation for Map {
         let x = request.inputs[0];
         let dtype = self.dtype;
         type Run = fn(&mut CpuArgs<'_>);
-        let (op, flag, kernel_type, twin): (_, &[&str], _, Run) = match (self.kind, dtype) {
+        let (flag, kernel_type, twin): (&[&str], _, Run) = match (self.kind, dtype) {
             // Both parts of complex values are multiplied.
-            (Kind::Scale, DType::C32) => ("scale", &["SCALE"], DType::F32, scale_twin::<f32>),
-            (Kind::Scale, DType::F16) => ("scale", &["SCALE"], dtype, |args| {
+            (Kind::Scale, DType::C32) => (&["SCALE"], DType::F32, scale_twin::<f32>),
+            (Kind::Scale, DType::F16) => (&["SCALE"], dtype, |args| {
                 let s = f32::from_bits(args.scalars[0]);
                 each(args, |x: f16| f16::from_f32(s * x.to_f32()));
             }),
-            (Kind::Scale, _) => ("scale", &["SCALE"], dtype, twin_of!(dtype, scale_twin)),
+            (Kind::Scale, _) => (&["SCALE"], dtype, twin_of!(dtype, scale_twin)),
             // Negating a float only flips its sign bit, so floats are viewed as words; modulo 2³², signed and unsigned
             // negation are the same.
-            (Kind::Neg, DType::F32 | DType::C32) => ("neg", &["NEG"], DType::U32, |args| {
+            (Kind::Neg, DType::F32 | DType::C32) => (&["NEG"], DType::U32, |args| {
                 each(args, |x: u32| x ^ 1 << 31)
             }),
-            (Kind::Neg, DType::F16) => ("neg", &["NEG"], dtype, |args| {
+            (Kind::Neg, DType::F16) => (&["NEG"], dtype, |args| {
                 each(args, |x: f16| f16::from_bits(x.to_bits() ^ 1 << 15));
             }),
-            (Kind::Neg, _) => ("neg", &["NEG"], DType::I32, |args| {
+            (Kind::Neg, _) => (&["NEG"], DType::I32, |args| {
                 each(args, |x: i32| x.wrapping_neg())
             }),
             // Words are copied, so one kernel serves all types except f16 and u8, which may start in the middle of a
             // word.
-            (Kind::Copy, DType::F16) => ("copy", &["COPY"], dtype, |args| each(args, |x: f16| x)),
-            (Kind::Copy, DType::U8) => ("copy", &["COPY"], dtype, |args| each(args, |x: u8| x)),
-            (Kind::Copy, _) => ("copy", &["COPY"], DType::U32, |args| each(args, |x: u32| x)),
+            (Kind::Copy, DType::F16) => (&["COPY"], dtype, |args| each(args, |x: f16| x)),
+            (Kind::Copy, DType::U8) => (&["COPY"], dtype, |args| each(args, |x: u8| x)),
+            (Kind::Copy, _) => (&["COPY"], DType::U32, |args| each(args, |x: u32| x)),
         };
         let scalar = match self.kind {
             Kind::Scale => Param::Scalar(0),
@@ -147,7 +151,7 @@ impl Operation for Map {
             words as u64,
         );
         let twin = CpuKernel::new(twin);
-        Ok(Launch::new(op, dtype, OutputLayout::Input(0), dispatch, twin).into())
+        Ok(Launch::new(dtype, OutputLayout::Input(0), dispatch, twin).into())
     }
 }
 
@@ -190,6 +194,7 @@ pub(crate) struct Full {
 }
 
 impl Operation for Full {
+    const NAME: &str = "full";
     const KERNELS: &[&Kernel] = &[&FILL];
 
     fn is_cached(&self) -> bool {
@@ -213,6 +218,6 @@ impl Operation for Full {
                 _ => y.fill(scalar[0]),
             });
         });
-        Ok(Launch::new("full", *dtype, layout.clone(), dispatch, twin).into())
+        Ok(Launch::new(*dtype, layout.clone(), dispatch, twin).into())
     }
 }

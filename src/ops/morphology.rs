@@ -58,9 +58,9 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
-    fn of_words(self, op: &'static str, x: &Layout) -> Result<Dispatch> {
+    fn of_words(self, x: &Layout) -> Result<Dispatch> {
         // An item of work is a column of a strip.
-        let strips = strided::layout(op, x.len(), 2, |element, axis| {
+        let strips = strided::layout(x.len(), 2, |element, axis| {
             let extent = strided::extent_of(x, element, axis);
             match axis {
                 0 => extent.div_ceil(STRIP as u64),
@@ -121,17 +121,20 @@ impl Extremes {
 impl Operation for Extremes {
     const KERNELS: &[&Kernel] = &[&KERNEL, &BYTES];
 
+    fn name(&self) -> &'static str {
+        if self.least { "erode" } else { "dilate" }
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Direct
     }
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
-        let op = if self.least { "erode" } else { "dilate" };
-        x.check_rank(op, 2)?;
+        x.check_rank(2)?;
         let dispatch = match self.dtype {
             DType::U8 => self.of_bytes(x),
-            _ => self.of_words(op, x)?,
+            _ => self.of_words(x)?,
         };
         let Extremes {
             dtype,
@@ -146,7 +149,7 @@ impl Operation for Extremes {
             (_, false) => twin(args, neighbours, u32::max),
             (_, true) => twin(args, neighbours, u32::min),
         });
-        Ok(Launch::new(op, self.dtype, OutputLayout::Input(0), dispatch, twin).into())
+        Ok(Launch::new(self.dtype, OutputLayout::Input(0), dispatch, twin).into())
     }
 }
 

@@ -13,8 +13,6 @@ use crate::plan::{
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
-const OP: &str = "match_template";
-
 /// Values of a template from which loads of values take longer than the first comparison.
 const LARGE: usize = 64;
 
@@ -46,30 +44,27 @@ fn template_of(templates: &Layout, element: usize) -> usize {
 }
 
 impl Operation for Occurrences {
+    const NAME: &str = "match_template";
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let (x, templates) = request.both();
-        x.check_rank(OP, 2)?;
+        x.check_rank(2)?;
         if templates.rank() != 2 {
-            return Err(Error::rank(OP, "2 for the templates", templates.rank()));
+            return Err(Error::rank("2 for the templates", templates.rank()));
         }
         if templates.len() != 1 && templates.len() != x.len() {
-            return Err(Error::ElementCount {
-                op: OP,
-                expected: x.len(),
-                got: templates.len(),
-            });
+            return Err(Error::element_count(x.len(), templates.len()));
         }
         if let Some(element) = (0..templates.len()).find(|&i| templates.length(i) == 0) {
             let got = templates.shape(element).to_string();
-            return Err(Error::argument(OP, "templates with values", got).at(element));
+            return Err(Error::argument("templates with values", got).at(element));
         }
         let of = |element, axis| {
             let template = template_of(templates, element);
             strided::extent_of(templates, template, axis)
         };
-        let c = strided::layout(OP, x.len(), 2, |element, axis| {
+        let c = strided::layout(x.len(), 2, |element, axis| {
             (strided::extent_of(x, element, axis) + 1).saturating_sub(of(element, axis))
         })?;
         let cost = (0..x.len()).fold(0u64, |cost, element| {
@@ -101,7 +96,7 @@ impl Operation for Occurrences {
             total.div_ceil(tile) as u32,
             cost,
         );
-        Ok(Launch::new(OP, DType::U32, c, dispatch, CpuKernel::new(twin)).into())
+        Ok(Launch::new(DType::U32, c, dispatch, CpuKernel::new(twin)).into())
     }
 }
 

@@ -40,16 +40,17 @@ pub(crate) struct OneHot {
 }
 
 impl Operation for OneHot {
+    const NAME: &str = "one_hot";
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         let OneHot { dtype, depth } = *self;
-        let (op, rank) = ("one_hot", x.rank());
+        let rank = x.rank();
         if rank == MAX_RANK {
-            return Err(Error::rank(op, format!("at most {}", MAX_RANK - 1), rank));
+            return Err(Error::rank(format!("at most {}", MAX_RANK - 1), rank));
         }
-        let c = strided::layout(op, x.len(), rank + 1, |element, axis| match axis < rank {
+        let c = strided::layout(x.len(), rank + 1, |element, axis| match axis < rank {
             true => strided::extent_of(x, element, axis),
             false => depth as u64,
         })?;
@@ -59,7 +60,6 @@ impl Operation for OneHot {
             _ => DType::U32,
         };
         Ok(Launch::new(
-            op,
             dtype,
             c,
             Dispatch::new(

@@ -142,6 +142,10 @@ pub(crate) struct InWords {
 }
 
 impl Operation for InWords {
+    fn name(&self) -> &'static str {
+        self.op.name()
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let plan = self.op.plan(request)?;
         Ok(match plan.what {
@@ -203,8 +207,18 @@ impl Op {
             .map(|code| (code, dtype))
     }
 
+    /// See [`Operation::name`].
+    pub(crate) fn name(&self) -> &'static str {
+        for_payload!(self, of => of.name())
+    }
+
     /// See [`Operation::plan`].
     pub(crate) fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
-        for_payload!(self, of => of.plan(request))
+        let planned = for_payload!(self, of => of.plan(request));
+        let mut plan = planned.map_err(|error| error.or_named(self.name()))?;
+        if let What::Launch(launch) = &mut plan.what {
+            launch.op = self.name();
+        }
+        Ok(plan)
     }
 }

@@ -13,6 +13,14 @@ pub(crate) trait Operation {
     /// Its kernels, without those that an earlier operation of the list has already named.
     const KERNELS: &[&Kernel] = &[];
 
+    /// The name of an operation that has only one.
+    const NAME: &str = "";
+
+    /// The name in errors and reports.
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
     /// Whether a device caches the plan. It does not if the attributes rarely recur and take as much memory as the
     /// plan.
     fn is_cached(&self) -> bool {
@@ -31,6 +39,7 @@ pub(crate) trait Operation {
     }
 
     /// Plans the operation: checks the shapes, and computes the layouts of the results and the dispatches.
+    /// [`Op::plan`](super::Op::plan) names its errors and its launch.
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan>;
 }
 

@@ -5,6 +5,7 @@
 
 use super::lines::place_of_axis;
 use super::strided;
+use crate::error::Named;
 use crate::ops::kit::par_runs;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
@@ -13,8 +14,6 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Result, host};
-
-const OP: &str = "period";
 
 slots! {
     struct Slots { x: Read, x_meta: Read, out: Write, borders: Write }
@@ -39,14 +38,15 @@ pub(crate) struct Period {
 }
 
 impl Operation for Period {
+    const NAME: &str = "period";
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         let axis = self.axis;
-        x.check_axis(OP, axis)?;
+        x.check_axis(axis)?;
         let [rank, place] = place_of_axis(x, Some(axis));
-        let out = Layout::uniform(x.len(), Shape::new(&[1])?).map_err(|error| error.named(OP))?;
+        let out = Layout::uniform(x.len(), Shape::new(&[1])?).unnamed()?;
         let work = 2 * x.total() as u64;
         let dispatch = Dispatch::new(
             (&KERNEL, KERNEL.variant(DType::U32, &[])),
@@ -69,7 +69,7 @@ impl Operation for Period {
         let borders = (x.total() + x.len()).max(1) as u64;
         let gpu = (vec![dispatch], vec![borders]);
         let twin = CpuKernel::new(move |args| twin(args, axis));
-        Ok(Launch::of(OP, DType::U32, out, gpu, work, twin).into())
+        Ok(Launch::of(DType::U32, out, gpu, work, twin).into())
     }
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn period<T: PartialEq>(x: &[T], number: usize, inner: usize) -> Resu
     let blocks = x.len() / (number * inner);
     let are_equal = |i: usize, k: usize| (0..blocks).all(|block| run(block, i) == run(block, k));
     // The longest border of each prefix.
-    let mut borders = host::zeroed::<u32>(OP, number + 1)?;
+    let mut borders = host::zeroed::<u32>(number + 1)?;
     let mut border = 0;
     for i in 1..number {
         while border > 0 && !are_equal(i, border) {

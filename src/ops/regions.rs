@@ -11,6 +11,7 @@
 use rayon::prelude::*;
 
 use super::map;
+use crate::error::Named;
 use crate::ops::kit::join;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
@@ -71,6 +72,7 @@ pub(crate) struct Regions {
 }
 
 impl Operation for Regions {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[&KERNEL, &FINISH];
 
     fn on_bytes(&mut self) -> OnBytes<'_> {
@@ -83,11 +85,11 @@ impl Operation for Regions {
         let (x, rows) = (inputs[0], inputs[2]);
         let table = |width: usize| -> Result<Layout> {
             let lengths = rows.lengths().map(|n| n * width);
-            let offsets = Offsets::from_lengths(lengths).map_err(|error| error.named(OP))?;
-            let mut extents = host::room(OP, 2 * rows.len())?;
+            let offsets = Offsets::from_lengths(lengths).unnamed()?;
+            let mut extents = host::room(2 * rows.len())?;
             extents.extend(rows.lengths().flat_map(|n| [n as u32, width as u32]));
             let layout = Layout::unchecked(offsets, 2, extents);
-            check_size(OP, &layout, DType::U32, device.binding)?;
+            check_size(&layout, DType::U32, device.binding)?;
             Ok(layout)
         };
         let (boxes, centroids) = (table(4)?, table(2)?);
@@ -136,7 +138,7 @@ impl Operation for Regions {
         };
         let of_rows = |dtype| Output::new(dtype, OutputLayout::Input(2));
         Ok(Launch {
-            op: OP,
+            op: "",
             outputs: vec![
                 of_rows(DType::U32),
                 Output::new(DType::U32, boxes.into()),
@@ -214,7 +216,7 @@ fn twin(args: &mut CpuArgs<'_>) -> Result<()> {
     let (labels, _) = args.input::<u32>(1);
     let rows = args.inputs[2].layout;
     let total = rows.total();
-    let mut regions: Vec<Region> = host::zeroed(OP, total)?;
+    let mut regions: Vec<Region> = host::zeroed(total)?;
     let batch = Batch {
         labels,
         layout,

@@ -68,7 +68,7 @@ impl Rotary {
     /// The numbers of values in a row and in one of its heads.
     fn widths(self, x: &Layout) -> Result<[usize; 2]> {
         if !(2..=3).contains(&x.rank()) {
-            return Err(Error::rank(OP, "2 or 3", x.rank()));
+            return Err(Error::rank("2 or 3", x.rank()));
         }
         let mut found: Option<(usize, [usize; 2])> = None;
         // Elements without rows have no widths.
@@ -80,18 +80,18 @@ impl Rotary {
                     let width = width as usize;
                     if self.heads == 0 || !width.is_multiple_of(self.heads) {
                         let expected = format!("a number of heads that divides {width}");
-                        return Err(Error::argument(OP, expected, self.heads));
+                        return Err(Error::argument(expected, self.heads));
                     }
                     [width, width / self.heads]
                 }
-                _ => return Err(Error::rank(OP, "2 or 3", x.rank())),
+                _ => return Err(Error::rank("2 or 3", x.rank())),
             };
             match found {
                 Some((first, widths)) if widths != of => {
                     let of_first = x.shape(first);
                     let expected =
                         format!("{of_first}, with any number of rows, as in element {first}");
-                    return Err(Error::shape(OP, element, expected, shape));
+                    return Err(Error::shape(element, expected, shape));
                 }
                 Some(_) => (),
                 None => found = Some((element, of)),
@@ -101,7 +101,6 @@ impl Rotary {
         match widths[1] > 0 && widths[1].is_multiple_of(2) {
             true => Ok(widths),
             false => Err(Error::argument(
-                OP,
                 "an even number of values in a head",
                 widths[1],
             )),
@@ -117,8 +116,8 @@ impl Rotary {
     ) -> Result<Vec<[f32; 2]>> {
         let base = f64::from_bits(self.base);
         let speeds = (0..d / 2).map(|pair| base.powf(-2.0 * pair as f64 / d as f64));
-        let speeds = host::exact(OP, speeds)?;
-        let mut table = host::room(OP, count * speeds.len())?;
+        let speeds = host::exact(speeds)?;
+        let mut table = host::room(count * speeds.len())?;
         for i in 0..count {
             let position = position(i) as f64;
             table.extend(speeds.iter().map(|speed| {
@@ -131,6 +130,7 @@ impl Rotary {
 }
 
 impl Operation for Rotary {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
@@ -141,7 +141,7 @@ impl Operation for Rotary {
             && **starts != Layout::from_lengths([x.len()])?
         {
             let expected = format!("one vector of {} first positions", x.len());
-            return Err(Error::argument(OP, expected, format!("{starts:?}")));
+            return Err(Error::argument(expected, format!("{starts:?}")));
         }
         let table = match self.starts {
             // The first position is that of the lowest digits.
@@ -173,7 +173,6 @@ impl Operation for Rotary {
             }
         });
         Ok(Launch::new(
-            OP,
             dtype,
             OutputLayout::Input(0),
             Dispatch::new(

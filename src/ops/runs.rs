@@ -40,12 +40,12 @@ pub(crate) enum Runs {
 }
 
 impl Operation for Runs {
+    const NAME: &str = "runs";
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
-        let op = "runs";
-        x.check_rank(op, 1)?;
+        x.check_rank(1)?;
         let total = x.total();
         let tile = stream_tile(total, x.len());
         let number = |n: usize| Param::U32(n as u32);
@@ -71,7 +71,7 @@ impl Operation for Runs {
         );
         let twin = CpuKernel::new(move |args| twin(args, lengths, others));
         let layout = OutputLayout::Input(0);
-        Ok(Launch::new(op, DType::U32, layout, dispatch, twin).into())
+        Ok(Launch::new(DType::U32, layout, dispatch, twin).into())
     }
 }
 

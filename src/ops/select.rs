@@ -68,6 +68,8 @@ pub(crate) struct Reorder {
 }
 
 impl Operation for Reorder {
+    const NAME: &str = "reorder";
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Direct
     }
@@ -75,13 +77,9 @@ impl Operation for Reorder {
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         if self.order.len() != x.len() {
-            return Err(Error::ElementCount {
-                op: "reorder",
-                expected: x.len(),
-                got: self.order.len(),
-            });
+            return Err(Error::element_count(x.len(), self.order.len()));
         }
-        Ok(plan("reorder", self.dtype, x, self.order.as_slice())?.into())
+        Ok(plan(self.dtype, x, self.order.as_slice())?.into())
     }
 }
 
@@ -92,6 +90,8 @@ pub(crate) struct SortByLength {
 }
 
 impl Operation for SortByLength {
+    const NAME: &str = "reorder";
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Direct
     }
@@ -99,7 +99,7 @@ impl Operation for SortByLength {
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         let order = Permutation::by_length(x)?;
-        let launch = plan("reorder", self.dtype, x, order.as_slice())?;
+        let launch = plan(self.dtype, x, order.as_slice())?;
         Ok(Plan::from(launch).with(Attachment::Permutation(order)))
     }
 }
@@ -112,6 +112,7 @@ pub(crate) struct Select {
 }
 
 impl Operation for Select {
+    const NAME: &str = "select";
     const KERNELS: &[&Kernel] = &[&SELECT];
 
     fn is_cached(&self) -> bool {
@@ -127,36 +128,35 @@ impl Operation for Select {
         let elements = &self.elements[..];
         let wrong = elements.iter().position(|&i| i as usize >= x.len());
         Ok(match wrong {
-            None => plan("select", self.dtype, x, elements),
-            Some(position) => Err(Error::Index {
-                op: "select",
-                element: None,
+            None => plan(self.dtype, x, elements),
+            Some(position) => Err(Error::index(
+                None,
                 position,
-                index: elements[position] as usize,
-                len: x.len(),
-            }),
+                elements[position] as usize,
+                x.len(),
+            )),
         }?
         .into())
     }
 }
 
 /// Selects elements by index; every index is below the number of elements.
-pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch> {
+pub(super) fn plan(dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch> {
     let (from, rank) = (x.offsets().as_slice(), x.rank());
-    let mut offsets = host::room(op, elements.len() + 1)?;
+    let mut offsets = host::room(elements.len() + 1)?;
     let mut total = 0u32;
     offsets.push(0);
     for (position, &i) in elements.iter().enumerate() {
         let length = from[i as usize + 1] - from[i as usize];
         total = total
             .checked_add(length)
-            .ok_or_else(|| total_overflow(op, position))?;
+            .ok_or_else(|| total_overflow(position))?;
         offsets.push(total);
     }
     let extents = match rank {
         1 => Vec::new(),
         _ => {
-            let mut extents = host::room(op, elements.len() * rank)?;
+            let mut extents = host::room(elements.len() * rank)?;
             let of = |&i: &u32| &x.extents()[i as usize * rank..][..rank];
             extents.extend(elements.iter().flat_map(of));
             extents
@@ -170,7 +170,7 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
         _ => (DType::U32, &["ELEMENTS"]),
     };
     let tile = stream_tile(result.total(), result.len());
-    let elements = PlanBuffer::new(host::copied(op, elements)?);
+    let elements = PlanBuffer::new(host::copied(elements)?);
     let dispatch = Dispatch::new(
         (&SELECT, SELECT.variant(kernel_type, flags)),
         Slots {
@@ -190,7 +190,7 @@ pub(super) fn plan(op: &'static str, dtype: DType, x: &Layout, elements: &[u32])
         dtype.words(result.total()) as u64,
     );
     let twin = CpuKernel::new(move |args| bits_of!(dtype, twin)(args, elements.data()));
-    Ok(Launch::new(op, dtype, result, dispatch, twin))
+    Ok(Launch::new(dtype, result, dispatch, twin))
 }
 
 fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, elements: &[u32]) {
@@ -267,6 +267,7 @@ impl Join {
 }
 
 impl Operation for Join {
+    const NAME: &str = "join";
     const KERNELS: &[&Kernel] = &[&JOIN];
 
     fn on_bytes(&mut self) -> OnBytes<'_> {
@@ -276,31 +277,30 @@ impl Operation for Join {
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let batches = request.inputs;
         let dtype = self.dtype;
-        const OP: &str = "join";
         let rank = batches[0].rank();
         let elements = batches.iter().map(|batch| batch.len()).sum::<usize>();
-        let mut offsets = host::room(OP, elements + 1)?;
-        let mut extents = host::room(OP, if rank == 1 { 0 } else { elements * rank })?;
-        let mut ends = host::room(OP, batches.len())?;
+        let mut offsets = host::room(elements + 1)?;
+        let mut extents = host::room(if rank == 1 { 0 } else { elements * rank })?;
+        let mut ends = host::room(batches.len())?;
         let mut end = 0u32;
         offsets.push(0);
         for batch in batches {
-            batch.check_rank_of(OP, batches[0], "the first batch")?;
+            batch.check_rank_of(batches[0], "the first batch")?;
             let begin = end;
             end = begin
                 .checked_add(batch.total() as u32)
-                .ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
+                .ok_or_else(|| total_overflow(offsets.len() - 1))?;
             offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
             extents.extend_from_slice(batch.extents());
             ends.push(end);
         }
         let firsts = (0..batches.len()).step_by(BATCHES);
-        let dispatches = host::exact(OP, firsts.map(|first| self.dispatch(&ends, first)))?;
+        let dispatches = host::exact(firsts.map(|first| self.dispatch(&ends, first)))?;
         let offsets = Offsets::from_vec_unchecked(offsets);
         let result = Layout::unchecked(offsets, rank, extents);
         let (work, twin) = (cost_of(&dispatches), CpuKernel::new(join_twin));
         let gpu = (dispatches, Vec::new());
-        Ok(Launch::of(OP, dtype, result, gpu, work, twin).into())
+        Ok(Launch::of(dtype, result, gpu, work, twin).into())
     }
 }
 

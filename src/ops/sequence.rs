@@ -62,6 +62,14 @@ pub(crate) struct Sequence {
 impl Operation for Sequence {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Arange => "arange",
+            Kind::Linspace => "linspace",
+            Kind::Eye => "eye",
+        }
+    }
+
     fn is_cached(&self) -> bool {
         false
     }
@@ -73,19 +81,17 @@ impl Operation for Sequence {
             ref layout,
         } = *self;
         type Run = fn(&mut CpuArgs<'_>);
-        let (op, flag, twin): (_, _, Run) = match (kind, dtype) {
-            (Kind::Arange, DType::F32) => ("arange", "ARANGE", |args| arange(args, |x| x)),
-            (Kind::Arange, DType::F16) => ("arange", "ARANGE", |args| arange(args, f16::from_f32)),
-            (Kind::Arange, _) => ("arange", "ARANGE", wrapping),
-            (Kind::Linspace, DType::F16) => {
-                ("linspace", "LINSPACE", |args| linspace(args, f16::from_f32))
-            }
-            (Kind::Linspace, _) => ("linspace", "LINSPACE", |args| linspace(args, |x| x)),
-            (Kind::Eye, DType::F16) => ("eye", "EYE", |args| eye(args, |bits| bits as u16)),
-            (Kind::Eye, _) => ("eye", "EYE", |args| eye(args, |bits| bits)),
+        let (flag, twin): (_, Run) = match (kind, dtype) {
+            (Kind::Arange, DType::F32) => ("ARANGE", |args| arange(args, |x| x)),
+            (Kind::Arange, DType::F16) => ("ARANGE", |args| arange(args, f16::from_f32)),
+            (Kind::Arange, _) => ("ARANGE", wrapping),
+            (Kind::Linspace, DType::F16) => ("LINSPACE", |args| linspace(args, f16::from_f32)),
+            (Kind::Linspace, _) => ("LINSPACE", |args| linspace(args, |x| x)),
+            (Kind::Eye, DType::F16) => ("EYE", |args| eye(args, |bits| bits as u16)),
+            (Kind::Eye, _) => ("EYE", |args| eye(args, |bits| bits)),
         };
         if kind == Kind::Eye {
-            layout.check_rank(op, 2)?;
+            layout.check_rank(2)?;
         }
         // Signed and unsigned integers have the same sums and products, and a diagonal needs only bits.
         let kernel_type = match (kind, dtype) {
@@ -97,7 +103,6 @@ impl Operation for Sequence {
         let tile = stream_tile(total, layout.len());
         let number = |n: usize| Param::U32(n as u32);
         Ok(Launch::new(
-            op,
             dtype,
             layout.clone(),
             Dispatch::new(

@@ -47,6 +47,10 @@ pub(crate) struct Take {
 impl Operation for Take {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
+    fn name(&self) -> &'static str {
+        if self.put { "put" } else { "take" }
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::InWords(Some(&mut self.dtype))
     }
@@ -55,18 +59,18 @@ impl Operation for Take {
         let inputs = request.inputs;
         let Take { put, dtype, axis } = *self;
         // The layout of the indices, and that of the lines that they point into.
-        let (op, c, lines) = match put {
-            true => ("put", inputs[1], inputs[2]),
-            false => ("take", inputs[1], inputs[0]),
+        let (c, lines) = match put {
+            true => (inputs[1], inputs[2]),
+            false => (inputs[1], inputs[0]),
         };
-        check_axis(op, lines, axis)?;
-        lines.check_len(op, c.len())?;
+        check_axis(lines, axis)?;
+        lines.check_len(c.len())?;
         if axis.is_some() {
-            c.check_rank_of(op, lines, "the batch")?;
-            check_lines(op, axis, c, lines)?;
+            c.check_rank_of(lines, "the batch")?;
+            check_lines(axis, c, lines)?;
         }
         if put {
-            inputs[0].check_shapes(op, c)?;
+            inputs[0].check_shapes(c)?;
         }
         let [rank, place] = place_of_axis(c, axis);
         let along = axis.filter(|_| c.rank() > 1);
@@ -106,7 +110,7 @@ impl Operation for Take {
         );
         if !put {
             let twin = CpuKernel::new(move |args| taken(args, along));
-            return Ok(Launch::new(op, dtype, OutputLayout::Input(1), dispatch, twin).into());
+            return Ok(Launch::new(dtype, OutputLayout::Input(1), dispatch, twin).into());
         }
         let dispatches = match one {
             true => vec![dispatch],
@@ -115,18 +119,18 @@ impl Operation for Take {
         let work = cost_of(&dispatches);
         let gpu = (dispatches, Vec::new());
         let twin = CpuKernel::new(move |args| placed(args, along));
-        Ok(Launch::of(op, dtype, OutputLayout::Input(2), gpu, work, twin).into())
+        Ok(Launch::of(dtype, OutputLayout::Input(2), gpu, work, twin).into())
     }
 }
 
 /// Checks that both layouts agree along all other axes.
-fn check_lines(op: &'static str, axis: Option<usize>, c: &Layout, lines: &Layout) -> Result<()> {
+fn check_lines(axis: Option<usize>, c: &Layout, lines: &Layout) -> Result<()> {
     for element in 0..c.len() {
         let differs =
             |a: usize| strided::extent_of(c, element, a) != strided::extent_of(lines, element, a);
         if (0..c.rank()).any(|a| Some(a) != axis && differs(a)) {
             let expected = format!("{}, with any number of indices", lines.shape(element));
-            return Err(Error::shape(op, element, expected, c.shape(element)));
+            return Err(Error::shape(element, expected, c.shape(element)));
         }
     }
     Ok(())

@@ -41,7 +41,6 @@ const FAR: u32 = 4096;
 /// words. Their rows and their columns may be read backwards. `None` if most values are in small matrices, whose
 /// columns a cache holds: reading those column by column is faster.
 pub(super) fn dispatch(
-    op: &'static str,
     dtype: DType,
     [rows_back, columns_back]: [bool; 2],
     matrices: impl Iterator<Item = [u32; 3]>,
@@ -56,7 +55,7 @@ pub(super) fn dispatch(
     for [begin, rows, columns] in matrices.filter(|of| of[1] > 0 && of[2] > 0) {
         let size = rows * columns;
         let count = rows.div_ceil(side) * columns.div_ceil(side);
-        host::reserve(op, &mut tiles, 4 * count as usize)?;
+        host::reserve(&mut tiles, 4 * count as usize)?;
         tiles.extend((0..count).flat_map(|tile| [begin, rows, columns, tile]));
         all += u64::from(size);
         if size > FAR {
@@ -90,7 +89,7 @@ mod tests {
     #[apply(unit_test)]
     fn large_matrices_are_cut_and_small_ones_left_to_others() {
         let matrices = [[0, 60, 70], [4200, 0, 5], [4200, 2, 3]];
-        let dispatch = dispatch("test", DType::F32, [false; 2], matrices.into_iter());
+        let dispatch = dispatch(DType::F32, [false; 2], matrices.into_iter());
         let dispatch = dispatch.unwrap().unwrap();
         let Slot::PlanBuffer(words) = &dispatch.slots[2] else {
             panic!("{:?}", dispatch.slots[2]);
@@ -99,7 +98,7 @@ mod tests {
         assert_eq!(words.data()[20..], [0, 60, 70, 5, 4200, 2, 3, 0]);
         let small = (0..3).map(|i| [4096 * i, 64, 64]);
         assert!(
-            super::dispatch("test", DType::C32, [false; 2], small)
+            super::dispatch(DType::C32, [false; 2], small)
                 .unwrap()
                 .is_none()
         );

@@ -118,7 +118,7 @@ impl Written {
     /// Compiles the text by itself. An error has the line, and naga's message.
     #[cfg(feature = "gpu")]
     pub(crate) fn check(&self) -> Result<()> {
-        check::check(self.op(), &self.text, self.names(), self.computed.name())
+        check::check(&self.text, self.names(), self.computed.name())
     }
 
     /// The kernel that the function is a variant of, and the variant for values of a type.
@@ -190,15 +190,18 @@ impl std::fmt::Debug for Apply {
 }
 
 impl Operation for Apply {
+    fn name(&self) -> &'static str {
+        match self.names {
+            [_] => "map1",
+            _ => "map2",
+        }
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
-        let op = match inputs {
-            [a, b] => {
-                check_alike("map2", a, b)?;
-                "map2"
-            }
-            _ => "map1",
-        };
+        if let [a, b] = inputs {
+            check_alike(a, b)?;
+        }
         let (x, dtype) = (inputs[0], self.dtype);
         let dispatch = match inputs.len() {
             1 => {
@@ -223,7 +226,7 @@ impl Operation for Apply {
             names: self.names,
             dtype,
         }));
-        let launch = Launch::new(op, dtype, OutputLayout::Input(0), dispatch, twin);
+        let launch = Launch::new(dtype, OutputLayout::Input(0), dispatch, twin);
         Ok(Launch {
             work: x.total() as u64,
             ..launch
@@ -232,13 +235,13 @@ impl Operation for Apply {
     }
 }
 
-fn check_alike(op: &'static str, a: &Layout, b: &Layout) -> Result<()> {
+fn check_alike(a: &Layout, b: &Layout) -> Result<()> {
     if a == b {
         return Ok(());
     }
-    b.check_rank_of(op, a, "the left batch")?;
-    a.check_len(op, b.len())?;
-    b.check_shapes(op, a)
+    b.check_rank_of(a, "the left batch")?;
+    a.check_len(b.len())?;
+    b.check_shapes(a)
 }
 
 /// Values in one parallel task on the CPU.
@@ -339,15 +342,10 @@ mod check {
     /// them.
     const FOREIGN: [char; 7] = [';', '{', '}', '@', '#', '$', '`'];
 
-    pub(super) fn check(
-        op: &'static str,
-        text: &str,
-        names: &[&str],
-        computed: &str,
-    ) -> Result<()> {
+    pub(super) fn check(text: &str, names: &[&str], computed: &str) -> Result<()> {
         if text.len() > LONGEST {
             let expected = format!("an expression of at most {LONGEST} bytes");
-            return Err(Error::argument(op, expected, text.len()));
+            return Err(Error::argument(expected, text.len()));
         }
         let next = text.bytes().skip(1).chain([0]);
         let is_part = |(of, next): &(u8, u8)| match of {
@@ -358,7 +356,7 @@ mod check {
         let parts = text.bytes().zip(next).filter(is_part).count();
         if parts > DEEPEST {
             let expected = format!("an expression of at most {DEEPEST} operators and brackets");
-            return Err(Error::argument(op, expected, parts));
+            return Err(Error::argument(expected, parts));
         }
         let wrong = |line: usize, column: usize, what: String| {
             let lines = text.lines().count().max(1);
@@ -368,7 +366,11 @@ mod check {
                 true => what,
                 false => format!("{what}\n  {of_line}\n  {:>column$}", "^"),
             };
-            Err(Error::Wgsl { op, line, message })
+            Err(Error::Wgsl {
+                op: "",
+                line,
+                message,
+            })
         };
         for (line, of_line) in text.lines().enumerate() {
             if let Some((at, (_, c))) = of_line

@@ -29,16 +29,11 @@ pub(crate) struct Nested {
 
 impl Boxes {
     /// Plans the ambient boxes of the pairs: the larger extent on every axis.
-    pub(crate) fn ambient(
-        op: &'static str,
-        a: &Layout,
-        b: &Layout,
-        pairs: &Pairs,
-    ) -> Result<Boxes> {
+    pub(crate) fn ambient(a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Boxes> {
         if pairs.is_elementwise() && a == b {
             return Ok(Boxes::Same);
         }
-        Nested::new(op, 0, a, b, pairs).map(Boxes::Nested)
+        Nested::new(0, a, b, pairs).map(Boxes::Nested)
     }
 }
 
@@ -48,16 +43,10 @@ impl Nested {
     ///
     /// Axis j merges into axis j − 1 when it is not concatenated and all pairs have equal extents on it. For example,
     /// rows of constant width become vectors. Takes one pass over the pairs for rank 1, and two passes above.
-    pub(crate) fn new(
-        op: &'static str,
-        concat_axes: u32,
-        a: &Layout,
-        b: &Layout,
-        pairs: &Pairs,
-    ) -> Result<Nested> {
-        b.check_rank_of(op, a, "the left batch")?;
+    pub(crate) fn new(concat_axes: u32, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Nested> {
+        b.check_rank_of(a, "the left batch")?;
         if a.rank() == 1 {
-            let result = Layout::from_offsets(vectors(op, concat_axes != 0, a, b, pairs)?);
+            let result = Layout::from_offsets(vectors(concat_axes != 0, a, b, pairs)?);
             return Ok(Nested {
                 c: result.clone(),
                 result,
@@ -67,8 +56,8 @@ impl Nested {
             });
         }
         let rank = a.rank();
-        let mut offsets = Offset::new(op, pairs.len())?;
-        let mut extents = host::room(op, pairs.len() * rank)?;
+        let mut offsets = Offset::new(pairs.len())?;
+        let mut extents = host::room(pairs.len() * rank)?;
         // Bit j is set if axis j is concatenated or its extents differ in some pair.
         let mut differs = concat_axes;
         for (pair, (x, y)) in pairs.iter().enumerate() {
@@ -79,10 +68,10 @@ impl Nested {
                 let extent = match concat_axes >> axis & 1 {
                     0 => m.max(n),
                     _ => m.checked_add(n).ok_or_else(|| {
-                        Error::size_overflow(
-                            op,
-                            format!("an extent of {}", u64::from(m) + u64::from(n)),
-                        )
+                        Error::size_overflow(format!(
+                            "an extent of {}",
+                            u64::from(m) + u64::from(n)
+                        ))
                         .at(pair)
                     })?,
                 };
@@ -98,7 +87,7 @@ impl Nested {
         let concat_axes = (0..rank)
             .filter(|axis| concat_axes >> axis & 1 == 1)
             .fold(0, |seen, axis| seen | 1 << group(axis));
-        let merged = |layout: &Layout| merge(op, layout, differs);
+        let merged = |layout: &Layout| merge(layout, differs);
         Ok(match (merged(a)?, merged(b)?, merged(&result)?) {
             (Some(a), Some(b), Some(c)) => Nested {
                 result,
@@ -131,12 +120,7 @@ pub(crate) struct MergedPair {
 
 impl MergedPair {
     /// Compares the extents of every pair, unless the rank is 1 or the layouts are equal. Both ranks must be equal.
-    pub(crate) fn new(
-        op: &'static str,
-        a: &Layout,
-        b: &Layout,
-        pairs: &Pairs,
-    ) -> Result<MergedPair> {
+    pub(crate) fn new(a: &Layout, b: &Layout, pairs: &Pairs) -> Result<MergedPair> {
         let rank = a.rank();
         let mut differs = 0u32;
         if rank > 1 && !(pairs.is_elementwise() && a == b) {
@@ -152,7 +136,7 @@ impl MergedPair {
                 }
             }
         }
-        Ok(match (merge(op, a, differs)?, merge(op, b, differs)?) {
+        Ok(match (merge(a, differs)?, merge(b, differs)?) {
             (Some(a), Some(b)) => MergedPair {
                 rank: a.rank(),
                 a: Some(a),
@@ -168,7 +152,7 @@ impl MergedPair {
 }
 
 /// The layout with every axis outside the mask `differs` merged into the preceding axis; `None` if no axis merges.
-pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<Option<Layout>> {
+pub(crate) fn merge(layout: &Layout, differs: u32) -> Result<Option<Layout>> {
     let rank = layout.rank();
     // Axis 0 always starts a group.
     let begins = differs | 1;
@@ -179,7 +163,7 @@ pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<O
     if merged == 1 {
         return Ok(Some(Layout::from_offsets(layout.offsets().clone())));
     }
-    let mut extents = host::room(op, layout.len() * merged)?;
+    let mut extents = host::room(layout.len() * merged)?;
     for shape in layout.extents().chunks_exact(rank) {
         let mut extent = 1u32;
         for axis in (0..rank).rev() {
@@ -201,24 +185,18 @@ pub(crate) fn merge(op: &'static str, layout: &Layout, differs: u32) -> Result<O
 }
 
 /// The offsets of vectors as long as the longer of each pair, or as both together when concatenated.
-fn vectors(
-    op: &'static str,
-    concat_axes: bool,
-    a: &Layout,
-    b: &Layout,
-    pairs: &Pairs,
-) -> Result<Offsets> {
+fn vectors(concat_axes: bool, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
     let length = |m: u32, n: u32| match concat_axes {
         true => u64::from(m) + u64::from(n),
         false => u64::from(m.max(n)),
     };
     if pairs.is_elementwise() {
         let (a, b) = (a.offsets().as_slice(), b.offsets().as_slice());
-        if let Some(offsets) = elementwise_offsets(op, a, b, length)? {
+        if let Some(offsets) = elementwise_offsets(a, b, length)? {
             return Ok(offsets);
         }
     }
-    let mut offsets = Offset::new(op, pairs.len())?;
+    let mut offsets = Offset::new(pairs.len())?;
     for (x, y) in pairs.iter() {
         offsets.push(length(a.length(x) as u32, b.length(y) as u32))?;
     }
@@ -229,14 +207,13 @@ fn vectors(
 ///
 /// Most of the time goes into page faults on the first write to the result.
 fn elementwise_offsets(
-    op: &'static str,
     a: &[u32],
     b: &[u32],
     length: impl Fn(u32, u32) -> u64 + Sync,
 ) -> Result<Option<Offsets>> {
     const PIECE: usize = 1 << 16;
-    let mut offsets = host::zeroed::<u32>(op, a.len())?;
-    let mut totals = host::room::<u64>(op, a.len().div_ceil(PIECE))?;
+    let mut offsets = host::zeroed::<u32>(a.len())?;
+    let mut totals = host::room::<u64>(a.len().div_ceil(PIECE))?;
     offsets[1..]
         .par_chunks_mut(PIECE)
         .enumerate()
@@ -267,20 +244,15 @@ fn elementwise_offsets(
 
 /// A builder of offsets.
 pub(crate) struct Offset {
-    op: &'static str,
     offsets: Vec<u32>,
     total: u64,
 }
 
 impl Offset {
-    pub(crate) fn new(op: &'static str, elements: usize) -> Result<Offset> {
-        let mut offsets = host::room(op, elements.saturating_add(1))?;
+    pub(crate) fn new(elements: usize) -> Result<Offset> {
+        let mut offsets = host::room(elements.saturating_add(1))?;
         offsets.push(0);
-        Ok(Offset {
-            op,
-            offsets,
-            total: 0,
-        })
+        Ok(Offset { offsets, total: 0 })
     }
 
     /// Appends an element of `size` values.
@@ -290,16 +262,13 @@ impl Offset {
         if self.total > u64::from(u32::MAX) {
             return Err(self.overflow());
         }
-        host::push(self.op, &mut self.offsets, self.total as u32)
+        host::push(&mut self.offsets, self.total as u32)
     }
 
     #[cold]
     fn overflow(&self) -> Error {
-        Error::size_overflow(
-            self.op,
-            format!("a result of at least {} values", self.total),
-        )
-        .at(self.offsets.len() - 1)
+        Error::size_overflow(format!("a result of at least {} values", self.total))
+            .at(self.offsets.len() - 1)
     }
 
     pub(crate) fn finish(self) -> Offsets {
@@ -327,8 +296,8 @@ mod tests {
             Layout::from_shapes(a[0].len(), shapes).unwrap()
         };
         let (a, b) = (layout(a), layout(b));
-        let pairs = Pairs::elementwise("add", &a, &b).unwrap();
-        Boxes::ambient("add", &a, &b, &pairs).unwrap()
+        let pairs = Pairs::elementwise(&a, &b).unwrap();
+        Boxes::ambient(&a, &b, &pairs).unwrap()
     }
 
     #[apply(unit_test)]
@@ -378,8 +347,8 @@ mod tests {
         };
         let a = layout(&[[2, 3, 4, 5], [1, 1, 1, 1]]);
         let b = layout(&[[2, 3, 1, 5], [1, 1, 7, 1]]);
-        let pairs = Pairs::elementwise("concat", &a, &b).unwrap();
-        let plan = |axes| Nested::new("concat", axes, &a, &b, &pairs).unwrap();
+        let pairs = Pairs::elementwise(&a, &b).unwrap();
+        let plan = |axes| Nested::new(axes, &a, &b, &pairs).unwrap();
         let last_but_one = plan(0b0100);
         assert_eq!(last_but_one.result.extents(), [2, 3, 5, 5, 1, 1, 8, 1]);
         assert_eq!(last_but_one.c.extents(), [6, 25, 1, 8]);
@@ -388,12 +357,12 @@ mod tests {
         assert_eq!(both.result.extents(), [4, 3, 4, 10, 2, 1, 7, 2]);
         assert_eq!(both.a.unwrap().extents(), [6, 4, 5, 1, 1, 1]);
         assert_eq!(both.concat_axes, 0b101);
-        let first = Nested::new("concat", 1, &a, &a, &pairs).unwrap();
+        let first = Nested::new(1, &a, &a, &pairs).unwrap();
         assert_eq!((first.c.rank(), first.concat_axes), (1, 1));
         assert_eq!(first.c.offsets().as_slice(), [0, 240, 242]);
         let tall = layout(&[[3 << 30, 0, 1, 1]]);
-        let pairs = Pairs::elementwise("concat", &tall, &tall).unwrap();
-        let refused = Nested::new("concat", 1, &tall, &tall, &pairs).unwrap_err();
+        let pairs = Pairs::elementwise(&tall, &tall).unwrap();
+        let refused = Nested::new(1, &tall, &tall, &pairs).unwrap_err();
         assert_eq!(
             (refused.kind(), refused.element()),
             ("size_overflow", Some(0))

@@ -156,7 +156,7 @@ impl<O: Eq + Hash + Send + 'static> PlanCache<O> {
         }
         // Without memory for the entry, the plan is not cached.
         let ids = ask.inputs.iter().map(|input| input.id());
-        let Ok(inputs) = host::exact("plan", ids) else {
+        let Ok(inputs) = host::exact(ids) else {
             return Ok(plan);
         };
         if state.reserve(inputs.len()).is_none() {

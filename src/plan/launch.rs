@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::dispatch::{Dispatch, PlanBuffer, Slot};
 use super::work::check_size;
+use crate::error::Named;
 use crate::ragged::{DType, Layout, Pairs, Permutation};
 use crate::{Error, Result};
 
@@ -191,6 +192,7 @@ impl Output {
 /// A planned operation. See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Launch {
+    /// The operation's name, which [`Op::plan`](crate::ops::Op::plan) adds.
     pub op: &'static str,
     pub outputs: Vec<Output>,
     /// The sizes of the scratch buffers in words.
@@ -215,19 +217,17 @@ impl From<Layout> for OutputLayout {
 impl Launch {
     /// A launch of one dispatch with one result, whose work is the cost of the dispatch.
     pub(crate) fn new(
-        op: &'static str,
         dtype: DType,
         layout: impl Into<OutputLayout>,
         dispatch: Dispatch,
         twin: CpuKernel,
     ) -> Launch {
         let work = dispatch.cost;
-        Launch::of(op, dtype, layout, (vec![dispatch], Vec::new()), work, twin)
+        Launch::of(dtype, layout, (vec![dispatch], Vec::new()), work, twin)
     }
 
     /// A launch of any dispatches with one result, and with the sizes of their scratch buffers.
     pub(crate) fn of(
-        op: &'static str,
         dtype: DType,
         layout: impl Into<OutputLayout>,
         (dispatches, scratch): (Vec<Dispatch>, Vec<u64>),
@@ -235,7 +235,7 @@ impl Launch {
         twin: CpuKernel,
     ) -> Launch {
         Launch {
-            op,
+            op: "",
             outputs: vec![Output::new(dtype, layout.into())],
             scratch,
             dispatches,
@@ -260,12 +260,14 @@ impl Launch {
     ) -> Result<()> {
         for output in &self.outputs {
             let (layout, _) = output.sized(input);
-            check_size(self.op, layout, output.dtype, binding)?;
+            check_size(layout, output.dtype, binding).named(self.op)?;
         }
         let mut scratch = self.scratch.iter().map(|words| words * 4);
         match binding.and_then(|limit| Some((scratch.find(|bytes| *bytes > limit)?, limit))) {
             None => Ok(()),
-            Some((bytes, limit)) => Err(Error::too_large(self.op, "the workspace", bytes, limit)),
+            Some((bytes, limit)) => {
+                Err(Error::too_large("the workspace", bytes, limit).named(self.op))
+            }
         }
     }
 

@@ -42,12 +42,11 @@ impl TileList {
     /// Sorts tiles by decreasing cost, to within a factor of two, so that the last workgroups to start are short. The
     /// order affects when a tile runs, never its result.
     pub(crate) fn new(
-        op: &'static str,
         lengths: &[u32],
         size: usize,
         cost: impl Fn(usize) -> u64,
     ) -> Result<TileList> {
-        let mut starts = host::room(op, lengths.len() + 1)?;
+        let mut starts = host::room(lengths.len() + 1)?;
         let mut tiles = 0u32;
         let mut of_class = [0u32; 65];
         let class = |i: usize| (u64::BITS - cost(i).leading_zeros()) as usize;
@@ -56,13 +55,10 @@ impl TileList {
             let count = tiles_of(length as usize, size) as u32;
             let all = tiles.checked_add(count);
             tiles = all.ok_or_else(|| {
-                Error::size_overflow(
-                    op,
-                    format!(
-                        "a work list of at least {} tiles",
-                        u64::from(tiles) + u64::from(count)
-                    ),
-                )
+                Error::size_overflow(format!(
+                    "a work list of at least {} tiles",
+                    u64::from(tiles) + u64::from(count)
+                ))
                 .at(i)
             })?;
             of_class[class(i)] += count;
@@ -74,7 +70,7 @@ impl TileList {
             next[class] = at;
             at += of_class[class];
         }
-        let mut items = host::zeroed::<u32>(op, tiles as usize * 2)?;
+        let mut items = host::zeroed::<u32>(tiles as usize * 2)?;
         for (i, pair) in starts.windows(2).enumerate() {
             let slot = &mut next[class(i)];
             for tile in 0..pair[1] - pair[0] {
@@ -107,7 +103,7 @@ mod tests {
     #[apply(unit_test)]
     fn tiles_cover_every_value_once_and_costly_ones_come_first() {
         let lengths = [0, 5, 1000, 448, 449, 3];
-        let list = TileList::new("sbd", &lengths, 448, |i| u64::from(lengths[i])).unwrap();
+        let list = TileList::new(&lengths, 448, |i| u64::from(lengths[i])).unwrap();
         assert_eq!(list.starts.data(), [0, 0, 1, 4, 5, 7, 8]);
         assert_eq!(list.tiles, 8);
         let mut seen: Vec<(u32, u32)> = list.items.data().chunks(2).map(|c| (c[0], c[1])).collect();

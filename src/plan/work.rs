@@ -4,20 +4,10 @@ use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
 
 /// Fails if the work exceeds the limit.
-pub(crate) fn check_work(
-    op: &'static str,
-    element: Option<usize>,
-    needed: u64,
-    allowed: u64,
-) -> Result<()> {
+pub(crate) fn check_work(element: Option<usize>, needed: u64, allowed: u64) -> Result<()> {
     match needed <= allowed {
         true => Ok(()),
-        false => Err(Error::WorkLimit {
-            op,
-            element,
-            needed,
-            allowed,
-        }),
+        false => Err(Error::work_limit(element, needed, allowed)),
     }
 }
 
@@ -33,12 +23,7 @@ pub(crate) const fn largest(dtype: DType) -> u64 {
 /// first element that does not fit.
 ///
 /// Called for results before dispatches are planned, as their work lists may be far larger.
-pub(crate) fn check_size(
-    op: &'static str,
-    layout: &Layout,
-    dtype: DType,
-    binding: Option<u64>,
-) -> Result<()> {
+pub(crate) fn check_size(layout: &Layout, dtype: DType, binding: Option<u64>) -> Result<()> {
     let metadata = 4 * (layout.len() as u64 + 1 + layout.extents().len() as u64);
     let values = 4 * dtype.words(layout.total()) as u64;
     let of_values = binding.map(|limit| limit.min(largest(dtype)));
@@ -51,13 +36,12 @@ pub(crate) fn check_size(
     let fitting = limit / dtype.size() as u64;
     let ends = layout.offsets().as_slice();
     let element = ends.partition_point(|&end| u64::from(end) <= fitting);
-    Err(Error::too_large(op, "the tensor", bytes, limit)
+    Err(Error::too_large("the tensor", bytes, limit)
         .at(element.checked_sub(1).filter(|&e| e < layout.len())))
 }
 
 /// Accumulates the work of pairs.
 pub(crate) struct WorkSum {
-    op: &'static str,
     allowed: u64,
     sum: u64,
     pairs: usize,
@@ -66,9 +50,8 @@ pub(crate) struct WorkSum {
 }
 
 impl WorkSum {
-    pub(crate) fn new(op: &'static str, allowed: u64) -> WorkSum {
+    pub(crate) fn new(allowed: u64) -> WorkSum {
         WorkSum {
-            op,
             allowed,
             sum: 0,
             pairs: 0,
@@ -92,7 +75,7 @@ impl WorkSum {
 
     /// The total work of all pairs, or an error if it exceeds the limit.
     pub(crate) fn total(self) -> Result<u64> {
-        check_work(self.op, self.first, self.sum, self.allowed)?;
+        check_work(self.first, self.sum, self.allowed)?;
         Ok(self.sum)
     }
 }
@@ -103,7 +86,7 @@ mod tests {
 
     #[apply(unit_test)]
     fn bytes_end_below_two_gibibytes() {
-        let check = |layout: &Layout, dtype| check_size("test", layout, dtype, Some(1 << 32));
+        let check = |layout: &Layout, dtype| check_size(layout, dtype, Some(1 << 32));
         let [below, above] =
             [(1 << 31) - 16, (1 << 31) - 15].map(|length| Layout::from_lengths([length]).unwrap());
         assert!(check(&below, DType::U8).is_ok());

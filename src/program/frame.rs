@@ -3,6 +3,7 @@
 use super::graph::Values;
 use super::names::{PLAN, RUN};
 use crate::cpu::{Cpu, CpuBuffer};
+use crate::error::Named;
 
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuFrame;
@@ -56,8 +57,9 @@ impl Template {
                 false => had.bytes,
             };
         }
-        let arena = Arena::place(&items, &values.apart, largest)
-            .map_err(|item| Error::too_large(PLAN, "a value", values.items[item].bytes, largest))?;
+        let arena = Arena::place(&items, &values.apart, largest).map_err(|item| {
+            Error::too_large("a value", values.items[item].bytes, largest).named(PLAN)
+        })?;
         Ok(Template {
             items,
             apart: values.apart.clone(),
@@ -131,7 +133,7 @@ impl Frame {
         match device.backend() {
             Backend::Cpu(cpu) => {
                 renew(&mut self.cpu, &sizes, kept, |bytes| {
-                    cpu.slab(PLAN, bytes).map(Some)
+                    cpu.slab(bytes).named(PLAN).map(Some)
                 })?;
             }
             #[cfg(feature = "gpu")]
@@ -154,7 +156,7 @@ impl Frame {
             &mut slabs,
             &self.sizes,
             |_| true,
-            |bytes| cpu.slab(RUN, bytes).map(Some),
+            |bytes| cpu.slab(bytes).named(RUN).map(Some),
         )?;
         Ok(slabs)
     }

@@ -3,6 +3,7 @@
 use super::inputs::State;
 use super::names::RUN;
 use crate::error::Count;
+use crate::error::Named;
 use crate::ragged::{DType, Layout};
 use crate::tensor::{Device, Kept, Operand, Storage, grown_by};
 use crate::{Error, Result, host};
@@ -99,7 +100,7 @@ impl Inputs {
         let expected = self.inputs.len() - 3 * self.caches.len();
         if operands.len() != expected {
             let expected = Count(expected, "input");
-            return Err(Error::argument(RUN, expected, operands.len()));
+            return Err(Error::argument(expected, operands.len()).named(RUN));
         }
         for ((number, input), operand) in self.lent().zip(operands) {
             check_device(device, (operand.storage, operand.device))?;
@@ -116,9 +117,9 @@ impl Inputs {
     ) -> Result<Vec<Vec<u32>>> {
         if caches.len() != self.caches.len() {
             let expected = Count(self.caches.len(), "cache");
-            return Err(Error::argument(RUN, expected, caches.len()));
+            return Err(Error::argument(expected, caches.len()).named(RUN));
         }
-        let mut all = host::room(RUN, caches.len())?;
+        let mut all = host::room(caches.len()).named(RUN)?;
         for (i, (cache, planned)) in caches.iter_mut().zip(&self.caches).enumerate() {
             let kept = cache.kept();
             let [(storage, keys), (_, values)] = &kept.rows;
@@ -141,7 +142,7 @@ impl Inputs {
         operands: Vec<Operand<'a>>,
         kept: &'a mut [Kept<'_>],
     ) -> Result<Vec<Given<'a>>> {
-        let mut given = host::room(RUN, self.inputs.len())?;
+        let mut given = host::room(self.inputs.len()).named(RUN)?;
         let mut operands = operands.into_iter();
         let mut lend = |given: &mut Vec<Given<'a>>, until: usize| {
             given.extend(operands.by_ref().take(until - given.len()).map(Given::Lent));

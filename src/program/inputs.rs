@@ -1,5 +1,6 @@
 //! The operands and outputs of a run: tensors of any type, in order.
 
+use crate::error::Named;
 use crate::ragged::{DType, Float, Layout, Ragged, Scalar};
 use crate::tensor::{Cache, Device, Kept, Operand, Storage, Tensor};
 use crate::{Error, Result, host};
@@ -165,7 +166,7 @@ impl HostOutputs {
         let all = self.values.iter().map(|output| output.dtype);
         check::<T>(all, i)?;
         let HostOutput { layout, bytes, .. } = &self.values[i];
-        let mut values: Vec<T> = host::zeroed("get", layout.total())?;
+        let mut values: Vec<T> = host::zeroed(layout.total()).named("get")?;
         bytemuck::cast_slice_mut(&mut values).copy_from_slice(bytes);
         Ragged::from_parts(layout.clone(), values)
     }
@@ -175,12 +176,10 @@ impl HostOutputs {
 fn check<T: Scalar>(mut dtypes: impl ExactSizeIterator<Item = DType>, i: usize) -> Result<()> {
     let len = dtypes.len();
     match dtypes.nth(i) {
-        None => Err(Error::argument("get", format!("an output below {len}"), i)),
-        Some(dtype) if dtype != T::DTYPE => Err(Error::argument(
-            "get",
-            format!("the type {dtype} of output {i}"),
-            T::DTYPE,
-        )),
+        None => Err(Error::argument(format!("an output below {len}"), i).named("get")),
+        Some(dtype) if dtype != T::DTYPE => {
+            Err(Error::argument(format!("the type {dtype} of output {i}"), T::DTYPE).named("get"))
+        }
         Some(_) => Ok(()),
     }
 }

@@ -13,6 +13,7 @@ use super::names::{PLAN, RUN};
 use super::report::Report;
 use super::shared::Shared;
 use crate::cpu::{Cpu, CpuBuffer, CpuBuffers, CpuExternal};
+use crate::error::Named;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Gpu, GpuBuffer, GpuExternal, Replay};
 use crate::machine::Wait;
@@ -115,7 +116,7 @@ impl Plan {
         let caches = graph.caches.iter().map(|cache| {
             Ok(Changed {
                 input: cache.input,
-                appended: host::copied(PLAN, &cache.appended)?,
+                appended: host::copied(&cache.appended).named(PLAN)?,
                 lengths: hidden.nth(2).ok_or_else(none)?,
             })
         });
@@ -195,7 +196,7 @@ impl Plan {
     ) -> Result<Outputs> {
         let inner = &*self.inner;
         let mut copies: Vec<(usize, Box<dyn Value>)> = Vec::new();
-        let mut operands = host::room(RUN, inputs.len())?;
+        let mut operands = host::room(inputs.len()).named(RUN)?;
         operands.extend(inputs.iter().map(|input| input.operand()));
         let device = &inner.program.device;
         inner.taken.check(device, &operands)?;
@@ -203,7 +204,7 @@ impl Plan {
         let _paused = Trace::pause();
         for (i, (operand, (_, input))) in operands.iter().zip(inner.taken.lent()).enumerate() {
             if device.is_gpu() && !operand.base.is_multiple_of(input.align) {
-                let copy = inputs[i].copied().map_err(|error| error.named(RUN))?;
+                let copy = inputs[i].copied().named(RUN)?;
                 copies.push((i, copy));
             }
         }
@@ -211,9 +212,9 @@ impl Plan {
             operands[*i] = copy.operand();
         }
         for cache in caches.iter_mut() {
-            cache.detach().map_err(|error| error.named(RUN))?;
+            cache.detach().named(RUN)?;
         }
-        let mut kept = host::room(RUN, caches.len())?;
+        let mut kept = host::room(caches.len()).named(RUN)?;
         kept.extend(caches.iter_mut().map(|cache| cache.kept()));
         let buffers = {
             let mut given = inner.taken.given(operands, &mut kept)?;
@@ -287,7 +288,7 @@ impl Outputs {
             Ok(HostOutput {
                 dtype: output.dtype,
                 layout: output.layout.clone(),
-                bytes: host::zeroed("call", output.layout.total() * output.dtype.size())?,
+                bytes: host::zeroed(output.layout.total() * output.dtype.size()).named("call")?,
             })
         };
         self.values.iter().map(one).collect()
@@ -334,14 +335,14 @@ impl Inner {
         };
         let results = match free {
             Some(free) => free,
-            None => self.fresh(|words| cpu.slab(RUN, words * 4).map(Arc::new))?,
+            None => self.fresh(|words| cpu.slab(words * 4).named(RUN).map(Arc::new))?,
         };
-        let mut externals = host::room(RUN, self.schedule.externals)?;
-        let mut bases = host::room(RUN, self.schedule.externals)?;
+        let mut externals = host::room(self.schedule.externals).named(RUN)?;
+        let mut bases = host::room(self.schedule.externals).named(RUN)?;
         // A placeholder for memory that the run changes, to which there must be no other reference meanwhile.
         let nothing = match self.taken.caches.is_empty() {
             true => None,
-            false => Some(Arc::new(cpu.slab(RUN, 0)?)),
+            false => Some(Arc::new(cpu.slab(0).named(RUN)?)),
         };
         let mut slabs = self.program.frame().take(cpu)?;
         for given in given.iter_mut() {
@@ -421,7 +422,7 @@ impl Inner {
             // Clears the mark of an earlier run that failed.
             buffer.written.store(0, Ordering::Relaxed);
         }
-        let mut externals = host::room(RUN, self.schedule.externals)?;
+        let mut externals = host::room(self.schedule.externals).named(RUN)?;
         for given in given {
             let (storage, base) = match given {
                 Given::Lent(operand) => (operand.storage, operand.base as u32),

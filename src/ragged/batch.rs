@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::offsets::{element_count, total_overflow};
 use super::shape::MAX_RANK;
 use super::{Layout, Offsets, Rows, Shape};
+use crate::error::Named;
 use crate::error::{Count, Error, Result};
 use crate::host;
 
@@ -58,18 +59,18 @@ impl<T: Copy> Ragged<T> {
     pub fn from_rows(rows: impl IntoIterator<Item: AsRef<[T]>>) -> Result<Self> {
         let rows = rows.into_iter();
         let promised = rows.size_hint().0;
-        element_count(OP, promised)?;
+        element_count(promised).named(OP)?;
         let mut values = Vec::new();
-        let mut offsets = host::promised(OP, promised.saturating_add(1))?;
+        let mut offsets = host::promised(promised.saturating_add(1)).named(OP)?;
         offsets.push(0);
         for (element, row) in rows.enumerate() {
             let row = row.as_ref();
             let end = u32::try_from(values.len() as u64 + row.len() as u64)
-                .map_err(|_| total_overflow(OP, element))?;
-            element_count(OP, offsets.len())?;
-            host::reserve(OP, &mut values, row.len())?;
+                .map_err(|_| total_overflow(element).named(OP))?;
+            element_count(offsets.len()).named(OP)?;
+            host::reserve(&mut values, row.len()).named(OP)?;
             values.extend_from_slice(row);
-            host::push(OP, &mut offsets, end)?;
+            host::push(&mut offsets, end).named(OP)?;
         }
         let layout = Layout::from_offsets(Offsets::from_vec_unchecked(offsets));
         Ok(Ragged { layout, values })
@@ -93,15 +94,11 @@ impl<T: Copy> Ragged<T> {
     /// [`Error::Argument`] for a row of another length than the first; those of [`from_rows`](Self::from_rows).
     pub fn matrix(rows: impl IntoIterator<Item: AsRef<[T]>>) -> Result<Self> {
         const OP: &str = "matrix";
-        let rows = Ragged::from_rows(rows).map_err(|error| error.named(OP))?;
+        let rows = Ragged::from_rows(rows).named(OP)?;
         let width = rows.layout.lengths().next().unwrap_or(0);
         if let Some((row, length)) = rows.layout.lengths().enumerate().find(|row| row.1 != width) {
             let expected = format!("rows of {}, as row 0", Count(width, "value"));
-            return Err(Error::argument(
-                OP,
-                expected,
-                format!("{length} in row {row}"),
-            ));
+            return Err(Error::argument(expected, format!("{length} in row {row}")).named(OP));
         }
         let shape = Shape::new(&[rows.len(), width])?;
         Ragged::from_parts(Layout::uniform(1, shape)?, rows.values)
@@ -158,7 +155,7 @@ impl<T: Copy> Ragged<T> {
     /// # Errors
     /// [`Error::ValueCount`] when the layout has a different number of values.
     pub fn from_parts(layout: Layout, values: Vec<T>) -> Result<Self> {
-        layout.check_values(OP, values.len())?;
+        layout.check_values(values.len()).named(OP)?;
         Ok(Ragged { layout, values })
     }
 
@@ -177,8 +174,11 @@ impl<T: Copy> Ragged<T> {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     pub fn from_padded(padded: &[T], width: usize, lengths: &[usize]) -> Result<Self> {
-        let wrong =
-            |element, expected, got| Error::value_count("from_padded", expected, got).at(element);
+        let wrong = |element, expected, got| {
+            Error::value_count(expected, got)
+                .named("from_padded")
+                .at(element)
+        };
         let expected = lengths.len().saturating_mul(width);
         if padded.len() != expected {
             return Err(wrong(None, expected, padded.len()));
@@ -187,7 +187,7 @@ impl<T: Copy> Ragged<T> {
             return Err(wrong(Some(element), width, lengths[element]));
         }
         let layout = Layout::from_lengths(lengths.iter().copied())?;
-        let mut values = host::room("from_padded", layout.total())?;
+        let mut values = host::room(layout.total()).named("from_padded")?;
         for (row, &length) in lengths.iter().enumerate() {
             values.extend_from_slice(&padded[row * width..][..length]);
         }
@@ -201,7 +201,7 @@ impl<T: Copy> Ragged<T> {
     pub fn full(layout: &Layout, value: T) -> Result<Self> {
         Ok(Ragged {
             layout: layout.clone(),
-            values: host::filled(OP, value, layout.total())?,
+            values: host::filled(value, layout.total()).named(OP)?,
         })
     }
 
@@ -232,7 +232,7 @@ impl<T: Copy> Ragged<T> {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     pub fn from_fn(layout: &Layout, mut value: impl FnMut(usize, usize) -> T) -> Result<Self> {
-        let mut values = host::room(OP, layout.total())?;
+        let mut values = host::room(layout.total()).named(OP)?;
         for (element, length) in layout.lengths().enumerate() {
             values.extend((0..length).map(|index| value(element, index)));
         }
@@ -301,8 +301,8 @@ impl<T: Copy> Ragged<T> {
     /// # Errors
     /// [`Error::OutOfMemory`] when they do not fit in [the host's memory](crate::device::set_host_memory_limit).
     pub fn to_vecs(&self) -> Result<Vec<Vec<T>>> {
-        let rows = self.iter().map(|row| host::copied("to_vecs", row));
-        host::try_collect("to_vecs", rows)
+        let rows = self.iter().map(|row| host::copied(row).named("to_vecs"));
+        host::try_collect(rows).named("to_vecs")
     }
 
     /// The batch as a dense array, with every element at the origin of its box and `fill` in the rest of the box.
@@ -326,7 +326,7 @@ impl<T: Copy> Ragged<T> {
     /// ```
     pub fn to_padded(&self, fill: T) -> Result<Vec<T>> {
         let total = usize::try_from(self.layout.padded_total()).unwrap_or(usize::MAX);
-        let mut padded = host::filled("to_padded", fill, total)?;
+        let mut padded = host::filled(fill, total).named("to_padded")?;
         if self.values.is_empty() {
             return Ok(padded);
         }
@@ -364,7 +364,7 @@ impl<T: Copy> Ragged<T> {
         let values = self.values.iter().map(|&value| convert(value));
         Ok(Ragged {
             layout: self.layout.clone(),
-            values: host::exact("cast", values)?,
+            values: host::exact(values).named("cast")?,
         })
     }
 
@@ -402,7 +402,7 @@ impl Ragged<f32> {
             let bits = splitmix64(seed, index as u64) >> 40;
             bits as f32 / (1 << 23) as f32 - 1.0
         };
-        let mut values = host::room("random", total)?;
+        let mut values = host::room(total).named("random")?;
         if total <= CHUNK {
             values.extend((0..total).map(uniform));
         } else {

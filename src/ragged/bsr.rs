@@ -4,6 +4,7 @@ use core::fmt::{self, Debug, Display, Formatter};
 
 use super::topology::{check_dense, covering, grid};
 use super::{Layout, Ragged, Shape, Topology};
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 
@@ -67,10 +68,8 @@ impl<T: Copy> Bsr<T> {
     /// [`Error::ValueCount`] when the number of values does not match the blocks of `sets` matrices;
     /// [`Error::SizeOverflow`] when that number exceeds 2³² − 1.
     pub fn from_sets(topology: &Topology, sets: usize, values: Vec<T>) -> Result<Bsr<T>> {
-        let layout = topology
-            .values_layout(sets)
-            .map_err(|error| error.named(OP))?;
-        layout.check_values(OP, values.len())?;
+        let layout = topology.values_layout(sets).named(OP)?;
+        layout.check_values(values.len()).named(OP)?;
         Ok(Bsr {
             topology: topology.clone(),
             values: Ragged::from_parts(layout, values)?,
@@ -99,7 +98,7 @@ impl<T: Copy> Bsr<T> {
         let [m, n] = topology.shape();
         check_dense(OP, [m, n], dense.len())?;
         let [high, wide] = topology.block();
-        let mut values = host::filled(OP, T::default(), topology.set())?;
+        let mut values = host::filled(T::default(), topology.set()).named(OP)?;
         let blocks = values.chunks_exact_mut(high * wide);
         for (block, (row, column)) in blocks.zip(topology.blocks()) {
             let (row, column) = (row as usize * high, column as usize * wide);
@@ -177,12 +176,12 @@ impl<T: Copy> Bsr<T> {
         let size = block[0] * block[1];
         let expected = blocks.len().saturating_mul(size);
         if values.len() != expected {
-            return Err(Error::value_count(OP, expected, values.len()));
+            return Err(Error::value_count(expected, values.len()).named(OP));
         }
-        let mut stored = host::room(OP, topology.len())?;
+        let mut stored = host::room(topology.len()).named(OP)?;
         stored.extend(topology.blocks());
-        let mut sums = host::filled(OP, T::default(), topology.set())?;
-        let mut written = host::filled(OP, false, stored.len())?;
+        let mut sums = host::filled(T::default(), topology.set()).named(OP)?;
+        let mut written = host::filled(false, stored.len()).named(OP)?;
         for (place, values) in blocks.iter().zip(values.chunks_exact(size)) {
             // Cannot fail: the topology was built from these positions.
             let Ok(at) = stored.binary_search(place) else {
@@ -250,8 +249,8 @@ impl<T: Copy> Bsr<T> {
         let [high, wide] = self.topology.block();
         let layout = Shape::new(&[m, n])
             .and_then(|shape| Layout::uniform(self.len(), shape))
-            .map_err(|error| error.named(OP))?;
-        let values = host::filled(OP, T::default(), layout.total())?;
+            .named(OP)?;
+        let values = host::filled(T::default(), layout.total()).named(OP)?;
         let mut dense = Ragged::from_parts(layout.clone(), values)?;
         if layout.total() == 0 {
             return Ok(dense);

@@ -4,33 +4,27 @@ use super::Layout;
 use crate::{Error, Result};
 
 impl Layout {
-    pub(crate) fn check_rank(&self, op: &'static str, rank: usize) -> Result<()> {
+    pub(crate) fn check_rank(&self, rank: usize) -> Result<()> {
         match self.rank() == rank {
             true => Ok(()),
-            false => Err(Error::rank(op, rank, self.rank())),
+            false => Err(Error::rank(rank, self.rank())),
         }
     }
 
     /// Checks that the rank is that of another batch, which errors call `whose`.
-    pub(crate) fn check_rank_of(
-        &self,
-        op: &'static str,
-        other: &Layout,
-        whose: &str,
-    ) -> Result<()> {
+    pub(crate) fn check_rank_of(&self, other: &Layout, whose: &str) -> Result<()> {
         let (expected, got) = (other.rank(), self.rank());
         match expected == got {
             true => Ok(()),
-            false => Err(Error::rank(op, format!("{expected}, as in {whose}"), got)),
+            false => Err(Error::rank(format!("{expected}, as in {whose}"), got)),
         }
     }
 
-    pub(crate) fn check_axis(&self, op: &'static str, axis: usize) -> Result<()> {
+    pub(crate) fn check_axis(&self, axis: usize) -> Result<()> {
         let rank = self.rank();
         match axis < rank {
             true => Ok(()),
             false => Err(Error::argument(
-                op,
                 format!("an axis below the rank of {rank}"),
                 axis,
             )),
@@ -38,46 +32,42 @@ impl Layout {
     }
 
     /// Checks that another batch, the right operand, has as many elements.
-    pub(crate) fn check_len(&self, op: &'static str, right: usize) -> Result<()> {
+    pub(crate) fn check_len(&self, right: usize) -> Result<()> {
         match self.len() == right {
             true => Ok(()),
-            false => Err(Error::batch_sizes(op, self.len(), right)),
+            false => Err(Error::batch_sizes(self.len(), right)),
         }
     }
 
     /// Checks that there is one value for each place.
-    pub(crate) fn check_values(&self, op: &'static str, got: usize) -> Result<()> {
+    pub(crate) fn check_values(&self, got: usize) -> Result<()> {
         match self.total() == got {
             true => Ok(()),
-            false => Err(Error::value_count(op, self.total(), got)),
+            false => Err(Error::value_count(self.total(), got)),
         }
     }
 
     /// Checks that each element has as many values as the same element of another batch of this size.
-    pub(crate) fn check_lengths(
-        &self,
-        op: &'static str,
-        expected: impl Iterator<Item = usize>,
-    ) -> Result<()> {
+    pub(crate) fn check_lengths(&self, expected: impl Iterator<Item = usize>) -> Result<()> {
         let wrong = self.lengths().zip(expected).enumerate();
         match wrong
             .into_iter()
             .find(|(_, (got, expected))| got != expected)
         {
             None => Ok(()),
-            Some((element, (got, expected))) => Err(Error::length(op, element, expected, got)),
+            Some((element, (got, expected))) => Err(Error::length(element, expected, got)),
         }
     }
 
     /// Checks that each element has the shape of the same element of another batch of this size.
-    pub(crate) fn check_shapes(&self, op: &'static str, expected: &Layout) -> Result<()> {
+    pub(crate) fn check_shapes(&self, expected: &Layout) -> Result<()> {
         let wrong = self.shapes().zip(expected.shapes()).enumerate();
         match wrong
             .into_iter()
             .find(|(_, (got, expected))| got != expected)
         {
             None => Ok(()),
-            Some((element, (got, expected))) => Err(Error::shape(op, element, expected, got)),
+            Some((element, (got, expected))) => Err(Error::shape(element, expected, got)),
         }
     }
 }

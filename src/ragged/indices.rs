@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::derived::Derived;
 use super::identity::hash_of;
 use super::{Layout, Ragged};
+use crate::error::Named;
 use crate::error::{Count, Result};
 
 /// Lists of indices along the first axis, one list per element, for [`gather`](crate::Tensor::gather),
@@ -40,7 +41,7 @@ impl Indices {
     /// [`Error::Rank`](crate::Error::Rank) unless the rank is 1.
     pub fn new(lists: Ragged<u32>) -> Result<Indices> {
         let (layout, values) = lists.into_parts();
-        layout.check_rank("indices", 1)?;
+        layout.check_rank(1).named("indices")?;
         Ok(Indices(Arc::new(Inner {
             lists: layout,
             values,

@@ -12,6 +12,7 @@ use super::identity::{Identity, hash_of, hasher};
 use super::offsets::{element_count, total_overflow};
 use super::shape::{MAX_RANK, check_rank, product};
 use super::{Offsets, Shape};
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 
@@ -128,22 +129,22 @@ impl Layout {
         check_rank(OP, rank)?;
         let shapes = shapes.into_iter();
         let promised = shapes.size_hint().0;
-        element_count(OP, promised)?;
+        element_count(promised).named(OP)?;
         let each = if rank == 1 { 0 } else { rank };
-        let mut extents = host::promised(OP, promised.saturating_mul(each))?;
-        let mut offsets = host::promised(OP, promised.saturating_add(1))?;
+        let mut extents = host::promised(promised.saturating_mul(each)).named(OP)?;
+        let mut offsets = host::promised(promised.saturating_add(1)).named(OP)?;
         let mut total = 0u32;
         offsets.push(0);
         for (element, shape) in shapes.enumerate() {
             if shape.rank() != rank {
-                return Err(Error::rank(OP, rank, shape.rank()).at(element));
+                return Err(Error::rank(rank, shape.rank()).named(OP).at(element));
             }
             total = total
                 .checked_add(shape.size() as u32)
-                .ok_or_else(|| total_overflow("offsets", element))?;
-            element_count(OP, offsets.len())?;
-            host::push(OP, &mut offsets, total)?;
-            host::extend(OP, &mut extents, shape.extents()[..each].iter().copied())?;
+                .ok_or_else(|| total_overflow(element).named("offsets"))?;
+            element_count(offsets.len()).named(OP)?;
+            host::push(&mut offsets, total).named(OP)?;
+            host::extend(&mut extents, shape.extents()[..each].iter().copied()).named(OP)?;
         }
         let offsets = Offsets::from_vec_unchecked(offsets);
         Ok(Layout::unchecked(offsets, rank, extents))
@@ -158,7 +159,7 @@ impl Layout {
         let extents = match shape.rank() {
             1 => Vec::new(),
             rank => {
-                let mut extents = host::room(OP, elements.saturating_mul(rank))?;
+                let mut extents = host::room(elements.saturating_mul(rank)).named(OP)?;
                 (0..elements).for_each(|_| extents.extend_from_slice(shape.extents()));
                 extents
             }
@@ -307,7 +308,7 @@ impl Layout {
         let rank = self.rank();
         let extents = match rank {
             1 => Vec::new(),
-            _ => host::copied("range", &self.extents()[start * rank..end * rank])?,
+            _ => host::copied(&self.extents()[start * rank..end * rank]).named("range")?,
         };
         let offsets = self.0.offsets.slice("range", elements)?;
         Ok(Layout::unchecked(offsets, rank, extents))
@@ -328,9 +329,9 @@ impl Layout {
     /// fit, or with the element whose size, or at which the total, does not.
     pub fn with_extent(&self, axis: usize, extent: usize) -> Result<Layout> {
         const OP: &str = "with_extent";
-        self.check_axis(OP, axis)?;
+        self.check_axis(axis).named(OP)?;
         let extent = u32::try_from(extent)
-            .map_err(|_| Error::size_overflow(OP, format!("the extent {extent}")))?;
+            .map_err(|_| Error::size_overflow(format!("the extent {extent}")).named(OP))?;
         let rank = self.rank();
         let changed = |shape: Shape| {
             let mut extents = [0; MAX_RANK];
@@ -341,13 +342,13 @@ impl Layout {
         for (element, shape) in self.shapes().enumerate() {
             if product(&changed(shape)[..rank]).is_none() {
                 let what = "the product of its extents";
-                return Err(Error::size_overflow(OP, what).at(element));
+                return Err(Error::size_overflow(what).named(OP).at(element));
             }
         }
         let shapes = self
             .shapes()
             .map(|shape| Shape::from_extents_unchecked(&changed(shape)[..rank]));
-        Layout::from_shapes(rank, shapes).map_err(|error| error.named(OP))
+        Layout::from_shapes(rank, shapes).named(OP)
     }
 
     /// The fraction of a padded batch that would be padding: 1 − total / [`padded_total`](Self::padded_total), or 0

@@ -3,6 +3,7 @@
 use core::ops::Range;
 use std::sync::Arc;
 
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 
@@ -55,7 +56,7 @@ impl Offsets {
                 got: first.map_or("no offsets".into(), u32::to_string),
             });
         }
-        element_count(OP, offsets.len() - 1)?;
+        element_count(offsets.len() - 1).named(OP)?;
         if !never_decreases(&offsets)
             && let Some(element) = offsets.windows(2).position(|pair| pair[0] > pair[1])
         {
@@ -77,20 +78,21 @@ impl Offsets {
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Offsets> {
         let lengths = lengths.into_iter();
         let promised = lengths.size_hint().0;
-        element_count(OP, promised)?;
-        let mut offsets = host::promised(OP, promised.saturating_add(1))?;
+        element_count(promised).named(OP)?;
+        let mut offsets = host::promised(promised.saturating_add(1)).named(OP)?;
         offsets.push(0);
         let mut total = 0;
         for length in lengths {
-            total = add(total, length).ok_or_else(|| total_overflow(OP, offsets.len() - 1))?;
+            total =
+                add(total, length).ok_or_else(|| total_overflow(offsets.len() - 1).named(OP))?;
             // Checked only when the vector grows: checking every length would take as long as summing them.
             if offsets.len() == offsets.capacity() {
-                element_count(OP, offsets.len())?;
-                host::reserve(OP, &mut offsets, 1)?;
+                element_count(offsets.len()).named(OP)?;
+                host::reserve(&mut offsets, 1).named(OP)?;
             }
             offsets.push(total);
         }
-        element_count(OP, offsets.len() - 1)?;
+        element_count(offsets.len() - 1).named(OP)?;
         Ok(Offsets(Arc::new(offsets)))
     }
 
@@ -99,13 +101,13 @@ impl Offsets {
     /// # Errors
     /// Those of [`from_lengths`](Self::from_lengths).
     pub fn uniform(elements: usize, length: usize) -> Result<Offsets> {
-        element_count(OP, elements)?;
+        element_count(elements).named(OP)?;
         if elements as u128 * length as u128 > u128::from(u32::MAX) {
-            return Err(total_overflow(OP, u32::MAX as usize / length));
+            return Err(total_overflow(u32::MAX as usize / length).named(OP));
         }
         let offsets = (0..elements + 1).map(|entry| (entry * length) as u32);
         // `extend` does not reallocate, since the iterator's length is exact.
-        let mut all = host::room(OP, elements + 1)?;
+        let mut all = host::room(elements + 1).named(OP)?;
         all.extend(offsets);
         Ok(Offsets(Arc::new(all)))
     }
@@ -120,7 +122,7 @@ impl Offsets {
     pub(super) fn slice(&self, op: &'static str, elements: Range<usize>) -> Result<Offsets> {
         let base = self.0[elements.start];
         let own = self.0[elements.start..=elements.end].iter();
-        let own = host::exact(op, own.map(|offset| offset - base))?;
+        let own = host::exact(own.map(|offset| offset - base)).named(op)?;
         Ok(Offsets(Arc::new(own)))
     }
 
@@ -180,17 +182,16 @@ fn add(total: u32, length: usize) -> Option<u32> {
 }
 
 /// The error for a total that exceeds 32 bits at `element`.
-pub(crate) fn total_overflow(op: &'static str, element: usize) -> Error {
-    Error::size_overflow(op, "the total number of values").at(element)
+pub(crate) fn total_overflow(element: usize) -> Error {
+    Error::size_overflow("the total number of values").at(element)
 }
 
 /// Checks that the number of elements fits in 32 bits. Call it before allocating for them.
-pub(crate) fn element_count(op: &'static str, elements: usize) -> Result<()> {
+pub(crate) fn element_count(elements: usize) -> Result<()> {
     if elements as u64 > u64::from(u32::MAX) {
-        return Err(Error::size_overflow(
-            op,
-            format!("a batch of {elements} elements"),
-        ));
+        return Err(Error::size_overflow(format!(
+            "a batch of {elements} elements"
+        )));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Layout;
 use super::identity::hash_of;
+use crate::error::Named;
 use crate::error::{Count, Error, Result, Side};
 use crate::host;
 
@@ -63,9 +64,8 @@ impl PairList {
     /// # Errors
     /// [`Error::SizeOverflow`] for more than 2³² − 1 pairs; [`Error::OutOfMemory`].
     pub fn new(pairs: impl IntoIterator<Item = (u32, u32)>) -> Result<PairList> {
-        let op = "pairs";
-        let pairs = host::collect(op, pairs)?;
-        pair_count(op, pairs.len() as u128)?;
+        let pairs = host::collect(pairs).named("pairs")?;
+        pair_count(pairs.len() as u128).named("pairs")?;
         let ends = pairs.iter().fold([0; 2], |[left, right], &(l, r)| {
             [left.max(l as usize + 1), right.max(r as usize + 1)]
         });
@@ -131,10 +131,10 @@ impl Hash for List {
 
 impl Pairs {
     /// Pairs element i with element i.
-    pub fn elementwise(op: &'static str, left: &Layout, right: &Layout) -> Result<Pairs> {
+    pub fn elementwise(left: &Layout, right: &Layout) -> Result<Pairs> {
         if left.len() != right.len() {
             return Err(Error::BatchSize {
-                op,
+                op: "",
                 left: left.len(),
                 right: right.len(),
                 pairing: true,
@@ -149,24 +149,19 @@ impl Pairs {
     }
 
     /// The requested pairing, checked. For a list, only the batch sizes that it needs are compared.
-    pub fn new(
-        op: &'static str,
-        left: &Layout,
-        right: &Layout,
-        pairing: Pairing<'_>,
-    ) -> Result<Pairs> {
+    pub fn new(left: &Layout, right: &Layout, pairing: Pairing<'_>) -> Result<Pairs> {
         let (kind, len) = match pairing {
-            Pairing::Elementwise => return Pairs::elementwise(op, left, right),
+            Pairing::Elementwise => return Pairs::elementwise(left, right),
             Pairing::OneToAll if left.len() != 1 => {
                 return Err(Error::Pairing {
-                    op,
+                    op: "",
                     expected: "a left batch of 1 element".into(),
                     got: left.len(),
                 });
             }
             Pairing::AllToOne if right.len() != 1 => {
                 return Err(Error::Pairing {
-                    op,
+                    op: "",
                     expected: "a right batch of 1 element".into(),
                     got: right.len(),
                 });
@@ -174,11 +169,11 @@ impl Pairs {
             Pairing::OneToAll => (Kind::OneToAll, right.len()),
             // The same pairs.
             Pairing::AllToOne => (Kind::AllToAll, left.len()),
-            Pairing::AllToAll => (Kind::AllToAll, all(op, left.len(), right.len())?),
+            Pairing::AllToAll => (Kind::AllToAll, all(left.len(), right.len())?),
             Pairing::List(list) => {
                 let [least_left, least_right] = list.0.ends;
                 if left.len() < least_left || right.len() < least_right {
-                    check_list(op, left.len(), right.len(), list.as_slice())?;
+                    check_list(left.len(), right.len(), list.as_slice())?;
                 }
                 (Kind::List(list.clone()), list.len())
             }
@@ -270,22 +265,19 @@ impl Pairs {
     }
 }
 
-fn all(op: &'static str, left: usize, right: usize) -> Result<usize> {
-    pair_count(op, left as u128 * right as u128)?;
+fn all(left: usize, right: usize) -> Result<usize> {
+    pair_count(left as u128 * right as u128)?;
     Ok(left * right)
 }
 
-fn pair_count(op: &'static str, pairs: u128) -> Result<()> {
+fn pair_count(pairs: u128) -> Result<()> {
     if pairs > u32::MAX as u128 {
-        return Err(Error::size_overflow(
-            op,
-            format!("a batch of {pairs} pairs"),
-        ));
+        return Err(Error::size_overflow(format!("a batch of {pairs} pairs")));
     }
     Ok(())
 }
 
-fn check_list(op: &'static str, left: usize, right: usize, pairs: &[(u32, u32)]) -> Result<()> {
+fn check_list(left: usize, right: usize, pairs: &[(u32, u32)]) -> Result<()> {
     for (pair, &(l, r)) in pairs.iter().enumerate() {
         for (side, index, len) in [
             (Side::Left, l as usize, left),
@@ -293,7 +285,7 @@ fn check_list(op: &'static str, left: usize, right: usize, pairs: &[(u32, u32)])
         ] {
             if index >= len {
                 return Err(Error::PairIndex {
-                    op,
+                    op: "",
                     pair,
                     side,
                     index,
@@ -318,7 +310,7 @@ mod tests {
     }
 
     fn pairs(left: usize, right: usize, pairing: Pairing<'_>) -> Result<Vec<(usize, usize)>> {
-        let pairs = Pairs::new("pair", &layout(left), &layout(right), pairing)?;
+        let pairs = Pairs::new(&layout(left), &layout(right), pairing).named("pair")?;
         let one = pairing == Pairing::AllToOne;
         let same = if one { Pairing::AllToAll } else { pairing };
         assert_eq!(pairs.pairing(), same);
@@ -347,7 +339,7 @@ mod tests {
     #[apply(unit_test)]
     fn impossible_pairs_are_refused() {
         let text = |error: Error| error.to_string();
-        let elementwise = Pairs::elementwise("add", &layout(3), &layout(1));
+        let elementwise = Pairs::elementwise(&layout(3), &layout(1)).named("add");
         assert_eq!(
             elementwise.map_err(text).unwrap_err(),
             "add: expected batches of equal size, got 3 elements and 1; pair unequal batches by AllToOne, AllToAll \
@@ -377,10 +369,10 @@ mod tests {
     #[apply(unit_test)]
     fn lists_are_known_by_their_contents() {
         let (a, b) = (layout(1), layout(1));
-        let new = |pairing: Pairing<'_>| Pairs::new("pair", &a, &b, pairing).unwrap();
+        let new = |pairing: Pairing<'_>| Pairs::new(&a, &b, pairing).unwrap();
         let all = || {
             [
-                Pairs::elementwise("add", &a, &b).unwrap(),
+                Pairs::elementwise(&a, &b).unwrap(),
                 new(Pairing::OneToAll),
                 new(Pairing::AllToAll),
                 new(Pairing::List(&listed(&[]))),

@@ -3,6 +3,7 @@
 use super::Topology;
 use super::batch::splitmix64;
 use super::topology::{OP, grid, one_set};
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 
@@ -119,8 +120,8 @@ impl Topology {
             // The high half of the product is uniform to within 2⁻³² for bounds as small as a grid's sides.
             ((u128::from(splitmix64(seed, draws)) * bound as u128) >> 64) as usize
         };
-        let mut places = host::room(OP, rows * each)?;
-        let mut left: Vec<u32> = host::room(OP, columns)?;
+        let mut places = host::room(rows * each).named(OP)?;
+        let mut left: Vec<u32> = host::room(columns).named(OP)?;
         left.extend(0..columns as u32);
         for row in 0..rows {
             for i in 0..each {
@@ -151,19 +152,19 @@ impl Topology {
     ) -> Result<Topology> {
         // The orders take memory per row and column even without blocks, and there may be billions of them.
         let sides = grid(shape, block)?;
-        host::check(OP, sides[0].max(sides[1]), 3 * 4)?;
+        host::check(sides[0].max(sides[1]), 3 * 4).named(OP)?;
         let add = |sum: usize, row: C| sum.saturating_add(row.len());
         let count = rows.clone().fold(0, add);
         one_set(block, count)?;
         let places = rows
             .enumerate()
             .flat_map(|(row, columns)| columns.map(move |column| (row as u32, column as u32)));
-        let mut all = host::room(OP, count)?;
+        let mut all = host::room(count).named(OP)?;
         all.extend(places);
         Topology::of_sorted(shape, block, &all)
     }
 }
 
 fn refused(expected: &str, got: usize) -> Error {
-    Error::argument("topology", expected, got)
+    Error::argument(expected, got).named("topology")
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::Layout;
 use super::identity::hash_of;
 use super::offsets::element_count;
+use crate::error::Named;
 use crate::error::{Count, Error, Result};
 use crate::host;
 
@@ -51,26 +52,22 @@ impl Permutation {
     /// ```
     pub fn new(elements: impl Into<Vec<u32>>) -> Result<Permutation> {
         let elements = elements.into();
-        element_count(OP, elements.len())?;
-        let mut inverse = host::filled(OP, u32::MAX, elements.len())?;
+        element_count(elements.len()).named(OP)?;
+        let mut inverse = host::filled(u32::MAX, elements.len()).named(OP)?;
         for (position, &element) in elements.iter().enumerate() {
             let Some(place) = inverse.get_mut(element as usize) else {
-                return Err(Error::Index {
-                    op: OP,
-                    element: None,
-                    position,
-                    index: element as usize,
-                    len: elements.len(),
-                });
+                return Err(
+                    Error::index(None, position, element as usize, elements.len()).named(OP),
+                );
             };
             if *place != u32::MAX {
-                return Err(Error::DuplicateIndex {
-                    op: OP,
-                    element: None,
-                    first: *place as usize,
-                    second: position,
-                    index: element as usize,
-                });
+                return Err(Error::duplicate_index(
+                    None,
+                    *place as usize,
+                    position,
+                    element as usize,
+                )
+                .named(OP));
             }
             *place = position as u32;
         }
@@ -95,11 +92,11 @@ impl Permutation {
     /// [`Error::OutOfMemory`].
     pub fn by_length(layout: &Layout) -> Result<Permutation> {
         const DIGIT: u32 = 11;
-        host::check(OP, layout.len(), 3 * 4)?;
-        let lengths = host::exact(OP, layout.lengths().map(|length| length as u32))?;
-        let mut elements = host::room(OP, lengths.len())?;
+        host::check(layout.len(), 3 * 4).named(OP)?;
+        let lengths = host::exact(layout.lengths().map(|length| length as u32)).named(OP)?;
+        let mut elements = host::room(lengths.len()).named(OP)?;
         elements.extend(0..lengths.len() as u32);
-        let mut sorted = host::zeroed(OP, elements.len())?;
+        let mut sorted = host::zeroed(elements.len()).named(OP)?;
         let mut shift = 0;
         // A least-significant-digit radix sort: each pass is stable.
         while shift < u32::BITS && layout.max_length() >> shift > 0 {

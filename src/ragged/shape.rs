@@ -85,7 +85,7 @@ impl Shape {
     /// 2³² − 1.
     pub fn ambient(&self, other: &Shape) -> Result<Shape> {
         if self.rank != other.rank {
-            return Err(Error::rank("ambient", self.rank, other.rank()));
+            return Err(Error::rank(self.rank, other.rank()).named("ambient"));
         }
         let extents = core::array::from_fn(|axis| self.extents[axis].max(other.extents[axis]));
         let ambient = Shape {
@@ -147,16 +147,13 @@ impl<T: fmt::Display> fmt::Display for Extents<'_, T> {
 
 pub(crate) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
     if !(1..=MAX_RANK).contains(&rank) {
-        return Err(Error::rank(op, format!("1 to {MAX_RANK}"), rank));
+        return Err(Error::rank(format!("1 to {MAX_RANK}"), rank).named(op));
     }
     Ok(())
 }
 
 fn size_overflow<T: fmt::Display>(op: &'static str, extents: &[T]) -> Error {
-    Error::size_overflow(
-        op,
-        format!("the product of the extents {}", Extents(extents)),
-    )
+    Error::size_overflow(format!("the product of the extents {}", Extents(extents))).named(op)
 }
 
 /// The product, or `None` if it exceeds `u32::MAX`. A single zero makes it 0, however large the other extents are.

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::derived::Derived;
 use super::identity::hash_of;
 use super::{Layout, Shape};
+use crate::error::Named;
 use crate::error::{Count, Error, Result};
 use crate::host;
 
@@ -116,7 +117,7 @@ impl Topology {
         blocks: impl IntoIterator<Item = (u32, u32)>,
     ) -> Result<Topology> {
         let grid = grid(shape, block)?;
-        let mut blocks = host::collect(OP, blocks)?;
+        let mut blocks = host::collect(blocks).named(OP)?;
         for (at, &place) in blocks.iter().enumerate() {
             check_inside(grid, at, place)?;
         }
@@ -153,7 +154,7 @@ impl Topology {
         let [rows, columns] = grid(shape, block)?;
         let values = one_set(block, blocks.len())?;
         // Room for both orders and for the temporary copy of offsets that fills them.
-        host::check(OP, rows.max(columns), 3 * 4)?;
+        host::check(rows.max(columns), 3 * 4).named(OP)?;
         let by_row = Order::new(rows, blocks.iter().copied())?;
         let by_column = Order::new(columns, blocks.iter().map(|&(row, column)| (column, row)))?;
         Ok(Topology(Arc::new(Inner {
@@ -260,15 +261,15 @@ impl Topology {
 impl Order {
     /// Groups blocks by row, given as (row, column) in storage order. To group by column, pass (column, row).
     fn new(rows: usize, blocks: impl Iterator<Item = (u32, u32)> + Clone) -> Result<Order> {
-        let mut offsets = host::zeroed::<u32>(OP, rows + 1)?;
+        let mut offsets = host::zeroed::<u32>(rows + 1).named(OP)?;
         for (row, _) in blocks.clone() {
             offsets[row as usize + 1] += 1;
         }
         for row in 0..rows {
             offsets[row + 1] += offsets[row];
         }
-        let mut next = host::copied(OP, &offsets)?;
-        let mut entries = host::zeroed(OP, offsets[rows] as usize)?;
+        let mut next = host::copied(&offsets).named(OP)?;
+        let mut entries = host::zeroed(offsets[rows] as usize).named(OP)?;
         for (stored, (row, place)) in blocks.enumerate() {
             entries[next[row as usize] as usize] = [stored as u32, place];
             next[row as usize] += 1;
@@ -296,10 +297,10 @@ pub(crate) fn grid(shape: [usize; 2], block: [usize; 2]) -> Result<[usize; 2]> {
         .iter()
         .find(|&&extent| extent > u32::MAX as usize - 128)
     {
-        return Err(Error::size_overflow(
-            OP,
-            format!("a side of {extent}, rounded up to whole blocks,"),
-        ));
+        return Err(Error::size_overflow(format!(
+            "a side of {extent}, rounded up to whole blocks,"
+        ))
+        .named(OP));
     }
     Ok([0, 1].map(|axis| shape[axis].div_ceil(block[axis])))
 }
@@ -309,10 +310,11 @@ pub(super) fn one_set(block: [usize; 2], blocks: usize) -> Result<Layout> {
     let [high, wide] = block;
     let set = Shape::new(&[blocks, high, wide]).and_then(|set| Layout::uniform(1, set));
     set.map_err(|error| match error {
-        Error::SizeOverflow { .. } => Error::size_overflow(
-            OP,
-            format!("the size of {} of {high} x {wide}", Count(blocks, "block")),
-        ),
+        Error::SizeOverflow { .. } => Error::size_overflow(format!(
+            "the size of {} of {high} x {wide}",
+            Count(blocks, "block")
+        ))
+        .named(OP),
         other => other.named(OP),
     })
 }
@@ -333,7 +335,7 @@ fn check_inside(grid: [usize; 2], at: usize, (row, column): (u32, u32)) -> Resul
 pub(super) fn check_dense(op: &'static str, shape: [usize; 2], got: usize) -> Result<()> {
     match shape[0].checked_mul(shape[1]) {
         Some(expected) if expected == got => Ok(()),
-        expected => Err(Error::value_count(op, expected.unwrap_or(usize::MAX), got)),
+        expected => Err(Error::value_count(expected.unwrap_or(usize::MAX), got).named(op)),
     }
 }
 
@@ -349,7 +351,7 @@ pub(super) fn covering(
     if shape.contains(&0) {
         return Ok(places);
     }
-    let mut found = host::filled(op, false, shape[1].div_ceil(block[1]))?;
+    let mut found = host::filled(false, shape[1].div_ceil(block[1])).named(op)?;
     for first in (0..shape[0]).step_by(block[0]) {
         found.fill(false);
         for row in first..shape[0].min(first + block[0]) {
@@ -364,7 +366,7 @@ pub(super) fn covering(
         let row = (first / block[0]) as u32;
         let there = found.iter().enumerate().filter(|(_, found)| **found);
         for (column, _) in there {
-            host::push(op, &mut places, (row, column as u32))?;
+            host::push(&mut places, (row, column as u32)).named(op)?;
         }
     }
     Ok(places)

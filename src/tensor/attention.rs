@@ -2,6 +2,7 @@
 
 use super::run::{Call, check_planned};
 use super::{Cache, Tensor};
+use crate::error::Named;
 use crate::ops::attention::slopes::Slopes;
 use crate::ops::attention::{self, LOWEST, Mask, OP, Side, Stats, UNBOUNDED};
 use crate::ragged::{DType, Float, Layout, Scalar, Shape, Topology};
@@ -259,7 +260,7 @@ impl<'a, T: Float> Attention<'a, T> {
         let Attention { q, k, v, .. } = self;
         q.check_device(OP, k)?;
         q.check_device(OP, v)?;
-        let argument = |expected: &str, got: String| Err(Error::argument(OP, expected, got));
+        let argument = |expected: &str, got: String| Err(Error::argument(expected, got).named(OP));
         let with_rows = q.layout().shapes().find(|shape| shape.extents()[0] > 0);
         let width = match with_rows.as_ref().map(Shape::extents) {
             Some([_, _, width]) => *width as usize,
@@ -287,9 +288,9 @@ impl<'a, T: Float> Attention<'a, T> {
         if let Some(lengths) = self.lengths {
             if self.bias.is_some() {
                 return Err(Error::unsupported(
-                    OP,
                     "a bias over a cache; attend to tensors of keys and values instead",
-                ));
+                )
+                .named(OP));
             }
             operands.push(lengths.operand());
         }
@@ -345,7 +346,7 @@ impl<'a, T: Float> Attention<'a, T> {
         let both = match (self.alibi, self.sinks) {
             (Some(slopes), Some(sinks)) => {
                 let both = slopes.concat(sinks, 0);
-                Some(both.map_err(|error| error.named(OP))?)
+                Some(both.named(OP)?)
             }
             _ => None,
         };
@@ -357,7 +358,7 @@ impl<'a, T: Float> Attention<'a, T> {
             .zip(views)
             .filter(|(_, view)| *view)
         {
-            *copy = Some(x.copy().map_err(|error| error.named(OP))?);
+            *copy = Some(x.copy().named(OP)?);
         }
         for (operand, copy) in operands.iter_mut().zip(&copies) {
             if let Some(copy) = copy {
@@ -410,10 +411,10 @@ impl<'a, T: Float> Attention<'a, T> {
 pub fn merge<T: Float>(parts: &[(&Tensor<T>, &Tensor<f32>)]) -> Result<(Tensor<T>, Tensor<f32>)> {
     let op = "merge";
     let Some(&(first, first_lse)) = parts.first() else {
-        return Err(Error::argument(op, "one part or more", 0));
+        return Err(Error::argument("one part or more", 0).named(op));
     };
     let named = |error: Error| error.named(op);
-    first.layout().check_len(op, first_lse.len())?;
+    first.layout().check_len(first_lse.len()).named(op)?;
     for &(o, lse) in parts {
         first.check_device(op, o)?;
         first.check_device(op, lse)?;
@@ -421,9 +422,9 @@ pub fn merge<T: Float>(parts: &[(&Tensor<T>, &Tensor<f32>)]) -> Result<(Tensor<T
             (o.layout(), first.layout()),
             (lse.layout(), first_lse.layout()),
         ] {
-            layout.check_rank_of(op, like, "the first part")?;
-            like.check_len(op, layout.len())?;
-            layout.check_shapes(op, like)?;
+            layout.check_rank_of(like, "the first part").named(op)?;
+            like.check_len(layout.len()).named(op)?;
+            layout.check_shapes(like).named(op)?;
         }
     }
     let rows = Layout::from_lengths(first_lse.layout().lengths())?;
@@ -454,7 +455,7 @@ pub fn merge<T: Float>(parts: &[(&Tensor<T>, &Tensor<f32>)]) -> Result<(Tensor<T
         });
     }
     let Some((o, weights)) = sums else {
-        return Err(Error::argument(op, "one part or more", 0));
+        return Err(Error::argument("one part or more", 0).named(op));
     };
     // The largest weight is 1, unless all are 0.
     let divisor = weights.clamp(f32::MIN_POSITIVE, f32::INFINITY)?;

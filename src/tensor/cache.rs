@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::run::{Call, check_planned};
 use super::trace::Trace;
 use super::{Device, Storage, Tensor};
+use crate::error::Named;
 use crate::ops::append::{Append, OP, rows_of, widths};
 use crate::ops::strided::extent_of;
 use crate::ragged::{DType, Float, Layout, Ragged};
@@ -106,7 +107,7 @@ impl<T: Float> Cache<T> {
     pub fn new(device: &Device, keys: &Layout, values: &Layout) -> Result<Cache<T>> {
         check::<T>(keys, values)?;
         let zeros = |layout: &Layout| device.full(layout, T::default());
-        let counts = host::zeroed(NEW, keys.len())?;
+        let counts = host::zeroed(keys.len()).named(NEW)?;
         Cache::of(zeros(keys)?, zeros(values)?, counts)
     }
 
@@ -121,28 +122,24 @@ impl<T: Float> Cache<T> {
         keys.check_device(NEW, &values)?;
         check::<T>(keys.layout(), values.layout())?;
         if lengths.len() != keys.len() {
-            return Err(Error::ElementCount {
-                op: NEW,
-                expected: keys.len(),
-                got: lengths.len(),
-            });
+            return Err(Error::element_count(keys.len(), lengths.len()).named(NEW));
         }
         for (element, &length) in lengths.iter().enumerate() {
             if extent_of(keys.layout(), element, 0) < length as u64 {
                 let got = keys.layout().shape(element);
                 let expected = format!("({length}, ..) or more rows, the element's length");
-                return Err(Error::shape(NEW, element, expected, got));
+                return Err(Error::shape(element, expected, got).named(NEW));
             }
         }
         let counts = lengths.iter().map(|length| *length as u32);
-        let counts = host::exact(NEW, counts)?;
+        let counts = host::exact(counts).named(NEW)?;
         Cache::of(keys, values, counts)
     }
 
     fn of(keys: Tensor<T>, values: Tensor<T>, counts: Vec<u32>) -> Result<Cache<T>> {
         let lengths = Ragged::from_parts(
             Layout::from_lengths([counts.len()])?,
-            host::copied(NEW, &counts)?,
+            host::copied(&counts).named(NEW)?,
         )?;
         Ok(Cache {
             lengths: keys.device.upload(&lengths)?,
@@ -160,15 +157,15 @@ impl<T: Float> Cache<T> {
         check::<T>(keys, values)?;
         if lengths != &Layout::from_lengths([keys.len()])? {
             let expected = format!("one vector of {} lengths", keys.len());
-            return Err(Error::argument(NEW, expected, format!("{lengths:?}")));
+            return Err(Error::argument(expected, format!("{lengths:?}")).named(NEW));
         }
         let cache = Cache {
-            counts: Arc::new(host::zeroed(NEW, keys.len())?),
+            counts: Arc::new(host::zeroed(keys.len()).named(NEW)?),
             keys: trace.input(keys)?,
             values: trace.input(values)?,
             lengths: trace.input(lengths)?,
         };
-        trace.keep(host::zeroed(NEW, keys.len())?);
+        trace.keep(host::zeroed(keys.len()).named(NEW)?);
         Ok(cache)
     }
 
@@ -189,10 +186,12 @@ impl<T: Float> Cache<T> {
         let append = Append { dtype: T::DTYPE };
         self.keys.check_device(OP, keys)?;
         self.keys.check_device(OP, values)?;
-        self.keys.layout().check_len(OP, keys.len())?;
+        self.keys.layout().check_len(keys.len()).named(OP)?;
         // Checked before shared memory is copied.
         let all = [self.keys.layout(), self.values.layout()];
-        append.check(all, [keys.layout(), values.layout()])?;
+        append
+            .check(all, [keys.layout(), values.layout()])
+            .named(OP)?;
         let counts = grown(OP, &self.counts, keys.layout(), (self.keys.layout(), ""))?;
         let dtypes = [T::DTYPE, T::DTYPE, DType::U32];
         let device = self.keys.device.clone();
@@ -284,7 +283,7 @@ impl<T: Float> Cache<T> {
                 Storage::Traced(_) => true,
             };
             if rows.base != 0 || !alone {
-                *rows = rows.copy().map_err(|error| error.named(OP))?;
+                *rows = rows.copy().named(OP)?;
             }
         }
         Ok(())
@@ -317,16 +316,16 @@ const NEW: &str = "cache";
 
 fn check<T: Float>(keys: &Layout, values: &Layout) -> Result<()> {
     if !(2..=3).contains(&keys.rank()) {
-        return Err(Error::rank(NEW, "2 or 3", keys.rank()));
+        return Err(Error::rank("2 or 3", keys.rank()).named(NEW));
     }
-    values.check_rank_of(NEW, keys, "the keys")?;
-    keys.check_len(NEW, values.len())?;
-    let widths = widths([keys, values]).map_err(|error| error.named(NEW))?;
+    values.check_rank_of(keys, "the keys").named(NEW)?;
+    keys.check_len(values.len()).named(NEW)?;
+    let widths = widths([keys, values]).named(NEW)?;
     for element in 0..keys.len() {
         let rows = extent_of(keys, element, 0);
         if extent_of(values, element, 0) != rows {
             let expected = format!("({rows}, ..) of the values, as many rows as the keys have");
-            return Err(Error::shape(NEW, element, expected, values.shape(element)));
+            return Err(Error::shape(element, expected, values.shape(element)).named(NEW));
         }
     }
     match widths.iter().find(|width| !width.is_multiple_of(2)) {
@@ -334,7 +333,7 @@ fn check<T: Float>(keys: &Layout, values: &Layout) -> Result<()> {
             let what = format!(
                 "f16 rows with an odd number of values ({odd}); pad them to an even number"
             );
-            Err(Error::unsupported(NEW, what))
+            Err(Error::unsupported(what).named(NEW))
         }
         _ => Ok(()),
     }
@@ -359,14 +358,14 @@ pub(crate) fn grown_by(
     new: impl Iterator<Item = u64>,
     (room, whose): (&Layout, &str),
 ) -> Result<Vec<u32>> {
-    let mut all = host::room(op, counts.len())?;
+    let mut all = host::room(counts.len()).named(op)?;
     for (element, (count, new)) in counts.iter().zip(new).enumerate() {
         let left = extent_of(room, element, 0).saturating_sub(u64::from(*count));
         if new > left {
             let shape = room.shape(element);
             let rows = |n: u64| rows_of(n as u32, shape.extents());
             let expected = format!("{} or fewer rows, the room that is left{whose}", rows(left));
-            return Err(Error::shape(op, element, expected, rows(new)));
+            return Err(Error::shape(element, expected, rows(new)).named(op));
         }
         all.push(count + new as u32);
     }

@@ -38,9 +38,9 @@ impl Device {
     pub fn calibrate_conv(&self) -> Result<CostTable> {
         if cfg!(target_family = "wasm") {
             return Err(Error::unsupported(
-                "calibrate_conv",
                 "measuring costs in a browser, where a call cannot wait; use the built-in costs",
-            ));
+            )
+            .named("calibrate_conv"));
         }
         let engine = self.costs().engine();
         let mut costs = self.costs().numbers().clone();

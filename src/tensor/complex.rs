@@ -5,6 +5,7 @@ use num_complex::Complex32;
 use super::functions::of_two;
 use super::{IntoSpread, Paired, Spread, Tensor};
 use crate::Result;
+use crate::error::Named;
 use crate::ops::ambient;
 use crate::ops::map::Kind;
 use crate::ops::maps::{self, Complex};
@@ -255,9 +256,7 @@ impl Tensor<f32> {
             true => self.unary(view, &[]),
             false => {
                 self.unary::<Complex32>(view, &[])?;
-                let copied = self
-                    .copy()
-                    .map_err(|error| error.named("view_as_complex"))?;
+                let copied = self.copy().named("view_as_complex")?;
                 copied.unary(view, &[])
             }
         }

@@ -8,6 +8,7 @@
 use num_complex::Complex32;
 
 use super::{Paired, Tensor};
+use crate::error::Named;
 use crate::ops::matmul::meet;
 use crate::ops::strided::{Fold, View};
 use crate::ragged::Scalar;
@@ -81,13 +82,13 @@ impl Paired<'_, Complex32> {
             };
             real.matmul()?.folded(Fold::Values)
         };
-        product().map_err(|error: Error| error.named(OP))
+        product().named(OP)
     }
 
     fn check_inner_extents(&self) -> Result<()> {
         let (a, b) = self.layouts();
-        a.check_rank(OP, 2)?;
-        b.check_rank(OP, 2)?;
+        a.check_rank(2).named(OP)?;
+        b.check_rank(2).named(OP)?;
         // Where all are equal, there is no need to look at every pair.
         let (of_a, of_b) = (a.extent_bounds(1), b.extent_bounds(0));
         if of_a.0 == of_a.1 && of_a == of_b {
@@ -98,13 +99,9 @@ impl Paired<'_, Complex32> {
             let [of_a, of_b] =
                 [(a, i), (b, j)].map(|(x, i)| [0, 1].map(|k| x.extents()[2 * i + k]));
             if !meet(of_a, of_b) {
-                return Err(Error::InnerExtents {
-                    op: OP,
-                    pair,
-                    left: of_a[1] as usize,
-                    right: of_b[0] as usize,
-                    fits: None,
-                });
+                return Err(
+                    Error::inner_extents(pair, of_a[1] as usize, of_b[0] as usize, None).named(OP),
+                );
             }
         }
         Ok(())

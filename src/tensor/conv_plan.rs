@@ -5,6 +5,7 @@ use num_complex::Complex32;
 use super::run::Call;
 use super::{Paired, Tensor};
 use crate::Result;
+use crate::error::Named;
 use crate::ops::conv::cached_spectra::{Mode, Spectra};
 use crate::ragged::{Layout, Pairs};
 
@@ -95,7 +96,7 @@ impl ConvPlan {
     fn apply(&self, signals: &Tensor<f32>, mode: Mode) -> Result<Tensor<f32>> {
         let device = &self.spectra.device;
         signals.check_device(mode.op(), &self.spectra)?;
-        signals.layout.check_len(mode.op(), self.signals)?;
+        signals.layout.check_len(self.signals).named(mode.op())?;
         let kernels = self.spectra.shapes(&self.kernels);
         let operands = [signals.operand(), self.spectra.operand(), kernels];
         Call {

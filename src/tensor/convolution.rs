@@ -1,12 +1,14 @@
 //! Convolutions with options.
 
 use super::{CorrelateMax, Paired, Sbd, Tensor};
+use crate::Result;
+use crate::error::Named;
 use crate::error::Side;
+use crate::ops::Op;
 use crate::ops::choice::{ConvChoice, ConvMethod, ConvMode, Window};
 use crate::ops::conv::Conv;
 use crate::ops::correlate_max::{self as ops, Seek};
 use crate::ragged::{Pairs, Real};
-use crate::{Error, Result};
 
 /// Convolutions and correlations of pairs, with a method, a mode and strides. Made by [`Paired::convolution`].
 ///
@@ -164,9 +166,9 @@ impl<T: Real> Convolution<'_, T> {
         if !self.is_swapped() {
             return self.pair.run(conv);
         }
-        let op = conv.request(self.pair.left.device.traits()).op;
-        self.window
-            .check(op, self.pair.layouts(), &self.pair.pairs)?;
+        let op = Op::from(conv).name();
+        let checked = self.window.check(self.pair.layouts(), &self.pair.pairs);
+        checked.named(op)?;
         let swapped = || {
             // a ⋆ b = a * reverse(b) = reverse(b) * a.
             let axes: Vec<usize> = (0..self.pair.right.layout.rank()).collect();
@@ -181,7 +183,7 @@ impl<T: Real> Convolution<'_, T> {
             };
             pair.run(self.operation(false))
         };
-        swapped().map_err(|error: Error| error.named(op))
+        swapped().named(op)
     }
 
     /// Whether the mode takes the extents of the right operand.
@@ -228,10 +230,11 @@ impl<T: Real> Convolution<'_, T> {
         let (a, b) = self.pair.layouts();
         let device = self.pair.left.device.traits();
         let conv = self.operation(false);
-        match self.is_swapped() {
+        let choice = match self.is_swapped() {
             false => conv.request(device).choice(a, b, &self.pair.pairs),
             true => conv.request(device).choice(b, a, &self.swapped_pairs()?),
-        }
+        };
+        choice.named("conv")
     }
 }
 

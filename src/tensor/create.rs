@@ -147,6 +147,6 @@ fn finite<T: Factor>(op: &'static str, what: &str, x: T) -> Result<u32> {
     match wide(x) {
         None => Ok(bytemuck::cast(x)),
         Some(value) if value.is_finite() => Ok((value as f32).to_bits()),
-        Some(_) => Err(Error::argument(op, format!("a finite {what}"), x)),
+        Some(_) => Err(Error::argument(format!("a finite {what}"), x).named(op)),
     }
 }

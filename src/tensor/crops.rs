@@ -1,6 +1,7 @@
 //! Boxes of images that depend on values: the box of all cells other than a background, and crops to such boxes.
 
 use super::Tensor;
+use crate::error::Named;
 use crate::ops::cells::How;
 use crate::ops::reduce::{Reduce, Reduction};
 use crate::ragged::{Layout, Pixel, Ragged, Scalar, Shape, words_of};
@@ -55,7 +56,7 @@ impl<T: Pixel> Tensor<T> {
     pub async fn trim(&self, background: T) -> Result<Tensor<T>> {
         let op = "trim";
         self.check_readable(op)?;
-        let boxes = self.bounding_box(background).map_err(|e| e.named(op))?;
+        let boxes = self.bounding_box(background).named(op)?;
         self.cropped(op, boxes.download().await, false)
     }
 
@@ -66,7 +67,7 @@ impl<T: Pixel> Tensor<T> {
     pub fn trim_blocking(&self, background: T) -> Result<Tensor<T>> {
         let op = "trim";
         self.check_readable(op)?;
-        let boxes = self.bounding_box(background).map_err(|e| e.named(op))?;
+        let boxes = self.bounding_box(background).named(op)?;
         self.cropped(op, boxes.download_blocking(), false)
     }
 }
@@ -139,13 +140,13 @@ impl<T: Scalar> Tensor<T> {
         self.check_readable(op)?;
         boxes.check_readable(op)?;
         self.check_device(op, boxes)?;
-        self.layout.check_rank(op, 2)?;
+        self.layout.check_rank(2).named(op)?;
         if boxes.layout.rank() != 1 {
-            return Err(Error::rank(op, "1 for the boxes", boxes.layout.rank()));
+            return Err(Error::rank("1 for the boxes", boxes.layout.rank()).named(op));
         }
-        self.layout.check_len(op, boxes.len())?;
+        self.layout.check_len(boxes.len()).named(op)?;
         let fours = std::iter::repeat_n(4, boxes.len());
-        boxes.layout.check_lengths(op, fours)
+        boxes.layout.check_lengths(fours).named(op)
     }
 
     fn cropped(
@@ -154,8 +155,11 @@ impl<T: Scalar> Tensor<T> {
         boxes: Result<Ragged<u32>>,
         strict: bool,
     ) -> Result<Tensor<T>> {
-        let boxes = boxes.map_err(|error| error.named(op))?;
-        let (mut shapes, mut begins) = (host::room(op, self.len())?, host::room(op, self.len())?);
+        let boxes = boxes.named(op)?;
+        let (mut shapes, mut begins) = (
+            host::room(self.len()).named(op)?,
+            host::room(self.len()).named(op)?,
+        );
         for (element, shape) in self.layout.shapes().enumerate() {
             let whole = [shape.extents()[0], shape.extents()[1]];
             let (begin, end) = boxes.row(element).split_at(2);
@@ -163,7 +167,7 @@ impl<T: Scalar> Tensor<T> {
             if strict && !(is_inside(0) && is_inside(1)) {
                 let got = format!("{:?}", boxes.row(element));
                 let expected = format!("a box inside of the shape {shape}");
-                return Err(Error::argument(op, expected, got).at(element));
+                return Err(Error::argument(expected, got).named(op).at(element));
             }
             let extent = |axis: usize| end[axis].min(whole[axis]).saturating_sub(begin[axis]);
             shapes.push(Shape::from_extents_unchecked(&[extent(0), extent(1)]));
@@ -173,7 +177,6 @@ impl<T: Scalar> Tensor<T> {
         if layout == self.layout {
             return self.view_as(&self.layout);
         }
-        self.cells_in(How::Crop, begins.into(), &layout)
-            .map_err(|error| error.named(op))
+        self.cells_in(How::Crop, begins.into(), &layout).named(op)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use crate::Result;
+use crate::error::Named;
 use crate::ops::lines::{Cumulate, Cumulation};
 use crate::ops::pooling::{Extents, Kind, Pool};
 use crate::ops::strided;
@@ -124,22 +125,24 @@ impl<T: Factor> Tensor<T> {
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn diff(&self, axis: usize) -> Result<Tensor<T>> {
         const OP: &str = "diff";
-        self.layout.check_axis(OP, axis)?;
+        self.layout.check_axis(axis).named(OP)?;
         let rank = self.layout.rank();
         let window = match rank - axis {
             1 => Extents::new(&[2]),
             2 => Extents::new(&[2, 1]),
             _ => {
                 // The axes after `axis` are merged into one, and so are those before it.
-                let merged = strided::layout(OP, self.len(), 3, |element, to| {
+                let merged = strided::layout(self.len(), 3, |element, to| {
                     let of = [0..axis, axis..axis + 1, axis + 1..rank][to].clone();
                     let extents = of.map(|i| strided::extent_of(&self.layout, element, i));
                     extents.fold(1, u64::saturating_mul)
-                })?;
-                let shapes = strided::layout(OP, self.len(), rank, |element, i| {
+                })
+                .named(OP)?;
+                let shapes = strided::layout(self.len(), rank, |element, i| {
                     let extent = strided::extent_of(&self.layout, element, i);
                     extent.saturating_sub(u64::from(i == axis))
-                })?;
+                })
+                .named(OP)?;
                 return self.reshape(&merged)?.diff(1)?.reshape(&shapes);
             }
         };

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
 use super::{Storage, Tensor};
+use crate::error::Named;
 use crate::ragged::{Layout, Scalar, write_values};
 use crate::{Result, host};
 
@@ -47,7 +48,7 @@ impl<T: Scalar> Tensor<T> {
             layout: Layout::from_lengths([range.len()])?,
             ..self.clone()
         };
-        let mut values = host::zeroed("download", range.len())?;
+        let mut values = host::zeroed(range.len()).named("download")?;
         part.download_into_blocking(&mut values)?;
         Ok(values)
     }

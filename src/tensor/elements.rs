@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::run::Call;
+use crate::error::Named;
 use crate::ops::select::{Join, Reorder, Select, SortByLength};
 use crate::plan::Attachment;
 use crate::ragged::{Permutation, Scalar};
@@ -29,7 +30,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn select(&self, elements: &[u32]) -> Result<Tensor<T>> {
         let select = Select {
-            elements: host::copied("select", elements)?,
+            elements: host::copied(elements).named("select")?,
             dtype: T::DTYPE,
         };
         self.unary(select, &[])
@@ -81,7 +82,7 @@ impl<T: Scalar> Tensor<T> {
         let sort = SortByLength { dtype: T::DTYPE };
         let operands = [self.operand()];
         let call = Call::new(&self.device, sort, &operands);
-        let (sorted, plan) = call.run().map_err(|error| error.named("sort_by_length"))?;
+        let (sorted, plan) = call.run().named("sort_by_length")?;
         match &plan.attached {
             Attachment::Permutation(order) => Ok((sorted, order.clone())),
             _ => Ok((sorted, Permutation::by_length(&self.layout)?)),
@@ -119,7 +120,7 @@ impl<T: Scalar> Tensor<T> {
             return Ok(self.clone());
         }
         let batches = || std::iter::once(self).chain(others.iter().copied());
-        let mut operands = host::room("join", 1 + others.len())?;
+        let mut operands = host::room(1 + others.len()).named("join")?;
         operands.extend(batches().map(Tensor::operand));
         let join = Join { dtype: T::DTYPE };
         Call::new(&self.device, join, &operands).one()
@@ -142,18 +143,14 @@ impl<T: Scalar> Tensor<T> {
             .iter()
             .fold(0, |all: usize, &count| all.saturating_add(count));
         if all != self.len() {
-            return Err(Error::ElementCount {
-                op: "split",
-                expected: self.len(),
-                got: all,
-            });
+            return Err(Error::element_count(self.len(), all).named("split"));
         }
         let mut start = 0;
         let mut part = |&count: &usize| {
             start += count;
             self.elements(start - count..start)
         };
-        let mut parts = host::room("split", counts.len())?;
+        let mut parts = host::room(counts.len()).named("split")?;
         for count in counts {
             parts.push(part(count)?);
         }

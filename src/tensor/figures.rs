@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::run::Call;
+use crate::error::Named;
 use crate::ops::figures::Figures;
 use crate::ragged::{Pixel, Ragged};
 use crate::{Error, Result};
@@ -89,7 +90,7 @@ impl<T: Pixel> Tensor<T> {
             let operands = [self.operand(), lines.operand(), values.operand()];
             Call::new(&self.device, lines_drawn, &operands).one()
         };
-        drawn().map_err(|error: Error| error.named(op))
+        drawn().named(op)
     }
 }
 
@@ -98,7 +99,7 @@ fn check_directions(op: &'static str, lines: &[i32]) -> Result<()> {
         let [down, right] = [0, 1].map(|axis| line[2 + axis].abs_diff(line[axis]));
         if down != 0 && right != 0 && down != right {
             let expected = "lines along a row, a column or a diagonal";
-            return Err(Error::argument(op, expected, format!("{line:?}")));
+            return Err(Error::argument(expected, format!("{line:?}")).named(op));
         }
     }
     Ok(())

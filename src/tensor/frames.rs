@@ -4,6 +4,7 @@ use num_complex::Complex32;
 
 use super::run::Call;
 use super::{Device, Tensor};
+use crate::error::Named;
 use crate::ops::fft::planes::PlaneView;
 use crate::ops::frames::Frames;
 use crate::ragged::{Layout, Ragged};
@@ -31,7 +32,7 @@ impl Device {
         let step = std::f64::consts::PI / size as f64;
         // Computed by symmetry, so that values that are equal by definition have equal bits.
         let value = |j: usize| (step * j.min(size - j) as f64).sin().powi(2) as f32;
-        let mut values = host::room("hann", size)?;
+        let mut values = host::room(size).named("hann")?;
         values.extend((0..size).map(value));
         self.upload(&Ragged::from_parts(layout, values)?)
     }
@@ -40,9 +41,9 @@ impl Device {
 /// Checks a window and a hop; returns them as kernels take them.
 fn check(op: &'static str, window: &Tensor<f32>, hop: usize) -> Result<(u32, u32)> {
     if window.layout.rank() != 1 {
-        return Err(Error::rank(op, "1 for the window", window.layout.rank()));
+        return Err(Error::rank("1 for the window", window.layout.rank()).named(op));
     }
-    let argument = |expected: &str, got: usize| Err(Error::argument(op, expected, got));
+    let argument = |expected: &str, got: usize| Err(Error::argument(expected, got).named(op));
     if window.len() != 1 {
         return argument("a window of 1 element", window.len());
     }
@@ -111,7 +112,7 @@ impl Tensor<f32> {
         let shapes = frames.layout.clone();
         let rows = frames.rows(op)?;
         drop(frames);
-        let spectra = rows.rfft().map_err(|error| error.named(op))?;
+        let spectra = rows.rfft().named(op)?;
         spectra.planes(op, PlaneView::Spectra, &shapes)
     }
 }
@@ -158,7 +159,7 @@ impl Tensor<Complex32> {
         self.planes::<Complex32>(op, PlaneView::SpectraOf, &frames.layout)?;
         let rows = frames.rows(op)?;
         let values = self.rows(op)?.irfft(&rows.layout);
-        let values = values.map_err(|error| error.named(op))?;
+        let values = values.named(op)?;
         let values = values.view_as(&frames.layout)?;
         frames_of(&values, window, Frames::Add { hop }, layout)
     }

@@ -2,6 +2,7 @@
 
 use super::run::Call;
 use super::{IntoSpread, Paired, Spread, Tensor};
+use crate::error::Named;
 use crate::ops::ambient::{self, Broadcast, Mode};
 use crate::plan::{Boxes, check_work};
 use crate::ragged::{Factor, Float, Layout, Number, Ordered, Pairs, Scalar};
@@ -53,7 +54,7 @@ fn both<'b, T: Scalar>(
     [x, y]: &'b mut [Option<Tensor<T>>; 2],
 ) -> Result<(&'b Tensor<T>, &'b Tensor<T>)> {
     let device = left.device().or(right.device());
-    let device = device.ok_or_else(|| Error::unsupported(name, "two scalars"))?;
+    let device = device.ok_or_else(|| Error::unsupported("two scalars").named(name))?;
     Ok((left.on(name, device, x)?, right.on(name, device, y)?))
 }
 
@@ -81,7 +82,7 @@ fn with_ways(mut error: Error, left: &Layout, right: &Layout) -> Error {
     let ways = ways.join(" or ");
     let expected =
         format!("{expected}, as in the left batch, or the {side} operand spread by {ways}");
-    Error::rank(op, expected, got)
+    Error::rank(expected, got).named(op)
 }
 
 /// The calls that would spread values or vectors over the elements of a batch.
@@ -125,16 +126,18 @@ fn of_three<A: Scalar, T: Scalar>(
         if !whole(i) {
             continue;
         }
-        let pairs = Pairs::elementwise(name, &layout, &operand.layout)
+        let pairs = Pairs::elementwise(&layout, &operand.layout)
+            .named(name)
             .map_err(Error::without_pairing)
             .map_err(|error| with_ways(error, &layout, &operand.layout))?;
-        let boxes = Boxes::ambient(name, &layout, &operand.layout, &pairs)
+        let boxes = Boxes::ambient(&layout, &operand.layout, &pairs)
+            .named(name)
             .map_err(|error| with_ways(error, &layout, &operand.layout))?;
         if let Boxes::Nested(nested) = boxes {
             layout = nested.result;
         }
     }
-    check_work(name, None, layout.total() as u64, first.device.allowed())?;
+    check_work(None, layout.total() as u64, first.device.allowed()).named(name)?;
     let wide = |i: usize| match whole(i) && others[i].layout != layout {
         true => others[i].resize(&layout).map_err(named),
         false => Ok(others[i].clone()),

@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::run::Call;
+use crate::error::Named;
 use crate::ops::cells::{By, Cells, How};
 use crate::ops::strided::{How as Reads, Turn};
 use crate::ragged::{Layout, Scalar, words_of};
@@ -163,7 +164,7 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// Those of [`upscale`](Self::upscale), except for 0 and the sizes.
     pub fn translate(&self, shifts: &[[i64; 2]], fill: T) -> Result<Tensor<T>> {
-        let by = host::copied("translate", shifts)?;
+        let by = host::copied(shifts).named("translate")?;
         self.cells(How::Translate, by.into(), fill)
     }
 
@@ -219,7 +220,7 @@ impl<'a> From<&'a Vec<[usize; 2]>> for Factors<'a> {
 
 /// Factors as pairs of numbers.
 fn by(op: &'static str, Factors(factors): Factors<'_>) -> Result<By> {
-    let mut by = host::room(op, factors.len())?;
+    let mut by = host::room(factors.len()).named(op)?;
     let signed = |factor: usize| i64::try_from(factor).unwrap_or(i64::MAX);
     by.extend(factors.iter().map(|pair| pair.map(signed)));
     Ok(by.into())

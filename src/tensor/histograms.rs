@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::Tensor;
 use crate::Result;
+use crate::error::Named;
 use crate::ops::histogram::{Bins, Histogram};
 use crate::ragged::{Factor, Ordered};
 
@@ -39,7 +40,7 @@ impl<T: Factor> Tensor<T> {
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`WorkLimit`](crate::Error::WorkLimit), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn histogram(&self, bins: usize, range: RangeInclusive<T>) -> Result<Tensor<u32>> {
-        self.counts(Bins::equal(bins, *range.start(), *range.end())?)
+        self.counts(Bins::equal(bins, *range.start(), *range.end()).named("histogram")?)
     }
 
     /// The histogram of each element in the bins between these edges, which are the same for all elements.
@@ -60,7 +61,7 @@ impl<T: Factor> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) for fewer than 2 edges, and for edges that are not finite, or not strictly
     /// increasing; otherwise those of [`histogram`](Self::histogram).
     pub fn histogram_edges(&self, edges: &[T]) -> Result<Tensor<u32>> {
-        self.counts(Bins::between(edges)?)
+        self.counts(Bins::between(edges).named("histogram_edges")?)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Tensor;
 use super::run::Call;
 use crate::Result;
+use crate::error::Named;
 use crate::ops::kit::Neighbours;
 use crate::ops::label::Label;
 use crate::ops::regions;
@@ -224,17 +225,17 @@ impl<T: Pixel> Tensor<T> {
     fn check_labels(&self, labels: &Tensor<u32>, numbers: &Tensor<u32>) -> Result<()> {
         let op = regions::OP;
         self.check_readable(op)?;
-        self.layout.check_rank(op, 2)?;
-        labels.layout.check_rank(op, 2)?;
-        numbers.layout.check_rank(op, 1)?;
+        self.layout.check_rank(2).named(op)?;
+        labels.layout.check_rank(2).named(op)?;
+        numbers.layout.check_rank(1).named(op)?;
         for other in [labels, numbers] {
             other.check_readable(op)?;
             self.check_device(op, other)?;
-            self.layout.check_len(op, other.len())?;
+            self.layout.check_len(other.len()).named(op)?;
         }
-        labels.layout.check_shapes(op, &self.layout)?;
+        labels.layout.check_shapes(&self.layout).named(op)?;
         let one = std::iter::repeat_n(1, self.len());
-        numbers.layout.check_lengths(op, one)
+        numbers.layout.check_lengths(one).named(op)
     }
 
     fn of_numbers(&self, labels: &Tensor<u32>, numbers: Result<Ragged<u32>>) -> Result<Regions<T>> {
@@ -243,7 +244,7 @@ impl<T: Pixel> Tensor<T> {
             let rows = numbers.values().iter().map(|&number| number as usize);
             Layout::from_lengths(rows)
         });
-        let rows = rows.map_err(|error| error.named(op))?;
+        let rows = rows.named(op)?;
         let dtype = T::DTYPE;
         let operands = [self.operand(), labels.operand(), self.shapes(&rows)];
         let call = Call::new(&self.device, regions::Regions { dtype }, &operands);
@@ -288,7 +289,7 @@ impl<T: Pixel> Tensor<T> {
     /// [`label`](Self::label).
     pub fn fill_holes(&self, neighbours: Neighbours, background: T, value: T) -> Result<Tensor<T>> {
         let op = "fill_holes";
-        self.layout.check_rank(op, 2)?;
+        self.layout.check_rank(2).named(op)?;
         let filled = || {
             let one = Layout::from_lengths([1])?;
             let background = self.device.full(&one, background)?;
@@ -301,6 +302,6 @@ impl<T: Pixel> Tensor<T> {
             let holes = labels.greater(self.device.full(&one, 1u32)?.each())?;
             holes.if_else(self.device.full(&one, value)?.each(), self)
         };
-        filled().map_err(|error| error.named(op))
+        filled().named(op)
     }
 }

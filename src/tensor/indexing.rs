@@ -4,6 +4,7 @@ use super::Tensor;
 #[cfg(feature = "gpu")]
 use super::device::Backend;
 use super::run::Call;
+use crate::error::Named;
 use crate::ops::gather::Gather;
 use crate::ops::scatter::{Add, Set};
 use crate::plan::check_work;
@@ -36,7 +37,8 @@ impl<T: Scalar> Tensor<T> {
     /// device's; [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     #[doc(alias("take_along_axis", "take", "index_select"))]
     pub fn gather(&self, indices: &Indices) -> Result<Tensor<T>> {
-        self.gathered("gather", indices, Pairing::Elementwise)
+        self.gathered(indices, Pairing::Elementwise)
+            .named("gather")
             .map_err(Error::without_pairing)
     }
 
@@ -60,17 +62,11 @@ impl<T: Scalar> Tensor<T> {
     /// Those of [`gather`](Self::gather), and those of [`pair`](Self::pair) for the pairing.
     pub fn gather_paired(&self, indices: &Indices, pairing: Pairing<'_>) -> Result<Tensor<T>> {
         let op = "gather_paired";
-        self.gathered(op, indices, pairing)
-            .map_err(|error| error.named(op))
+        self.gathered(indices, pairing).named(op)
     }
 
-    fn gathered(
-        &self,
-        op: &'static str,
-        indices: &Indices,
-        pairing: Pairing<'_>,
-    ) -> Result<Tensor<T>> {
-        let pairs = self.pairs(op, &self.layout, indices, pairing)?;
+    fn gathered(&self, indices: &Indices, pairing: Pairing<'_>) -> Result<Tensor<T>> {
+        let pairs = self.pairs(&self.layout, indices, pairing)?;
         let gather = Gather {
             indices: indices.clone(),
             dtype: T::DTYPE,
@@ -114,18 +110,12 @@ impl<T: Scalar> Tensor<T> {
     }
 
     /// Pairs the elements of a layout with lists, unless the device cannot hold offsets for that many pairs.
-    fn pairs(
-        &self,
-        op: &'static str,
-        layout: &Layout,
-        indices: &Indices,
-        pairing: Pairing<'_>,
-    ) -> Result<Pairs> {
-        let pairs = Pairs::new(op, layout, indices.lists(), pairing)?;
-        check_work(op, None, pairs.len() as u64, self.device.allowed())?;
+    fn pairs(&self, layout: &Layout, indices: &Indices, pairing: Pairing<'_>) -> Result<Pairs> {
+        let pairs = Pairs::new(layout, indices.lists(), pairing)?;
+        check_work(None, pairs.len() as u64, self.device.allowed())?;
         #[cfg(feature = "gpu")]
         if let Backend::Gpu(gpu) = self.device.backend() {
-            gpu.check_elements(op, pairs.len())?;
+            gpu.check_elements(pairs.len())?;
         }
         Ok(pairs)
     }
@@ -165,7 +155,8 @@ impl<T: Factor> Tensor<T> {
     /// those of its target; [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn scatter_add(&self, indices: &Indices, layout: &Layout) -> Result<Tensor<T>> {
-        self.scattered("scatter_add", indices, layout, Pairing::Elementwise)
+        self.scattered(indices, layout, Pairing::Elementwise)
+            .named("scatter_add")
             .map_err(Error::without_pairing)
     }
 
@@ -195,18 +186,16 @@ impl<T: Factor> Tensor<T> {
         pairing: Pairing<'_>,
     ) -> Result<Tensor<T>> {
         let op = "scatter_add_paired";
-        self.scattered(op, indices, layout, pairing)
-            .map_err(|error| error.named(op))
+        self.scattered(indices, layout, pairing).named(op)
     }
 
     fn scattered(
         &self,
-        op: &'static str,
         indices: &Indices,
         layout: &Layout,
         pairing: Pairing<'_>,
     ) -> Result<Tensor<T>> {
-        let pairs = self.pairs(op, layout, indices, pairing)?;
+        let pairs = self.pairs(layout, indices, pairing)?;
         let add = Add {
             indices: indices.clone(),
             dtype: T::DTYPE,

@@ -6,6 +6,7 @@ use super::Tensor;
 use super::create::one;
 use super::run::Call;
 use crate::Result;
+use crate::error::Named;
 use crate::ops::cross_entropy::CrossEntropy;
 use crate::ops::one_hot::OneHot;
 use crate::ops::strided::View;
@@ -78,9 +79,7 @@ impl<T: Float> Tensor<T> {
         let op = "cross_entropy";
         self.check_device(op, targets)?;
         let targets: Tensor<u32> = targets.run_with_layout(View::Targets, &self.layout)?;
-        let sums = self
-            .log_sums(self.layout.rank() - 1)
-            .map_err(|error| error.named(op))?;
+        let sums = self.log_sums(self.layout.rank() - 1).named(op)?;
         let operands = [self.operand(), targets.operand(), sums.operand()];
         let dtype = T::DTYPE;
         let slopes = false;

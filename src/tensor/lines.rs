@@ -4,6 +4,7 @@ use num_complex::Complex32;
 
 use super::Tensor;
 use crate::Result;
+use crate::error::Named;
 use crate::ops::lines::{Along, Function};
 use crate::ragged::{DType, Float};
 
@@ -325,11 +326,11 @@ impl<T: Float> Tensor<T> {
     pub fn group_norm(&self, groups: usize, epsilon: f32) -> Result<Tensor<T>> {
         const OP: &str = "group_norm";
         check_epsilon(OP, epsilon)?;
-        let groups_of = crate::ops::lines::groups(OP, self.layout(), groups)?;
+        let groups_of = crate::ops::lines::groups(self.layout(), groups).named(OP)?;
         let lines = self.reshape(&groups_of);
         let normalized = lines.and_then(|lines| lines.layer_norm(1, epsilon));
         let shaped = normalized.and_then(|lines| lines.reshape(self.layout()));
-        shaped.map_err(|error| error.named(OP))
+        shaped.named(OP)
     }
 
     /// Divides each line along an axis by its Euclidean norm: `x_i / max(√Σ x_j², epsilon)`.
@@ -389,10 +390,8 @@ impl<T: Float> Tensor<T> {
 fn check_epsilon(op: &'static str, epsilon: f32) -> Result<()> {
     match epsilon >= 0.0 && epsilon.is_finite() {
         true => Ok(()),
-        false => Err(crate::Error::argument(
-            op,
-            "an epsilon that is finite and not negative",
-            epsilon,
-        )),
+        false => Err(
+            crate::Error::argument("an epsilon that is finite and not negative", epsilon).named(op),
+        ),
     }
 }

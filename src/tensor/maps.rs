@@ -195,7 +195,7 @@ impl<T: Float> Tensor<T> {
             0 => self.powf(0.0),
             size if size <= MULTIPLIED => self.map("powi", [(n as f32).to_bits(), 0]),
             size if size <= 1 << 24 => self.powf(n as f32),
-            _ => Err(Error::argument("powi", "an exponent from -2^24 to 2^24", n)),
+            _ => Err(Error::argument("an exponent from -2^24 to 2^24", n).named("powi")),
         }
     }
 
@@ -292,10 +292,10 @@ impl<T: Factor> Tensor<T> {
             return self.map("clamp", [word(low), word(high)]);
         }
         Err(Error::argument(
-            "clamp",
             "a lower bound that does not exceed the upper bound",
             format!("{low} and {high}"),
-        ))
+        )
+        .named("clamp"))
     }
 
     /// Adds a scalar to every value, `x + s`, also written `&x + s`; the layout is unchanged.
@@ -385,7 +385,7 @@ impl<T: Factor> Tensor<T> {
 }
 
 fn no_divisor<T: Scalar>(op: &'static str, s: T) -> Error {
-    Error::argument(op, "a divisor that is not 0", s)
+    Error::argument("a divisor that is not 0", s).named(op)
 }
 
 /// Bitwise operations on integers.
@@ -501,5 +501,5 @@ fn places(op: &'static str, n: u32) -> Result<u32> {
     if n < 32 {
         return Ok(n);
     }
-    Err(Error::argument(op, "a shift of at most 31 bits", n))
+    Err(Error::argument("a shift of at most 31 bits", n).named(op))
 }

@@ -3,6 +3,7 @@
 use super::functions::of_two;
 use super::maps::word;
 use super::{IntoSpread, Paired, Tensor};
+use crate::error::Named;
 use crate::ops::ambient::check_concat;
 use crate::ops::map::{Kind, Map};
 use crate::ragged::{Factor, Number, Pairs, Scalar};
@@ -19,7 +20,7 @@ impl<T: Scalar> Tensor<T> {
         Ok(Paired {
             left: self,
             right: other,
-            pairs: Pairs::elementwise(op, &self.layout, &other.layout)?,
+            pairs: Pairs::elementwise(&self.layout, &other.layout).named(op)?,
         })
     }
 
@@ -98,17 +99,17 @@ impl<T: Scalar> Tensor<T> {
         let op = "concat_all";
         for other in others {
             self.check_device(op, other)?;
-            self.layout.check_len(op, other.len())?;
-            check_concat(axis, &self.layout, &other.layout).map_err(|error| error.named(op))?;
+            self.layout.check_len(other.len()).named(op)?;
+            check_concat(axis, &self.layout, &other.layout).named(op)?;
         }
-        let mut all: Vec<Tensor<T>> = host::room(op, 1 + others.len())?;
+        let mut all: Vec<Tensor<T>> = host::room(1 + others.len()).named(op)?;
         all.push(self.clone());
         all.extend(others.iter().map(|&other| other.clone()));
         while all.len() > 1 {
-            let mut joined = host::room(op, all.len().div_ceil(2))?;
+            let mut joined = host::room(all.len().div_ceil(2)).named(op)?;
             for two in all.chunks(2) {
                 joined.push(match two {
-                    [left, right] => left.concat(right, axis).map_err(|error| error.named(op))?,
+                    [left, right] => left.concat(right, axis).named(op)?,
                     _ => two[0].clone(),
                 });
             }

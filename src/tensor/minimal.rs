@@ -1,6 +1,7 @@
 //! The smallest shapes that hold all nonzero values.
 
 use super::Tensor;
+use crate::error::Named;
 use crate::ops::reduce::Reduction;
 use crate::ragged::{Factor, Layout, Ragged, Shape};
 use crate::{Result, host};
@@ -73,7 +74,7 @@ impl<T: Factor> Tensor<T> {
 
     fn shrunk(&self, shapes: Result<Layout>) -> Result<Tensor<T>> {
         let made = shapes.and_then(|shapes| self.resize(&shapes));
-        made.map_err(|error| error.named("shrink"))
+        made.named("shrink")
     }
 
     /// The degree of each polynomial Σ x_k tᵏ: the index of its last nonzero coefficient, or `None` for the zero
@@ -95,7 +96,7 @@ impl<T: Factor> Tensor<T> {
     /// # Errors
     /// [`Rank`](crate::Error::Rank) for ranks other than 1; those of [`minimal_shape`](Self::minimal_shape).
     pub async fn degree(&self) -> Result<Vec<Option<usize>>> {
-        self.layout.check_rank("degree", 1)?;
+        self.layout.check_rank(1).named("degree")?;
         degrees(self.minimal_shape().await)
     }
 
@@ -104,7 +105,7 @@ impl<T: Factor> Tensor<T> {
     /// # Errors
     /// Those of [`degree`](Self::degree).
     pub fn degree_blocking(&self) -> Result<Vec<Option<usize>>> {
-        self.layout.check_rank("degree", 1)?;
+        self.layout.check_rank(1).named("degree")?;
         degrees(self.minimal_shape_blocking())
     }
 
@@ -123,7 +124,7 @@ impl<T: Factor> Tensor<T> {
 
 fn degrees(minimal: Result<Layout>) -> Result<Vec<Option<usize>>> {
     let op = "degree";
-    let minimal = minimal.map_err(|error| error.named(op))?;
+    let minimal = minimal.named(op)?;
     let degrees = minimal.lengths().map(|length| length.checked_sub(1));
-    host::exact(op, degrees)
+    host::exact(degrees).named(op)
 }

@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::run::Call;
+use crate::error::Named;
 use crate::ops::occurrences::Occurrences;
 use crate::ops::period::Period;
 use crate::ops::reduce::PairReduction;
@@ -32,18 +33,16 @@ impl<T: Ordered> Tensor<T> {
         let pair = self.zip(op, other)?;
         if T::DTYPE == DType::F16 {
             // Exact, so that equal values stay equal, and others different.
-            let wide = |x: &Tensor<T>| x.to::<f32>().map_err(|error| error.named(op));
+            let wide = |x: &Tensor<T>| x.to::<f32>().named(op);
             return wide(self)?.equal_elements(&wide(other)?);
         }
-        let alike: Tensor<u32> = pair
-            .reduce(PairReduction::Equivalent)
-            .map_err(|error| error.named(op))?;
+        let alike: Tensor<u32> = pair.reduce(PairReduction::Equivalent).named(op)?;
         if self.layout == other.layout {
             return Ok(alike);
         }
         // Elements of two shapes may still be equal up to trailing zeros.
         let shapes = self.layout.shapes().zip(other.layout.shapes());
-        let same = host::exact(op, shapes.map(|(x, y)| u32::from(x == y)))?;
+        let same = host::exact(shapes.map(|(x, y)| u32::from(x == y))).named(op)?;
         let same = Ragged::from_parts(alike.layout.clone(), same)?;
         alike.hadamard(&self.device.upload(&same)?)
     }
@@ -153,21 +152,21 @@ impl<T: Scalar> Tensor<T> {
         self.check_readable(op)?;
         flags.check_readable(op)?;
         self.check_device(op, flags)?;
-        self.layout.check_axis(op, axis)?;
+        self.layout.check_axis(axis).named(op)?;
         if flags.layout.rank() != 1 {
-            return Err(Error::rank(op, "1 for the flags", flags.layout.rank()));
+            return Err(Error::rank("1 for the flags", flags.layout.rank()).named(op));
         }
-        self.layout.check_len(op, flags.len())?;
+        self.layout.check_len(flags.len()).named(op)?;
         let slices = (0..self.len()).map(|element| extent_of(&self.layout, element, axis) as usize);
-        flags.layout.check_lengths(op, slices)
+        flags.layout.check_lengths(slices).named(op)
     }
 
     fn compacted(&self, flags: Result<Ragged<u32>>, axis: usize) -> Result<Tensor<T>> {
         let op = "compact";
-        let flags = flags.map_err(|error| error.named(op))?;
+        let flags = flags.named(op)?;
         let made = || {
-            let mut kept = host::zeroed(op, flags.values().len())?;
-            let mut counts = host::room(op, self.len())?;
+            let mut kept = host::zeroed(flags.values().len()).named(op)?;
+            let mut counts = host::room(self.len()).named(op)?;
             let mut all = 0;
             for flags in flags.iter() {
                 let before = all;
@@ -189,6 +188,6 @@ impl<T: Scalar> Tensor<T> {
             let first = self.transpose(&exchanged)?;
             first.gather(&lists)?.transpose(&exchanged)
         };
-        made().map_err(|error: Error| error.named(op))
+        made().named(op)
     }
 }

@@ -6,6 +6,7 @@ use super::device::Backend;
 use super::operand::Operand;
 use super::run::Call;
 use crate::Result;
+use crate::error::Named;
 use crate::ops::Op;
 use crate::ops::ambient::{Along, Combine, Concat};
 use crate::plan::check_work;
@@ -47,13 +48,13 @@ impl<T: Scalar> Tensor<T> {
     /// [`TooLarge`](crate::Error::TooLarge) for more pairs than the device can hold offsets for.
     pub fn pair<'a>(&'a self, other: &'a Tensor<T>, pairing: Pairing<'_>) -> Result<Paired<'a, T>> {
         self.check_device("pair", other)?;
-        let pairs = Pairs::new("pair", &self.layout, &other.layout, pairing)?;
+        let pairs = Pairs::new(&self.layout, &other.layout, pairing).named("pair")?;
         // Each pair counts as work, because planning visits it.
-        check_work("pair", None, pairs.len() as u64, self.device.allowed())?;
+        check_work(None, pairs.len() as u64, self.device.allowed()).named("pair")?;
         #[cfg(feature = "gpu")]
         if let Backend::Gpu(gpu) = self.device.backend() {
             // Checked here, before a plan allocates host memory for the pairs.
-            gpu.check_elements("pair", pairs.len())?;
+            gpu.check_elements(pairs.len()).named("pair")?;
         }
         Ok(Paired {
             left: self,

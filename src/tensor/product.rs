@@ -276,7 +276,7 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
         };
         let refused = |expected: &str, got: &str| {
             let (expected, got) = (expected.to_owned(), got.to_owned());
-            Err(Error::argument(op, expected, got))
+            Err(Error::argument(expected, got).named(op))
         };
         if self.ambient {
             return refused("two dense factors", "ambient() with a block-sparse one");
@@ -406,7 +406,8 @@ impl<'a, T: Float, R: Scalar> Product<'a, T, R> {
     /// those of [`Tensor::matmul`].
     pub fn sampled(&self, topology: &Topology) -> Result<BsrTensor<R>> {
         let op = "sampled";
-        let refused = |got: &str| Error::argument(op, "a plain product of dense matrices", got);
+        let refused =
+            |got: &str| Error::argument("a plain product of dense matrices", got).named(op);
         let Extras {
             scale,
             bias,
@@ -457,7 +458,7 @@ fn paired<T: Scalar>(
 fn target<T: Scalar>(op: &'static str, tier: Tier, operands: [&Tensor<T>; 2]) -> Result<Target> {
     let device = &operands[0].device;
     let matrices = device.matrices().filter(|_| T::DTYPE == DType::F16);
-    let lacks = |what| Err(Error::unsupported(op, what));
+    let lacks = |what| Err(Error::unsupported(what).named(op));
     match (tier, matrices) {
         (Tier::Auto | Tier::Matrix, Some(matrices)) => Ok(Target::Matrix {
             matrices,

@@ -86,15 +86,11 @@ impl Device {
         let ends = [wide(low), wide(high)];
         if ends.iter().flatten().any(|end| !end.is_finite()) {
             let ends = format!("{low} and {high}");
-            return Err(Error::argument("uniform", "finite ends", ends));
+            return Err(Error::argument("finite ends", ends).named("uniform"));
         }
         if low >= high {
             let ends = format!("{low} and {high}");
-            return Err(Error::argument(
-                "uniform",
-                "a low end below the high one",
-                ends,
-            ));
+            return Err(Error::argument("a low end below the high one", ends).named("uniform"));
         }
         let values = match (ends, T::DTYPE) {
             ([Some(from), Some(to)], DType::F16) => {
@@ -141,11 +137,11 @@ impl Device {
     ) -> Result<Tensor<T>> {
         let [of_mean, of_deviation] = [mean, deviation].map(|x| wide(x).unwrap_or(f64::NAN));
         if !of_mean.is_finite() {
-            return Err(Error::argument("normal", "a finite mean", mean));
+            return Err(Error::argument("a finite mean", mean).named("normal"));
         }
         if !of_deviation.is_finite() || of_deviation < 0.0 {
             let expected = "a finite deviation of at least 0";
-            return Err(Error::argument("normal", expected, deviation));
+            return Err(Error::argument(expected, deviation).named("normal"));
         }
         let values = Values::normal(of_mean, of_deviation);
         self.random(Kind::Normal, layout, values, seed.into())
@@ -203,7 +199,7 @@ impl<T: Float> Tensor<T> {
     pub fn dropout(&self, p: f32, seed: impl Into<Seed>) -> Result<Tensor<T>> {
         if !(0.0..1.0).contains(&p) {
             let expected = "a probability from 0 to below 1";
-            return Err(Error::argument("dropout", expected, p));
+            return Err(Error::argument(expected, p).named("dropout"));
         }
         let p = f64::from(p);
         // Below 2³², because p is at most 1 − 2⁻²⁴.

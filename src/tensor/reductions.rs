@@ -1,6 +1,7 @@
 //! Reductions of elements and along axes, and equality up to trailing zeros.
 
 use super::{Paired, Tensor};
+use crate::error::Named;
 use crate::ops::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
 use crate::ragged::{Factor, Float, Number, Ordered, Real, Scalar};
 use crate::{Result, host};
@@ -574,5 +575,5 @@ impl<T: Scalar> Paired<'_, T> {
 }
 
 fn truths(words: &[u32]) -> Result<Vec<bool>> {
-    host::exact("equivalent", words.iter().map(|&word| word != 0))
+    host::exact(words.iter().map(|&word| word != 0)).named("equivalent")
 }

@@ -119,7 +119,7 @@ impl<'a, T: Float> Rotary<'a, T> {
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn run(self) -> Result<Tensor<T>> {
         if !(self.base.is_finite() && self.base > 0.0) {
-            return Err(Error::argument(OP, "a positive, finite base", self.base));
+            return Err(Error::argument("a positive, finite base", self.base).named(OP));
         }
         let turn = Turn {
             dtype: T::DTYPE,

@@ -7,6 +7,7 @@ use super::operand::Operand;
 use super::trace::Trace;
 use super::{Device, Storage, Tensor};
 use crate::cpu;
+use crate::error::Named;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuInput;
 use crate::ops::{Op, PlanRequest};
@@ -127,7 +128,7 @@ impl<'a> Call<'a> {
                 for operand in operands {
                     device.check_same(launch.op, operand.device)?;
                 }
-                check_work(launch.op, None, launch.work, device.allowed())?;
+                check_work(None, launch.work, device.allowed()).named(launch.op)?;
                 launch.check_sizes(|i| operands[i].layout, device.binding())?;
             }
             let results = trace.record(op, &plan, operands, pairs, scalars, dtypes)?;
@@ -158,7 +159,7 @@ impl<'a> Call<'a> {
             [x] => self.plan_for(&[x.layout]),
             [x, y] => self.plan_for(&[x.layout, y.layout]),
             all => {
-                let mut inputs = host::room(OP, all.len())?;
+                let mut inputs = host::room(all.len()).named(OP)?;
                 inputs.extend(all.iter().map(|operand| operand.layout));
                 self.plan_for(&inputs)
             }
@@ -203,7 +204,7 @@ pub(super) fn check_planned(device: &Device, op: impl Into<Op>, inputs: &[&Layou
     let What::Launch(launch) = &plan.what else {
         return Ok(());
     };
-    check_work(launch.op, None, launch.work, device.allowed())?;
+    check_work(None, launch.work, device.allowed()).named(launch.op)?;
     launch.check_sizes(|i| inputs[i], device.binding())
 }
 
@@ -232,7 +233,7 @@ fn launched(
     changed: Option<[&mut Storage; 2]>,
     scalars: &[u32],
 ) -> Result<Vec<Value>> {
-    check_work(launch.op, None, launch.work, device.allowed())?;
+    check_work(None, launch.work, device.allowed()).named(launch.op)?;
     let elsewhere = || Error::DeviceMismatch {
         op: launch.op,
         left: device.name(),
@@ -240,7 +241,7 @@ fn launched(
     };
     match device.backend() {
         Backend::Cpu(cpu) => {
-            let mut inputs = host::room(launch.op, operands.len())?;
+            let mut inputs = host::room(operands.len()).named(launch.op)?;
             for operand in operands {
                 let Storage::Cpu(buffer) = operand.storage else {
                     return Err(elsewhere());
@@ -258,7 +259,9 @@ fn launched(
                 };
                 changed_words.extend(Arc::get_mut(buffer));
             }
-            let results = cpu.run(launch, &inputs, &mut changed_words, scalars)?;
+            let results = cpu
+                .run(launch, &inputs, &mut changed_words, scalars)
+                .map_err(|error| error.or_named(launch.op))?;
             let value = |(buffer, layout)| Value {
                 storage: Storage::Cpu(buffer),
                 base: 0,
@@ -268,7 +271,7 @@ fn launched(
         }
         #[cfg(feature = "gpu")]
         Backend::Gpu(gpu) => {
-            let mut inputs = host::room(launch.op, operands.len())?;
+            let mut inputs = host::room(operands.len()).named(launch.op)?;
             for operand in operands {
                 let Storage::Gpu(buffer) = operand.storage else {
                     return Err(elsewhere());

@@ -2,6 +2,7 @@
 
 use super::run::Call;
 use super::{Device, Tensor};
+use crate::error::Named;
 use crate::ops::shape_matmul::{Model, ShapeMatmul, Transpose};
 use crate::ragged::{Layout, Offsets, Ragged, Real, Shape, element_count};
 use crate::{Error, Result, host};
@@ -64,9 +65,9 @@ impl<T: Real> ShapeMatrix<T> {
     /// unless the grid has one value per entry.
     pub fn new(entries: &Tensor<T>, grid: &Layout) -> Result<ShapeMatrix<T>> {
         let op = "shape_matrix";
-        entries.layout().check_rank(op, 1)?;
-        grid.check_rank(op, 2)?;
-        grid.check_values(op, entries.len())?;
+        entries.layout().check_rank(1).named(op)?;
+        grid.check_rank(2).named(op)?;
+        grid.check_values(entries.len()).named(op)?;
         Ok(ShapeMatrix {
             entries: entries.clone(),
             grid: grid.clone(),
@@ -86,18 +87,18 @@ impl<T: Real> ShapeMatrix<T> {
         R: AsRef<[E]>,
         E: AsRef<[T]>,
     {
-        let mut shapes = host::room("shape_matrix", matrices.len())?;
+        let mut shapes = host::room(matrices.len()).named("shape_matrix")?;
         for (element, matrix) in matrices.iter().enumerate() {
             let rows = matrix.as_ref();
             let columns = rows.first().map_or(0, |row| row.as_ref().len());
             let other = rows.iter().map(|row| row.as_ref().len()).enumerate();
             if let Some((row, got)) = other.into_iter().find(|(_, len)| *len != columns) {
                 return Err(Error::shape(
-                    "shape_matrix",
                     element,
                     format!("({}, {columns})", rows.len()),
                     format!("{got} entries in row {row}"),
-                ));
+                )
+                .named("shape_matrix"));
             }
             shapes.push(Shape::new(&[rows.len(), columns])?);
         }
@@ -125,11 +126,11 @@ impl<T: Real> ShapeMatrix<T> {
         sizes: impl IntoIterator<Item = usize>,
     ) -> Result<ShapeMatrix<T>> {
         let sizes = sizes.into_iter();
-        element_count("shape_matrix", sizes.size_hint().0)?;
-        host::check("shape_matrix", sizes.size_hint().0, size_of::<Shape>())?;
+        element_count(sizes.size_hint().0).named("shape_matrix")?;
+        host::check(sizes.size_hint().0, size_of::<Shape>()).named("shape_matrix")?;
         let shapes = sizes.map(|n| Shape::new(&[n, n]));
-        let grid = Layout::from_shapes(2, host::try_collect("shape_matrix", shapes)?)?;
-        let mut offsets = host::room("shape_matrix", grid.total() + 1)?;
+        let grid = Layout::from_shapes(2, host::try_collect(shapes).named("shape_matrix")?)?;
+        let mut offsets = host::room(grid.total() + 1).named("shape_matrix")?;
         let mut ones = 0;
         offsets.push(0);
         for shape in grid.shapes() {
@@ -144,7 +145,7 @@ impl<T: Real> ShapeMatrix<T> {
             crate::ragged::DType::F32 => 1f32.to_bits(),
             _ => 1,
         });
-        let values = host::filled("shape_matrix", one, entries.total())?;
+        let values = host::filled(one, entries.total()).named("shape_matrix")?;
         let entries = device.upload(&Ragged::from_parts(entries, values)?)?;
         ShapeMatrix::new(&entries, &grid)
     }
@@ -192,13 +193,13 @@ impl<T: Real> ShapeMatrix<T> {
 
     fn nested(&self, entries: &Ragged<T>) -> Result<Vec<Vec<Vec<Vec<T>>>>> {
         let op = "to_nested";
-        let mut entries = entries.iter().map(|entry| host::copied(op, entry));
-        let mut matrices = host::room(op, self.grid.len())?;
+        let mut entries = entries.iter().map(|entry| host::copied(entry).named(op));
+        let mut matrices = host::room(self.grid.len()).named(op)?;
         for extents in self.grid.extents().chunks_exact(2) {
             // A matrix without columns has no entries, but may have billions of rows.
-            let mut rows = host::room(op, extents[0] as usize)?;
+            let mut rows = host::room(extents[0] as usize).named(op)?;
             for _ in 0..extents[0] {
-                let mut row = host::room(op, extents[1] as usize)?;
+                let mut row = host::room(extents[1] as usize).named(op)?;
                 for entry in entries.by_ref().take(extents[1] as usize) {
                     row.push(entry?);
                 }
@@ -246,8 +247,8 @@ impl<T: Real> ShapeMatrix<T> {
     /// the first matrix whose rows or columns differ between the sides; those of [`Tensor::add`].
     pub fn add(&self, other: &ShapeMatrix<T>) -> Result<ShapeMatrix<T>> {
         let op = "add";
-        self.grid.check_len(op, other.len())?;
-        other.grid.check_shapes(op, &self.grid)?;
+        self.grid.check_len(other.len()).named(op)?;
+        other.grid.check_shapes(&self.grid).named(op)?;
         ShapeMatrix::new(&self.entries.add(&other.entries)?, &self.grid)
     }
 

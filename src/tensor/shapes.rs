@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use crate::Result;
+use crate::error::Named;
 use crate::ops::strided::{Cut, How, Strided, View, check_axes, check_flip, check_transpose};
 use crate::ragged::{Layout, Scalar};
 
@@ -46,7 +47,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn slice(&self, start: &[i64], end: &[i64]) -> Result<Tensor<T>> {
         for list in [start, end] {
-            check_axes("slice", &self.layout, list.len())?;
+            check_axes(&self.layout, list.len()).named("slice")?;
         }
         let (start, end) = (start.to_vec(), end.to_vec());
         self.strided(How::Slice { start, end })
@@ -80,7 +81,7 @@ impl<T: Scalar> Tensor<T> {
     /// of 0; [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn strided_slice(&self, ranges: &[(Option<i64>, Option<i64>, i64)]) -> Result<Tensor<T>> {
-        check_axes("strided_slice", &self.layout, ranges.len())?;
+        check_axes(&self.layout, ranges.len()).named("strided_slice")?;
         self.strided(How::Cut(ranges.iter().copied().map(Cut::new).collect()))
     }
 
@@ -104,8 +105,8 @@ impl<T: Scalar> Tensor<T> {
     /// with the element whose result does not fit; [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn pad(&self, before: &[usize], after: &[usize]) -> Result<Tensor<T>> {
-        check_axes("pad", &self.layout, before.len())?;
-        check_axes("pad", &self.layout, after.len())?;
+        check_axes(&self.layout, before.len()).named("pad")?;
+        check_axes(&self.layout, after.len()).named("pad")?;
         let widths = before.iter().copied().zip(after.iter().copied());
         self.strided(How::Pad(widths.collect()))
     }
@@ -127,7 +128,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) for an axis that does not exist or occurs twice;
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn flip(&self, axes: &[usize]) -> Result<Tensor<T>> {
-        check_flip(&self.layout, axes)?;
+        check_flip(&self.layout, axes).named("flip")?;
         self.strided(How::Flip(axes.to_vec()))
     }
 
@@ -176,7 +177,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) unless the axes are a permutation; [`TooLarge`](crate::Error::TooLarge),
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn transpose(&self, permutation: &[usize]) -> Result<Tensor<T>> {
-        check_transpose(&self.layout, permutation)?;
+        check_transpose(&self.layout, permutation).named("transpose")?;
         self.strided(How::Transpose(permutation.to_vec()))
     }
 

@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::run::Call;
+use crate::error::Named;
 use crate::ops::sort::{Quantile, Sort, Wanted};
 use crate::ops::strided;
 use crate::ragged::{Float, Ordered, Scalar};
@@ -113,12 +114,14 @@ impl<T: Ordered> Tensor<T> {
     /// [`SizeOverflow`](crate::Error::SizeOverflow); and those of [`sort`](Self::sort).
     pub fn top_k(&self, k: usize, axis: usize) -> Result<(Tensor<T>, Tensor<u32>)> {
         const OP: &str = "top_k";
-        self.layout.check_axis(OP, axis)?;
+        self.layout.check_axis(axis).named(OP)?;
         let extent = |element| strided::extent_of(&self.layout, element, axis) as usize;
         match (0..self.len()).find(|&element| extent(element) < k) {
             Some(element) => {
                 let expected = format!("{k} values or more along the axis");
-                Err(Error::argument(OP, expected, extent(element)).at(element))
+                Err(Error::argument(expected, extent(element))
+                    .named(OP)
+                    .at(element))
             }
             None => self.largest(OP, k, axis),
         }
@@ -142,11 +145,12 @@ impl<T: Ordered> Tensor<T> {
     }
 
     fn largest(&self, op: &'static str, k: usize, axis: usize) -> Result<(Tensor<T>, Tensor<u32>)> {
-        self.layout.check_axis(op, axis)?;
-        let first = strided::layout(op, self.len(), self.layout.rank(), |element, i| {
+        self.layout.check_axis(axis).named(op)?;
+        let first = strided::layout(self.len(), self.layout.rank(), |element, i| {
             let extent = strided::extent_of(&self.layout, element, i);
             extent.min(if i == axis { k as u64 } else { extent })
-        })?;
+        })
+        .named(op)?;
         let sort = self.sorting(op, Some(axis), Wanted::Both, true);
         let (values, places) = Call::new(&self.device, sort, &[self.operand()]).two::<T, u32>()?;
         Ok((values.resize(&first)?, places.resize(&first)?))
@@ -257,7 +261,7 @@ impl<T: Float> Tensor<T> {
 
     fn at_quantile(&self, op: &'static str, axis: Option<usize>, q: f64) -> Result<Tensor<T>> {
         if !(0.0..=1.0).contains(&q) {
-            return Err(Error::argument(op, "a number between 0 and 1", q));
+            return Err(Error::argument("a number between 0 and 1", q).named(op));
         }
         let sort = self.sorting(op, axis, Wanted::Values, false);
         let sorted: Tensor<T> = self.unary(sort, &[])?;

@@ -2,6 +2,7 @@
 
 use super::{Device, Tensor};
 use crate::Result;
+use crate::error::Named;
 use crate::ragged::{Bsr, Scalar, Topology};
 
 /// Block-sparse matrices on a device: a [`Topology`], and a [`Tensor`] with one element of values for each matrix.
@@ -75,7 +76,7 @@ impl<T: Scalar> BsrTensor<T> {
     /// [`Error::Length`](crate::Error::Length) with the first element that has another number of values.
     pub fn new(topology: &Topology, values: Tensor<T>) -> Result<BsrTensor<T>> {
         let expected = std::iter::repeat(topology.set());
-        values.layout.check_lengths("bsr", expected)?;
+        values.layout.check_lengths(expected).named("bsr")?;
         Ok(BsrTensor {
             topology: topology.clone(),
             values,

@@ -2,6 +2,7 @@
 
 use super::{Device, Tensor};
 use crate::Result;
+use crate::error::Named;
 use crate::ops::ambient::Mode;
 use crate::ragged::{Number, Scalar};
 
@@ -105,7 +106,7 @@ fn constant<T: Scalar>(op: &'static str, device: &Device, value: T) -> Result<Te
         return Ok(Tensor::new(device, storage, 0, layout));
     }
     let made = device.upload_parts(&layout, &[value]);
-    let made: Tensor<T> = made.map_err(|error| error.named(op))?;
+    let made: Tensor<T> = made.named(op)?;
     device.constants().keep(value, made.storage.clone());
     Ok(made)
 }
@@ -201,7 +202,7 @@ impl<T: Number> Tensor<T> {
     /// Those of [`each`](Self::each) and [`hadamard`](Self::hadamard).
     pub fn scale_by(&self, factors: &Tensor<T>) -> Result<Tensor<T>> {
         let product = self.hadamard(factors.each());
-        product.map_err(|error| error.named("scale_by"))
+        product.named("scale_by")
     }
 }
 

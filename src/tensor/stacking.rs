@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::run::Call;
+use crate::error::Named;
 use crate::ops::strided::{Groups, How, Strided, View};
 use crate::ragged::{Layout, Scalar, check_rank};
 use crate::{Error, Result, host};
@@ -71,15 +72,13 @@ impl<T: Scalar> Tensor<T> {
         let op = "stack_groups";
         let sum = counts.iter().fold(0usize, |sum, n| sum.saturating_add(*n));
         if sum != self.len() {
-            return Err(Error::argument(
-                op,
-                format!("counts that add up to {}", self.len()),
-                sum,
-            ));
+            return Err(
+                Error::argument(format!("counts that add up to {}", self.len()), sum).named(op),
+            );
         }
         self.stacked(
             op,
-            Groups::Counts(host::copied(op, counts)?),
+            Groups::Counts(host::copied(counts).named(op)?),
             most_bytes.into(),
         )
     }
@@ -227,7 +226,7 @@ impl<T: Scalar> Tensor<T> {
 
 fn check_positive(op: &'static str, what: &str, got: usize) -> Result<()> {
     match got {
-        0 => Err(Error::argument(op, format!("{what} of at least 1"), got)),
+        0 => Err(Error::argument(format!("{what} of at least 1"), got).named(op)),
         _ => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::Tensor;
+use crate::error::Named;
 use crate::ragged::{Layout, MAX_RANK, Number, PairList, Shape};
 use crate::{Error, Pairing, Result, host};
 
@@ -28,8 +29,8 @@ impl<T: Number> Tensor<T> {
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn sum_batch(&self) -> Result<Tensor<T>> {
         let op = "sum_batch";
-        let groups = host::filled(op, 0, self.len())?;
-        self.sums(&groups, 1).map_err(|error| error.named(op))
+        let groups = host::filled(0, self.len()).named(op)?;
+        self.sums(&groups, 1).named(op)
     }
 
     /// The sums of groups of elements: element g of the result is the sum of all elements i with `groups[i] == g`, of
@@ -52,44 +53,34 @@ impl<T: Number> Tensor<T> {
     pub fn sum_groups(&self, groups: &[u32], count: usize) -> Result<Tensor<T>> {
         let op = "sum_groups";
         if groups.len() != self.len() {
-            return Err(Error::ElementCount {
-                op,
-                expected: self.len(),
-                got: groups.len(),
-            });
+            return Err(Error::element_count(self.len(), groups.len()).named(op));
         }
         if let Some(position) = groups.iter().position(|&group| group as usize >= count) {
-            return Err(Error::Index {
-                op,
-                element: None,
-                position,
-                index: groups[position] as usize,
-                len: count,
-            });
+            return Err(Error::index(None, position, groups[position] as usize, count).named(op));
         }
-        self.sums(groups, count).map_err(|error| error.named(op))
+        self.sums(groups, count).named(op)
     }
 
     /// Adds the elements of each group in pairs of similar length, then these sums, and so on.
     fn sums(&self, groups: &[u32], count: usize) -> Result<Tensor<T>> {
         let op = "sum_groups";
         let layout = self.layout();
-        let mut members = host::collect(op, 0..groups.len() as u32)?;
+        let mut members = host::collect(0..groups.len() as u32).named(op)?;
         members.sort_unstable_by_key(|&i| {
             let element = i as usize;
             (groups[element], Reverse(layout.length(element)), i)
         });
-        let mut sizes = host::zeroed::<u32>(op, count)?;
+        let mut sizes = host::zeroed::<u32>(count).named(op)?;
         groups.iter().for_each(|&group| sizes[group as usize] += 1);
         // Groups whose sums are not complete, each with its number of remaining members.
-        let mut open = host::collect(op, (0u32..).zip(sizes))?;
+        let mut open = host::collect((0u32..).zip(sizes)).named(op)?;
         // Each batch of sums ends with an empty element, which takes the place of a missing partner.
         let nothing = Layout::uniform(1, Shape::new(&[0; MAX_RANK][..layout.rank()])?)?;
         let nothing = self.device().full(&nothing, T::default())?;
         let mut batch = self.join(&[&nothing])?;
         // Complete sums of each step, and the place of each group among all of them.
         let mut complete: Vec<Tensor<T>> = Vec::new();
-        let mut places = host::zeroed::<u32>(op, count)?;
+        let mut places = host::zeroed::<u32>(count).named(op)?;
         let mut place = 0;
         loop {
             let empty = batch.len() as u32 - 1;
@@ -101,10 +92,10 @@ impl<T: Number> Tensor<T> {
                 if size > 1 {
                     let both = own.chunks(2);
                     let both = both.map(|both| (both[0], *both.get(1).unwrap_or(&empty)));
-                    host::extend(op, &mut pairs, both)?;
-                    host::push(op, &mut rest, (group, size.div_ceil(2)))?;
+                    host::extend(&mut pairs, both).named(op)?;
+                    host::push(&mut rest, (group, size.div_ceil(2))).named(op)?;
                 } else {
-                    host::push(op, &mut chosen, *own.first().unwrap_or(&empty))?;
+                    host::push(&mut chosen, *own.first().unwrap_or(&empty)).named(op)?;
                     places[group as usize] = place;
                     place += 1;
                 }
@@ -120,7 +111,7 @@ impl<T: Number> Tensor<T> {
                 .iter_mut()
                 .zip(0..)
                 .for_each(|(member, i)| *member = i);
-            host::push(op, &mut pairs, (empty, empty))?;
+            host::push(&mut pairs, (empty, empty)).named(op)?;
             let pairs = PairList::new(pairs)?;
             batch = batch.pair(&batch, Pairing::List(&pairs))?.add()?;
             open = rest;

@@ -2,6 +2,7 @@
 
 use super::device::Backend;
 use super::{Device, Storage, Tensor};
+use crate::error::Named;
 use crate::machine::Wait;
 #[cfg(feature = "gpu")]
 use crate::plan::largest;
@@ -44,7 +45,7 @@ impl Device {
     pub fn upload_layout(&self, layout: &Layout) -> Result<Tensor<u32>> {
         const OP: &str = "upload_layout";
         let (n, rank) = (layout.len(), layout.rank());
-        let mut words = host::room(OP, n + 1 + n * rank)?;
+        let mut words = host::room(n + 1 + n * rank).named(OP)?;
         words.extend_from_slice(layout.offsets().as_slice());
         match rank {
             1 => words.extend((0..n).map(|element| layout.length(element) as u32)),
@@ -52,7 +53,7 @@ impl Device {
         }
         let parts = Layout::from_lengths([n + 1, n * rank])?;
         let there = self.upload_parts(&parts, &words);
-        there.map_err(|error| error.named(OP))
+        there.named(OP)
     }
 
     pub(super) fn upload_parts<T: Scalar>(
@@ -70,7 +71,7 @@ impl Device {
         bytes: &[u8],
     ) -> Result<Tensor<T>> {
         let storage = match self.backend() {
-            Backend::Cpu(cpu) => Storage::Cpu(cpu.upload("upload", bytes)?),
+            Backend::Cpu(cpu) => Storage::Cpu(cpu.upload(bytes).named("upload")?),
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => Storage::Gpu(gpu.upload("upload", layout, T::DTYPE, bytes)?),
         };
@@ -133,7 +134,7 @@ impl Device {
         layout: &Layout,
     ) -> Result<Tensor<T>> {
         const OP: &str = "import";
-        let unsupported = |what: String| Err(Error::unsupported(OP, what));
+        let unsupported = |what: String| Err(Error::unsupported(what).named(OP));
         let Backend::Gpu(gpu) = self.backend() else {
             return unsupported(
                 "a wgpu buffer on the CPU device; upload its values instead".to_owned(),
@@ -160,20 +161,17 @@ impl Device {
         }
         let there = buffer.size().saturating_sub(offset) / size;
         if there < layout.total() as u64 {
-            return Err(Error::value_count(OP, layout.total(), there as usize));
+            return Err(Error::value_count(layout.total(), there as usize).named(OP));
         }
         if buffer.size() > gpu.limits.binding_bytes {
-            return Err(Error::too_large(
-                OP,
-                "the buffer",
-                buffer.size(),
-                gpu.limits.binding_bytes,
-            ));
+            return Err(
+                Error::too_large("the buffer", buffer.size(), gpu.limits.binding_bytes).named(OP),
+            );
         }
         let end = offset + layout.total() as u64 * size;
         if end > largest(T::DTYPE) {
             let limit = largest(T::DTYPE);
-            return Err(Error::too_large(OP, "the part of the buffer", end, limit));
+            return Err(Error::too_large("the part of the buffer", end, limit).named(OP));
         }
         let storage = Storage::Gpu(gpu.lend(OP, buffer.clone())?);
         Ok(Tensor::new(
@@ -305,7 +303,7 @@ impl<T: Scalar> Tensor<T> {
     }
 
     fn host_values(&self) -> Result<Vec<T>> {
-        host::zeroed("download", self.layout.total())
+        host::zeroed(self.layout.total()).named("download")
     }
 
     /// Copies the values into a slice, packed as in the batch.
@@ -313,7 +311,7 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// [`ValueCount`](Error::ValueCount) if the slice has another length; those of [`download`](Self::download).
     pub async fn download_into(&self, values: &mut [T]) -> Result<()> {
-        self.layout.check_values("download", values.len())?;
+        self.layout.check_values(values.len()).named("download")?;
         let bytes = bytemuck::cast_slice_mut(values);
         self.read_bytes("download", bytes, Wait::Elsewhere).await
     }
@@ -323,7 +321,7 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// Those of [`download_into`](Self::download_into).
     pub fn download_into_blocking(&self, values: &mut [T]) -> Result<()> {
-        self.layout.check_values("download", values.len())?;
+        self.layout.check_values(values.len()).named("download")?;
         let bytes = bytemuck::cast_slice_mut(values);
         pollster::block_on(self.read_bytes("download", bytes, Wait::Here))
     }

@@ -3,10 +3,11 @@
 use num_complex::Complex32;
 
 use super::Tensor;
+use crate::Result;
+use crate::error::Named;
 use crate::ops::fft::Transform;
 use crate::ops::fft::planes::{PlaneView, Planes, check_extents};
 use crate::ragged::{Layout, Scalar};
-use crate::{Error, Result};
 
 impl<T: Scalar> Tensor<T> {
     fn transform(&self, transform: Transform) -> Result<Tensor<Complex32>> {
@@ -47,7 +48,7 @@ impl Tensor<Complex32> {
             let back = columns.view_as(&shapes)?.transpose(&[1, 0])?;
             back.view_as(layout)
         };
-        columns().map_err(|error: Error| error.named(op))
+        columns().named(op)
     }
 
     fn transform_planes(
@@ -56,9 +57,9 @@ impl Tensor<Complex32> {
         transform: Transform,
     ) -> Result<Tensor<Complex32>> {
         let rows = self.rows(op)?;
-        check_extents(op, transform, &self.layout, self.device.is_gpu())?;
+        check_extents(transform, &self.layout, self.device.is_gpu()).named(op)?;
         rows.transform(transform)
-            .map_err(|error| error.named(op))?
+            .named(op)?
             .transform_columns(op, transform, &self.layout)
     }
 
@@ -131,13 +132,13 @@ impl Tensor<Complex32> {
     pub fn irfft2(&self, layout: &Layout) -> Result<Tensor<f32>> {
         let op = "irfft2";
         self.planes::<Complex32>(op, PlaneView::SpectraOf, layout)?;
-        check_extents(op, Transform::RealInverse, layout, self.device.is_gpu())?;
+        check_extents(Transform::RealInverse, layout, self.device.is_gpu()).named(op)?;
         let columns = self.transform_columns(op, Transform::Inverse, &self.layout)?;
         let rows = columns.rows(op)?;
         drop(columns);
         // Real rows of this layout, whose values are not computed yet.
         let real: Tensor<f32> = rows.planes(op, PlaneView::RowsOf, layout)?;
-        let real = rows.irfft(&real.layout).map_err(|error| error.named(op))?;
+        let real = rows.irfft(&real.layout).named(op)?;
         real.view_as(layout)
     }
 
@@ -270,8 +271,8 @@ impl Tensor<f32> {
     pub fn rfft2(&self) -> Result<Tensor<Complex32>> {
         let op = "rfft2";
         let rows = self.rows(op)?;
-        check_extents(op, Transform::Real, &self.layout, self.device.is_gpu())?;
-        let rows = rows.rfft().map_err(|error| error.named(op))?;
+        check_extents(Transform::Real, &self.layout, self.device.is_gpu()).named(op)?;
+        let rows = rows.rfft().named(op)?;
         let spectra: Tensor<Complex32> = rows.planes(op, PlaneView::Spectra, &self.layout)?;
         drop(rows);
         spectra.transform_columns(op, Transform::Forward, &spectra.layout)

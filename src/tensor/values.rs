@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::run::Call;
+use crate::error::Named;
 use crate::ops::histogram::Bins;
 use crate::ops::lookup::Lookup;
 use crate::ops::runs::Runs;
@@ -87,14 +88,13 @@ impl<T: Pixel> Tensor<T> {
 
     fn lookup_checked<U: Scalar>(&self, table: &Tensor<U>) -> Result<Tensor<U>> {
         self.check_readable("lookup_strict")?;
-        self.lookup(table)
-            .map_err(|error| error.named("lookup_strict"))
+        self.lookup(table).named("lookup_strict")
     }
 
     /// The smallest and the largest value of each element.
     fn ends(&self, op: &'static str) -> Result<(Tensor<T>, Tensor<T>)> {
         let ends = || Ok((self.min()?, self.max()?));
-        ends().map_err(|error: Error| error.named(op))
+        ends().named(op)
     }
 
     /// Checks that all values are from 0 to before the limit of their element.
@@ -104,7 +104,7 @@ impl<T: Pixel> Tensor<T> {
         (least, most): (Result<Ragged<T>>, Result<Ragged<T>>),
         limit: impl Fn(usize) -> usize,
     ) -> Result<()> {
-        let [least, most] = [least, most].map(|ends| ends.map_err(|error| error.named(op)));
+        let [least, most] = [least, most].map(|ends| ends.named(op));
         let (least, most) = (least?, most?);
         for element in (0..self.len()).filter(|&element| self.layout.length(element) > 0) {
             let limit = limit(element);
@@ -117,7 +117,7 @@ impl<T: Pixel> Tensor<T> {
                     0 => "no value, because the table is empty".to_owned(),
                     _ => format!("values from 0 to {}", limit - 1),
                 };
-                return Err(Error::argument(op, expected, value).at(element));
+                return Err(Error::argument(expected, value).named(op).at(element));
             }
         }
         Ok(())
@@ -140,7 +140,7 @@ impl<T: Pixel> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) for 0 values, and for more than 2³¹; otherwise those of
     /// [`histogram`](Tensor::histogram).
     pub fn bincount(&self, values: usize) -> Result<Tensor<u32>> {
-        self.counts(Bins::integers(values)?)
+        self.counts(Bins::integers(values).named("bincount")?)
     }
 
     /// [`bincount`](Self::bincount) of values that all must be counted.
@@ -186,7 +186,7 @@ impl<T: Pixel> Tensor<T> {
     fn bincount_checked(&self, values: usize) -> Result<Tensor<u32>> {
         self.check_readable("bincount_strict")?;
         let counts = self.bincount(values);
-        counts.map_err(|error| error.named("bincount_strict"))
+        counts.named("bincount_strict")
     }
 
     /// The value that occurs most often in each element, as a batch of rank 1 and length 1.
@@ -206,8 +206,7 @@ impl<T: Pixel> Tensor<T> {
     /// # Errors
     /// Those of [`sort`](Tensor::sort), except for the axis.
     pub fn most_common(&self) -> Result<Tensor<T>> {
-        self.common(Runs::Longest)
-            .map_err(|error| error.named("most_common"))
+        self.common(Runs::Longest).named("most_common")
     }
 
     /// The value that occurs least often in each element, of those that occur, as [`most_common`](Self::most_common)
@@ -216,8 +215,7 @@ impl<T: Pixel> Tensor<T> {
     /// # Errors
     /// Those of [`most_common`](Self::most_common).
     pub fn least_common(&self) -> Result<Tensor<T>> {
-        self.common(Runs::Shortest)
-            .map_err(|error| error.named("least_common"))
+        self.common(Runs::Shortest).named("least_common")
     }
 
     fn common(&self, runs: Runs) -> Result<Tensor<T>> {
@@ -278,7 +276,7 @@ impl<T: Pixel> Tensor<T> {
                 counts,
             })
         };
-        made().map_err(|error: Error| error.named("palette"))
+        made().named("palette")
     }
 
     /// The values of each element in ascending order, as vectors.
@@ -319,6 +317,6 @@ impl<T: Pixel> Firsts<T> {
             let places = places.add_scalar(u32::MAX)?;
             self.sorted.put(&places, None, &layout)
         };
-        made().map_err(|error: Error| error.named("palette"))
+        made().named("palette")
     }
 }

@@ -7,6 +7,8 @@ use super::device::Backend;
 use super::run::Call;
 use super::{Device, Tensor};
 use crate::Result;
+#[cfg(feature = "gpu")]
+use crate::error::Named;
 use crate::ops::written::Written;
 use crate::ragged::{DType, Float, Integer, Real, Scalar};
 
@@ -114,7 +116,7 @@ impl Device {
     fn compile(&self, written: &Written, dtype: DType) -> Result<()> {
         #[cfg(feature = "gpu")]
         {
-            written.check()?;
+            written.check().named(written.op())?;
             if let Backend::Gpu(gpu) = self.backend() {
                 let (kernel, variant) = written.variant(dtype);
                 gpu.written(written.op(), kernel, &variant)?;

@@ -227,7 +227,7 @@ fn other_errors_are_no_loss() {
     });
     let error = gpu.health.note(error.unwrap_err());
     assert_eq!(error.kind(), "gpu");
-    gpu.health.note(Error::out_of_memory("test", 1, None));
+    gpu.health.note(Error::out_of_memory(1, None).named("test"));
     assert_eq!(gpu.health.check("test"), Ok(()));
     assert!(!is_lost(&gpu.device));
     gpu.device.destroy();

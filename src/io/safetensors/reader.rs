@@ -7,6 +7,7 @@ use std::path::Path;
 use super::super::{Any, Contents, Stored, paths, swap, wrong};
 use super::header::{Header, Tensor};
 use super::{OFFSETS, SHAPE, VALUES, dtype};
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ragged::{Layout, Offsets, Ragged, check_rank, product};
@@ -78,8 +79,8 @@ impl<R: Read + Seek> Reader<R> {
             return Err(wrong(0, expected, length.to_string()));
         }
         // The parser allocates in small pieces, without a way to report failure, so the total is checked first.
-        host::check(OP, length, PARSED)?;
-        let mut text = host::zeroed(OP, host_size(length)?)?;
+        host::check(length, PARSED).named(OP)?;
+        let mut text = host::zeroed(host_size(length)?).named(OP)?;
         file.read_at(8, &mut text)?;
         let header = serde_json::from_slice(&text);
         file.tensors =
@@ -93,7 +94,7 @@ impl<R: Read + Seek> Reader<R> {
     fn tile(&self, size: u64) -> Result<()> {
         let tensors = self.tensors.0.values();
         let ranges = tensors.map(|tensor| tensor.data_offsets);
-        let mut ranges = host::exact(OP, ranges)?;
+        let mut ranges = host::exact(ranges).named(OP)?;
         ranges.sort_unstable();
         let mut end = 0;
         for [from, to] in ranges {
@@ -137,8 +138,8 @@ impl<R: Read + Seek> Reader<R> {
         let (count, from) = self.place(name, VALUES, values, 1, size_of::<T>())?;
         // Check the layout first, since it is smaller than the values.
         let layout = self.layout(name)?;
-        layout.check_values(OP, count)?;
-        let mut values = host::zeroed::<T>(OP, count)?;
+        layout.check_values(count).named(OP)?;
+        let mut values = host::zeroed::<T>(count).named(OP)?;
         let bytes = bytemuck::cast_slice_mut(&mut values);
         self.read_at(from, bytes)?;
         if cfg!(target_endian = "big") {
@@ -225,15 +226,14 @@ impl<R: Read + Seek> Reader<R> {
         let extents = self.integers(count, at, integer)?;
         for (element, extents) in extents.chunks_exact(rank).enumerate() {
             let size = product(extents).ok_or_else(|| {
-                Error::size_overflow(OP, "the product of the extents").at(element)
+                Error::size_overflow("the product of the extents")
+                    .named(OP)
+                    .at(element)
             })?;
             if size as usize != offsets.length(element) {
-                return Err(Error::length(
-                    OP,
-                    element,
-                    size as usize,
-                    offsets.length(element),
-                ));
+                return Err(
+                    Error::length(element, size as usize, offsets.length(element)).named(OP),
+                );
             }
         }
         let extents = if rank == 1 { Vec::new() } else { extents };
@@ -243,9 +243,9 @@ impl<R: Read + Seek> Reader<R> {
     /// Reads integers that are stored with up to 64 bits and must fit in 32.
     fn integers(&mut self, count: usize, at: u64, integer: Integer) -> Result<Vec<u32>> {
         let Integer { size, signed } = integer;
-        let mut numbers = host::room(OP, count)?;
+        let mut numbers = host::room(count).named(OP)?;
         let end = at + (count * size) as u64;
-        let mut bytes = host::zeroed(OP, host_size(PIECE.min(end - at))?)?;
+        let mut bytes = host::zeroed(host_size(PIECE.min(end - at))?).named(OP)?;
         let mut next = at;
         while next < end {
             let piece = bytes.len().min(host_size(end - next)?);
@@ -313,5 +313,5 @@ impl Integer {
 
 /// Converts a size to `usize`. On a 32-bit machine, part of a file may be too large to address.
 fn host_size(bytes: u64) -> Result<usize> {
-    usize::try_from(bytes).map_err(|_| Error::out_of_memory(OP, bytes, None))
+    usize::try_from(bytes).map_err(|_| Error::out_of_memory(bytes, None).named(OP))
 }

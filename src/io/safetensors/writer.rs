@@ -8,6 +8,7 @@ use serde_json::json;
 use super::super::Stored;
 use super::super::sink::{self, Sink};
 use super::{OFFSETS, SHAPE, VALUES, dtype};
+use crate::error::Named;
 use crate::error::{Error, Result};
 use crate::host;
 use crate::ragged::Ragged;
@@ -135,7 +136,8 @@ impl<'a> Writer<'a> {
                 Data::Values(bytes, number) => sink.values(bytes, number)?,
                 Data::Wide(numbers) => {
                     for piece in numbers.chunks(PIECE) {
-                        let wide = host::exact(sink::OP, piece.iter().map(|&n| u64::from(n)))?;
+                        let wide =
+                            host::exact(piece.iter().map(|&n| u64::from(n))).named(sink::OP)?;
                         sink.values(&wide, 8)?;
                     }
                 }

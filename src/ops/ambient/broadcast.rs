@@ -67,6 +67,10 @@ pub(crate) struct Broadcast {
 impl Operation for Broadcast {
     const KERNELS: &[&Kernel] = &[&KERNEL, &THREE_KERNEL];
 
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Direct
     }
@@ -82,7 +86,7 @@ impl Operation for Broadcast {
         let three = of_three.is_some();
         let (row, kernel_type) = of_three
             .or_else(|| table::row(TWO, op, dtype))
-            .ok_or_else(|| unsupported(op, dtype))?;
+            .ok_or_else(|| unsupported(dtype))?;
         let build = Build {
             row: Some(row),
             dtype: kernel_type,
@@ -92,7 +96,7 @@ impl Operation for Broadcast {
         let whole = whole.unwrap_or_default();
         let c = inputs[whole];
         for (i, &v) in inputs.iter().enumerate() {
-            modes[i].check(op, v, c, i < whole)?;
+            modes[i].check(v, c, i < whole)?;
         }
         let tile = stream_tile(c.total(), c.len());
         let meta = |i: usize| match modes[i] {
@@ -154,31 +158,31 @@ impl Operation for Broadcast {
             twin::combine_spread(args, (row, kernel_type), &modes);
         });
         let layout = OutputLayout::Input(whole);
-        Ok(Launch::new(op, row.result(dtype), layout, dispatch, twin).into())
+        Ok(Launch::new(row.result(dtype), layout, dispatch, twin).into())
     }
 }
 
 impl Mode {
     /// Checks that `v` can be spread over the elements of `x` in this mode. `in_front`: `v` is the left operand.
-    fn check(self, op: &'static str, v: &Layout, x: &Layout, in_front: bool) -> Result<()> {
+    fn check(self, v: &Layout, x: &Layout, in_front: bool) -> Result<()> {
         let all = self != Mode::Whole && v.len() == 1;
         if v.len() != x.len() && !all {
             let (left, right) = match in_front {
                 true => (v.len(), x.len()),
                 false => (x.len(), v.len()),
             };
-            return Err(Error::batch_sizes(op, left, right));
+            return Err(Error::batch_sizes(left, right));
         }
         match self {
             Mode::Whole => Ok(()),
             Mode::Each => {
                 let other = v.lengths().position(|length| length != 1);
-                lengths(op, other.map(|element| (element, 1, v.length(element))))
+                lengths(other.map(|element| (element, 1, v.length(element))))
             }
             Mode::Along(axis) => {
-                x.check_axis(op, axis)?;
+                x.check_axis(axis)?;
                 if v.rank() != 1 {
-                    return Err(Error::rank(op, "1 for vectors along an axis", v.rank()));
+                    return Err(Error::rank("1 for vectors along an axis", v.rank()));
                 }
                 let extent = |element: usize| match x.rank() {
                     1 => x.length(element),
@@ -186,7 +190,7 @@ impl Mode {
                 };
                 let length = |element: usize| v.length(if all { 0 } else { element });
                 let other = (0..x.len()).find(|&e| extent(e) != length(e));
-                lengths(op, other.map(|e| (e, extent(e), length(e))))
+                lengths(other.map(|e| (e, extent(e), length(e))))
             }
         }
     }
@@ -203,9 +207,9 @@ impl Mode {
 }
 
 /// Reports an element of the wrong length, as (element, expected, got).
-fn lengths(op: &'static str, wrong: Option<(usize, usize, usize)>) -> Result<()> {
+fn lengths(wrong: Option<(usize, usize, usize)>) -> Result<()> {
     match wrong {
         None => Ok(()),
-        Some((element, expected, got)) => Err(Error::length(op, element, expected, got)),
+        Some((element, expected, got)) => Err(Error::length(element, expected, got)),
     }
 }

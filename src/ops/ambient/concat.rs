@@ -13,8 +13,8 @@ use crate::{Error, Result, host};
 
 /// Checks that the elements of two batches can be concatenated along `axis`.
 pub(crate) fn check_concat(axis: usize, a: &Layout, b: &Layout) -> Result<()> {
-    b.check_rank_of("concat", a, "the left batch")?;
-    a.check_axis("concat", axis)
+    b.check_rank_of(a, "the left batch")?;
+    a.check_axis(axis)
 }
 
 /// Concatenated elements, over values of one type.
@@ -33,6 +33,13 @@ pub(crate) enum Along {
 }
 
 impl Operation for Concat {
+    fn name(&self) -> &'static str {
+        match self.along {
+            Along::Axis(_) => "concat",
+            Along::Diagonal => "block_diag",
+        }
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Direct
     }
@@ -42,14 +49,14 @@ impl Operation for Concat {
         let pairs = request.pairs();
         let dtype = self.dtype;
         // One bit for each axis.
-        let (op, concat_axes) = match self.along {
+        let concat_axes = match self.along {
             Along::Axis(axis) => {
                 check_concat(axis, a, b)?;
-                ("concat", 1u32 << axis)
+                1u32 << axis
             }
-            Along::Diagonal => ("block_diag", (1 << a.rank()) - 1),
+            Along::Diagonal => (1 << a.rank()) - 1,
         };
-        let layouts = KernelLayouts::new(op, concat_axes, dtype, a, b, pairs)?;
+        let layouts = KernelLayouts::new(concat_axes, dtype, a, b, pairs)?;
         let twin = bits_of!(dtype, twin);
 
         let stage = Stage {
@@ -59,9 +66,9 @@ impl Operation for Concat {
             },
             concat_axes: layouts.concat_axes,
         };
-        let dispatch = stage.dispatch(op, [a, b], [layouts.a, layouts.b], layouts.c, pairs)?;
+        let dispatch = stage.dispatch([a, b], [layouts.a, layouts.b], layouts.c, pairs)?;
         let twin = CpuKernel::new(move |args| twin(args, concat_axes));
-        Ok(Launch::new(op, dtype, layouts.result, dispatch, twin)
+        Ok(Launch::new(dtype, layouts.result, dispatch, twin)
             .with_pairs(pairs)
             .into())
     }
@@ -78,14 +85,13 @@ struct KernelLayouts {
 
 impl KernelLayouts {
     fn new(
-        op: &'static str,
         concat_axes: u32,
         dtype: DType,
         a: &Layout,
         b: &Layout,
         pairs: &Pairs,
     ) -> Result<KernelLayouts> {
-        let nested = Nested::new(op, concat_axes, a, b, pairs)?;
+        let nested = Nested::new(concat_axes, a, b, pairs)?;
         let (result, concat_axes) = (nested.result, nested.concat_axes);
         let (a_nested, b_nested) = (
             nested.a.as_ref().unwrap_or(a),
@@ -94,7 +100,7 @@ impl KernelLayouts {
         let (a, b, c, concat_axes) = match dtype {
             // A complex value is two words.
             DType::C32 => {
-                let doubled = |layout| doubled(op, layout);
+                let doubled = |layout| doubled(layout);
                 (
                     Some(doubled(a_nested)?),
                     Some(doubled(b_nested)?),
@@ -104,7 +110,7 @@ impl KernelLayouts {
             }
             // The kernels that write halves and bytes support only boxes, so a vector becomes a row.
             DType::F16 | DType::U8 if nested.c.rank() == 1 => {
-                let row = |layout| row(op, layout);
+                let row = |layout| row(layout);
                 (
                     Some(row(a_nested)?),
                     Some(row(b_nested)?),
@@ -125,16 +131,16 @@ impl KernelLayouts {
 }
 
 /// The layout of complex values viewed as words.
-fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
+fn doubled(layout: &Layout) -> Result<Layout> {
     if layout.total() > u32::MAX as usize / 2 {
-        return Err(Error::size_overflow(
-            op,
-            format!("the word count of {} complex values", layout.total()),
-        ));
+        return Err(Error::size_overflow(format!(
+            "the word count of {} complex values",
+            layout.total()
+        )));
     }
     let offsets = layout.offsets().as_slice().iter().map(|at| 2 * at);
-    let offsets = host::exact(op, offsets)?;
-    let mut extents = host::copied(op, layout.extents())?;
+    let offsets = host::exact(offsets)?;
+    let mut extents = host::copied(layout.extents())?;
     for shape in extents.chunks_exact_mut(layout.rank()) {
         if let Some(last) = shape.last_mut() {
             // Only an element without values can wrap, and no kernel reads from it.
@@ -149,8 +155,8 @@ fn doubled(op: &'static str, layout: &Layout) -> Result<Layout> {
 }
 
 /// Vectors viewed as matrices of one row.
-fn row(op: &'static str, layout: &Layout) -> Result<Layout> {
-    let mut extents = host::room(op, 2 * layout.len())?;
+fn row(layout: &Layout) -> Result<Layout> {
+    let mut extents = host::room(2 * layout.len())?;
     extents.extend(layout.lengths().flat_map(|length| [1, length as u32]));
     Ok(Layout::unchecked(layout.offsets().clone(), 2, extents))
 }

@@ -247,8 +247,8 @@ fn base(dtype: DType, input: usize) -> Param {
     }
 }
 
-fn unsupported(op: &'static str, dtype: DType) -> Error {
-    Error::unsupported(op, format!("values of {dtype}"))
+fn unsupported(dtype: DType) -> Error {
+    Error::unsupported(format!("values of {dtype}"))
 }
 
 /// A function of two operands, by name, over values of one type.
@@ -260,6 +260,10 @@ pub(crate) struct Combine {
 
 impl Operation for Combine {
     const KERNELS: &[&Kernel] = &[&FLAT, &VECTORS, &BOXES];
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
 
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Direct
@@ -273,15 +277,14 @@ impl Operation for Combine {
         let (a, b) = request.both();
         let pairs = request.pairs();
         let Combine { name: op, dtype } = *self;
-        let (row, kernel_type) =
-            table::row(TWO, op, dtype).ok_or_else(|| unsupported(op, dtype))?;
+        let (row, kernel_type) = table::row(TWO, op, dtype).ok_or_else(|| unsupported(dtype))?;
         let build = Build {
             row: Some(row),
             dtype: kernel_type,
             matrices: false,
         };
         let result_type = row.result(dtype);
-        let boxes = Boxes::ambient(op, a, b, pairs)?;
+        let boxes = Boxes::ambient(a, b, pairs)?;
         let same = matches!(boxes, Boxes::Same);
         let twin = CpuKernel::new(move |args| twin::combine(args, row, kernel_type, same));
         let (layout, dispatch) = match boxes {
@@ -300,11 +303,11 @@ impl Operation for Combine {
                     build,
                     concat_axes: 0,
                 };
-                let dispatch = stage.dispatch(op, [a, b], [a_viewed, b_viewed], c, pairs)?;
+                let dispatch = stage.dispatch([a, b], [a_viewed, b_viewed], c, pairs)?;
                 (OutputLayout::New(result), dispatch)
             }
         };
-        Ok(Launch::new(op, result_type, layout, dispatch, twin)
+        Ok(Launch::new(result_type, layout, dispatch, twin)
             .with_pairs(pairs)
             .into())
     }
@@ -342,7 +345,6 @@ impl Stage {
     /// The dispatch for operands that are viewed in these layouts (`None`: their own), and a result viewed as `c`.
     fn dispatch(
         self,
-        op: &'static str,
         [a, b]: [&Layout; 2],
         viewed: [Option<Layout>; 2],
         c: Layout,
@@ -354,7 +356,7 @@ impl Stage {
         let [a_viewed, b_viewed] = viewed;
         let meta = |layout: Option<Layout>, i| layout.map_or(Slot::InputMeta(i), Slot::Meta);
         let c_meta = Slot::Meta(c);
-        let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &c_meta)?;
+        let ([pair_kind, pair_right], pair_list) = pair_params(pairs, b.len(), &c_meta)?;
         let slots = Slots {
             a: Slot::Input(0),
             a_meta: meta(a_viewed, 0),

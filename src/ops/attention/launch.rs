@@ -154,6 +154,7 @@ impl Attention {
 }
 
 impl Operation for Attention {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[
         &KERNEL,
         &few::KERNEL,
@@ -166,15 +167,15 @@ impl Operation for Attention {
         let inputs = request.inputs;
         let binding = request.device.binding;
         let shapes = Shapes::new(self, inputs)?;
-        check_size(OP, &shapes.o, self.dtype, binding)?;
-        check_size(OP, &shapes.lse, DType::F32, binding)?;
+        check_size(&shapes.o, self.dtype, binding)?;
+        check_size(&shapes.lse, DType::F32, binding)?;
         let plan = Plan::new(self, &shapes, inputs)?;
         let (dispatches, scratch) = self.dispatches(plan, &shapes);
         let of = self.clone();
         let heads = shapes.heads;
         let output = |layout: &Layout| OutputLayout::New(layout.clone());
         Ok(Launch {
-            op: OP,
+            op: "",
             outputs: vec![
                 Output::new(self.dtype, output(&shapes.o)),
                 Output::new(DType::F32, output(&shapes.lse)),

@@ -124,7 +124,6 @@ struct Piece {
 
 impl Plan<Build> {
     pub(super) fn new(of: &Attention, shapes: &Shapes, inputs: &[&Layout]) -> Result<Plan<Build>> {
-        let op = super::OP;
         let heads = shapes.heads;
         let group = heads.group();
         let (mut items, elements) = elements(of, heads, inputs)?;
@@ -148,7 +147,7 @@ impl Plan<Build> {
                         piece: piece as u32,
                         cost: cost(keys),
                     };
-                    host::push(op, &mut all[kind], piece)
+                    host::push(&mut all[kind], piece)
                 };
                 match build.pieces() {
                     true => (0..keys.div_ceil(PIECE)).try_for_each(|piece| push(piece, PIECE))?,
@@ -196,7 +195,6 @@ impl<T: Copy> Plan<T> {
         kinds: [(T, [usize; 2]); 2],
         is_small: impl Fn([usize; 2]) -> bool,
     ) -> Result<Plan<T>> {
-        let op = super::OP;
         let heads = shapes.heads;
         let group = heads.group();
         let (mut items, elements) = elements(of, heads, inputs)?;
@@ -221,7 +219,7 @@ impl<T: Copy> Plan<T> {
                         piece: (column * high) as u32,
                         cost: (high * queries.max(keys) * (heads.d + heads.dv)) as u64,
                     };
-                    host::push(op, &mut all[kind], piece)?;
+                    host::push(&mut all[kind], piece)?;
                 }
             }
         }
@@ -254,14 +252,13 @@ fn elements(
     heads: Heads,
     inputs: &[&Layout],
 ) -> Result<(Vec<u32>, Vec<[usize; 2]>)> {
-    let op = super::OP;
     let (q, k) = (inputs[0], inputs[1]);
     let rows_of = |x: &Layout, element: usize, width: usize| {
         let range = x.offsets().range(element);
         (range.start / width, range.len() / width)
     };
-    let mut items = host::room(op, WORDS * q.len())?;
-    let mut sizes = host::room(op, q.len())?;
+    let mut items = host::room(WORDS * q.len())?;
+    let mut sizes = host::room(q.len())?;
     for element in 0..q.len() {
         let (q_row, queries) = rows_of(q, element, heads.heads * heads.d);
         let (k_row, keys) = rows_of(k, element, heads.key_heads * heads.d);
@@ -278,13 +275,13 @@ fn elements(
 /// The order of tiles: by cost, or unchanged.
 fn ordered(pieces: &[Piece], by_cost: bool) -> Result<Vec<u32>> {
     if !by_cost {
-        return host::exact(super::OP, 0..pieces.len() as u32);
+        return host::exact(0..pieces.len() as u32);
     }
     let mut order = ByCost::new();
     for (i, piece) in pieces.iter().enumerate() {
-        order.push(super::OP, i as u32, piece.cost)?;
+        order.push(i as u32, piece.cost)?;
     }
-    host::collect(super::OP, order.iter())
+    host::collect(order.iter())
 }
 
 impl<T> Class<T> {
@@ -296,7 +293,7 @@ impl<T> Class<T> {
         items: &mut Vec<u32>,
     ) -> Result<Class<T>> {
         let begin = items.len();
-        host::reserve(super::OP, items, 3 * pieces.len())?;
+        host::reserve(items, 3 * pieces.len())?;
         for &i in order {
             let piece = &pieces[i as usize];
             items.extend([piece.element, piece.row, piece.piece]);
@@ -317,9 +314,8 @@ impl<T> Class<T> {
 impl<T> Plan<T> {
     /// Appends the bitmap of the mask and, for each class and each tile of rows, the stages that contain a block.
     fn add_blocks(&mut self, topology: &Topology, group: usize, sides: Rows) -> Result<()> {
-        let op = super::OP;
         let blocks = Blocks::new(topology, self.items.len())?;
-        host::reserve(op, &mut self.items, blocks.bits.len())?;
+        host::reserve(&mut self.items, blocks.bits.len())?;
         self.items.extend(&blocks.bits);
         let [queries, keys] = topology.shape();
         let (rows, columns) = match sides {
@@ -331,7 +327,7 @@ impl<T> Plan<T> {
             class.lists = self.items.len();
             let [high, wide] = class.sides;
             let count = rows.div_ceil(high);
-            host::reserve(op, &mut self.items, count + 1)?;
+            host::reserve(&mut self.items, count + 1)?;
             self.items.resize(class.lists + count + 1, 0);
             for at in 0..count {
                 self.items[class.lists + at] = self.items.len() as u32;
@@ -344,7 +340,7 @@ impl<T> Plan<T> {
                         _ => blocks.any(shared(&rows), columns),
                     };
                     if any {
-                        host::push(op, &mut self.items, stage as u32)?;
+                        host::push(&mut self.items, stage as u32)?;
                     }
                 }
             }
@@ -358,7 +354,6 @@ impl<T> Plan<T> {
 /// For each row whose keys are cut: the index of the row in the result, the index of its first piece among the rows of
 /// all pieces, the distance to the next piece, and the number of pieces.
 fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes, high: usize) -> Result<Vec<u32>> {
-    let op = super::OP;
     let heads = shapes.heads;
     let group = heads.group();
     let mut rows = Vec::new();
@@ -374,7 +369,7 @@ fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes, high: usize) -> Resu
                 let from = (first * heads.key_heads + key_head) * high + row - top;
                 let step = heads.key_heads * high;
                 let words = [to, from, step, run.len()].map(|word| word as u32);
-                host::extend(op, &mut rows, words)?;
+                host::extend(&mut rows, words)?;
             }
         }
         first += run.len();
@@ -453,7 +448,7 @@ impl Blocks {
     fn new(topology: &Topology, begin: usize) -> Result<Blocks> {
         let [rows, columns] = topology.grid();
         let words = columns.div_ceil(32);
-        let mut bits = host::zeroed::<u32>(super::OP, rows * words)?;
+        let mut bits = host::zeroed::<u32>(rows * words)?;
         for (row, column) in topology.blocks() {
             bits[row as usize * words + column as usize / 32] |= 1 << (column % 32);
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use half::f16;
 
-use super::{Attention, Heads, LOWEST, OP};
+use super::{Attention, Heads, LOWEST};
 use crate::ops::convert;
 use crate::ops::maps::{exp, in_place};
 use crate::ops::strided::extent_of;
@@ -23,7 +23,7 @@ pub(super) fn values<'a>(
         return Ok((Cow::Borrowed(values), layout));
     }
     let (halves, layout) = args.input::<f16>(i);
-    let mut values = host::zeroed(OP, halves.len())?;
+    let mut values = host::zeroed(halves.len())?;
     convert::widen(halves, &mut values);
     Ok((Cow::Owned(values), layout))
 }
@@ -104,7 +104,7 @@ impl<'a> Scores<'a> {
             return values(args, i, self.of.dtype);
         };
         let (halves, layout) = args.input::<f16>(i);
-        let mut values = host::zeroed(OP, halves.len())?;
+        let mut values = host::zeroed(halves.len())?;
         for (element, length) in lengths.iter().enumerate() {
             let all = layout.offsets().range(element);
             let room = extent_of(layout, element, 0) as usize;

@@ -1,6 +1,6 @@
 //! The shapes of attention's operands and results.
 
-use super::{Attention, OP, WIDEST};
+use super::{Attention, WIDEST};
 use crate::ops::strided::extent_of;
 use crate::plan::Offset;
 use crate::ragged::{DType, Layout};
@@ -38,12 +38,12 @@ impl Shapes {
     pub(super) fn new(of: &Attention, inputs: &[&Layout]) -> Result<Shapes> {
         let (q, k, v) = (inputs[0], inputs[1], inputs[2]);
         if !(2..=3).contains(&q.rank()) {
-            return Err(Error::rank(OP, "2 or 3", q.rank()));
+            return Err(Error::rank("2 or 3", q.rank()));
         }
-        k.check_rank_of(OP, q, "the queries")?;
-        v.check_rank_of(OP, q, "the queries")?;
-        q.check_len(OP, k.len())?;
-        q.check_len(OP, v.len())?;
+        k.check_rank_of(q, "the queries")?;
+        v.check_rank_of(q, "the queries")?;
+        q.check_len(k.len())?;
+        q.check_len(v.len())?;
         let of_q = split(q, of.heads, "query")?;
         let of_k = split(k, of.key_heads, "key")?;
         let of_v = split(v, of.key_heads, "value")?;
@@ -74,22 +74,22 @@ impl Shapes {
             true => Ok(()),
             false => {
                 let expected = format!("1 to {WIDEST} values in a head of the {what}");
-                Err(Error::argument(OP, expected, width))
+                Err(Error::argument(expected, width))
             }
         };
         wide("queries", d)?;
         wide("values", dv)?;
         if of_keys != d {
             let expected = format!("{d} values in a head of the keys, as in a head of the queries");
-            return Err(Error::argument(OP, expected, of_keys));
+            return Err(Error::argument(expected, of_keys));
         }
         if value_heads != key_heads {
             let expected = format!("{key_heads} heads of the values, as many as of the keys");
-            return Err(Error::argument(OP, expected, value_heads));
+            return Err(Error::argument(expected, value_heads));
         }
         if !heads.is_multiple_of(key_heads) {
             let expected = format!("a number of query heads that is a multiple of {key_heads}");
-            return Err(Error::argument(OP, expected, heads));
+            return Err(Error::argument(expected, heads));
         }
         if of.dtype == DType::F16
             && let Some(odd) = [d, dv].into_iter().find(|width| !width.is_multiple_of(2))
@@ -97,22 +97,22 @@ impl Shapes {
             let what = format!(
                 "f16 heads with an odd number of values ({odd}); pad them to an even number"
             );
-            return Err(Error::unsupported(OP, what));
+            return Err(Error::unsupported(what));
         }
-        let mut o = Offset::new(OP, q.len())?;
-        let mut lse = Offset::new(OP, 2 * q.len())?;
-        let mut o_extents = host::room(OP, q.rank() * q.len())?;
-        let mut lse_extents = host::room(OP, 4 * q.len())?;
+        let mut o = Offset::new(q.len())?;
+        let mut lse = Offset::new(2 * q.len())?;
+        let mut o_extents = host::room(q.rank() * q.len())?;
+        let mut lse_extents = host::room(4 * q.len())?;
         for element in 0..q.len() {
             let [queries, keys, values] = [q, k, v].map(|of| extent_of(of, element, 0));
             let most = 1 << 30;
             if queries.max(keys) > most {
                 let what = format!("{} rows of an element", queries.max(keys));
-                return Err(Error::size_overflow(OP, what).at(element));
+                return Err(Error::size_overflow(what).at(element));
             }
             if keys != values {
                 let expected = format!("({keys}, ..) of the values, as many rows as the keys have");
-                return Err(Error::shape(OP, element, expected, v.shape(element)));
+                return Err(Error::shape(element, expected, v.shape(element)));
             }
             o.push(queries * (heads * dv) as u64)?;
             match q.rank() {
@@ -160,9 +160,9 @@ impl Shapes {
         let mut bias_heads = 1u32;
         if of.bias {
             let bias = inputs[3];
-            q.check_len(OP, bias.len())?;
+            q.check_len(bias.len())?;
             if !(2..=3).contains(&bias.rank()) {
-                return Err(Error::rank(OP, "2 or 3 for the bias", bias.rank()));
+                return Err(Error::rank("2 or 3 for the bias", bias.rank()));
             }
             if bias.rank() == 3 {
                 bias_heads = self.heads.heads as u32;
@@ -181,7 +181,7 @@ impl Shapes {
                         Some(_) => format!("({bias_heads}, {queries}, {keys}) of the bias"),
                         None => format!("({queries}, {keys}) of the bias"),
                     };
-                    return Err(Error::shape(OP, element, expected, got));
+                    return Err(Error::shape(element, expected, got));
                 }
             }
         }
@@ -190,7 +190,7 @@ impl Shapes {
             let per_head = inputs[of.per_head()].total();
             if per_head != vectors * self.heads.heads {
                 let expected = format!("{} values, one for each head", self.heads.heads);
-                return Err(Error::argument(OP, expected, per_head / vectors));
+                return Err(Error::argument(expected, per_head / vectors));
             }
         }
         if let Some(blocks) = &of.mask.blocks {
@@ -202,7 +202,7 @@ impl Shapes {
                         "({rows}, {columns}) of queries and keys or less, as in the mask's topology"
                     );
                     let got = format!("({queries}, {keys})");
-                    return Err(Error::shape(OP, element, expected, got));
+                    return Err(Error::shape(element, expected, got));
                 }
             }
         }
@@ -235,19 +235,19 @@ fn split(x: &Layout, heads: usize, what: &str) -> Result<Option<(usize, usize)>>
             let width = width as usize;
             if heads == 0 || !width.is_multiple_of(heads) {
                 let expected = format!("a number of {what} heads that divides {width}");
-                return Err(Error::argument(OP, expected, heads));
+                return Err(Error::argument(expected, heads));
             }
             (heads, width / heads)
         }
-        _ => return Err(Error::rank(OP, "2 or 3", x.rank())),
+        _ => return Err(Error::rank("2 or 3", x.rank())),
     };
     if found.0 == 0 {
-        return Err(Error::argument(OP, format!("at least 1 {what} head"), 0));
+        return Err(Error::argument(format!("at least 1 {what} head"), 0));
     }
     for (element, shape) in with_rows() {
         if shape.extents()[1..] != of_first.extents()[1..] {
             let expected = format!("{of_first}, with any number of rows, as in element {first}");
-            return Err(Error::shape(OP, element, expected, shape));
+            return Err(Error::shape(element, expected, shape));
         }
     }
     Ok(Some(found))

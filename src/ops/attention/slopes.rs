@@ -148,6 +148,7 @@ static STATS: Kernel = Kernel {
 };
 
 impl Operation for Stats {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[&STATS];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
@@ -159,8 +160,8 @@ impl Operation for Stats {
             false => lse.shape(0).extents()[1] as usize,
         };
         let dv = g.total().checked_div(places).unwrap_or(1);
-        let mut offsets = crate::plan::Offset::new(OP, elements)?;
-        let mut extents = host::room(OP, 3 * elements)?;
+        let mut offsets = crate::plan::Offset::new(elements)?;
+        let mut extents = host::room(3 * elements)?;
         for element in 0..elements {
             offsets.push(4 * lse.length(element) as u64)?;
             extents.extend([(lse.length(element) / heads) as u32, heads as u32, 4]);
@@ -202,7 +203,7 @@ impl Operation for Stats {
         let twin = CpuKernel::new(move |args: &mut CpuArgs<'_>| {
             twin_slopes::stats(of, [heads, dv], [of_lse, per_head], args)
         });
-        Ok(Launch::new(OP, DType::F32, layout, dispatch, twin).into())
+        Ok(Launch::new(DType::F32, layout, dispatch, twin).into())
     }
 }
 

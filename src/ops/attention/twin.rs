@@ -4,7 +4,7 @@ use bytemuck::cast_slice_mut;
 use rayon::prelude::*;
 
 use super::scores::{Scores, values, weigh};
-use super::{Attention, Heads, LOWEST, OP};
+use super::{Attention, Heads, LOWEST};
 use crate::ops::convert;
 use crate::ops::kit::{slices::View, slices::multiply};
 use crate::ops::maps::exp;
@@ -29,7 +29,7 @@ pub(super) fn add_weighted(
         multiply(c, [row, column], (a, b), [m, k, n], true);
         return Ok(());
     }
-    let mut finite = host::zeroed::<f32>(OP, k * n)?;
+    let mut finite = host::zeroed::<f32>(k * n)?;
     for (at, finite) in finite.iter_mut().enumerate() {
         let (l, j) = (at / n, at % n);
         let value = b.values[l * b.row + j * b.column];
@@ -72,7 +72,7 @@ pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Resul
     let (o_layout, lse_layout) = (o.layout, lse.layout);
     let halves = of.dtype == DType::F16;
     let mut wide = match halves {
-        true => host::zeroed(OP, o_layout.total())?,
+        true => host::zeroed(o_layout.total())?,
         false => Vec::new(),
     };
     let all_o: &mut [f32] = match halves {
@@ -99,7 +99,7 @@ pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Resul
                 lse,
                 rest,
             };
-            host::push(OP, &mut jobs, job)?;
+            host::push(&mut jobs, job)?;
         }
     }
     let scores = Scores::new(of, heads, args)?;
@@ -139,7 +139,7 @@ fn rows(
     let count = job.lse.len() / high;
     let element = scores.element(job.element);
     let range = element.range((job.first, job.first + count - 1));
-    let mut weights = host::zeroed::<f32>(OP, count * KEYS.min(range.len()))?;
+    let mut weights = host::zeroed::<f32>(count * KEYS.min(range.len()))?;
     job.o.fill(0.0);
     for head in 0..high {
         let key_head = head / heads.group();

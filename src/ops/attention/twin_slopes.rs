@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::scores::{Element, Scores, values};
 use super::twin::{KEYS, QUERIES, add_weighted};
-use super::{Attention, Heads, LOWEST, OP, Side, Stats};
+use super::{Attention, Heads, LOWEST, Side, Stats};
 use crate::ops::convert;
 use crate::ops::kit::{slices::View, slices::multiply};
 use crate::ops::maps::exp;
@@ -71,7 +71,7 @@ pub(super) fn run(of: &Attention, side: Side, heads: Heads, args: &mut CpuArgs<'
     let layout = output.layout;
     let halves = of.dtype == DType::F16 && side != Side::Bias;
     let mut wide = match halves {
-        true => host::zeroed(OP, layout.total())?,
+        true => host::zeroed(layout.total())?,
         false => Vec::new(),
     };
     let mut rest: &mut [f32] = match halves {
@@ -121,7 +121,7 @@ pub(super) fn run(of: &Attention, side: Side, heads: Heads, args: &mut CpuArgs<'
                 out: piece,
                 begin,
             };
-            host::push(OP, &mut jobs, job)?;
+            host::push(&mut jobs, job)?;
             first = first.saturating_add(rows);
         }
     }

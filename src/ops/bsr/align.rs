@@ -46,16 +46,12 @@ impl Copies {
     /// Adds a dispatch that copies an input into `values` values of scratch.
     fn push(
         &mut self,
-        op: &'static str,
         (input, values, flags): (usize, u64, &[&str]),
         list: Vec<u32>,
         params: [u32; 5],
     ) -> Result<Slot> {
         if values > u64::from(u32::MAX) {
-            return Err(Error::size_overflow(
-                op,
-                format!("a copy of {values} values"),
-            ));
+            return Err(Error::size_overflow(format!("a copy of {values} values")));
         }
         let to = Slot::Scratch(self.scratch.len());
         self.scratch.push((values / 2).max(1));
@@ -86,7 +82,6 @@ impl Copies {
     /// Aligns dense matrices, given as (begin, stored rows and columns, required rows and columns).
     pub fn dense(
         &mut self,
-        op: &'static str,
         input: usize,
         quads: bool,
         matrices: &[(u32, [u32; 2], [u32; 2])],
@@ -96,11 +91,11 @@ impl Copies {
             return Ok(Aligned {
                 slot: Slot::Input(input),
                 base: Param::InputBase(input),
-                places: host::exact(op, matrices.iter().map(|m| [m.0, m.1[1]]))?,
+                places: host::exact(matrices.iter().map(|m| [m.0, m.1[1]]))?,
             });
         }
-        let mut list = host::room(op, 6 * matrices.len())?;
-        let mut places = host::room(op, matrices.len())?;
+        let mut list = host::room(6 * matrices.len())?;
+        let mut places = host::room(matrices.len())?;
         let mut at = 0u64;
         for &(begin, [rows, columns], to) in matrices {
             // Wraps only if there are too many values, which `push` refuses.
@@ -109,7 +104,7 @@ impl Copies {
             at += u64::from(to[0]) * u64::from(to[1]);
         }
         let count = matrices.len() as u32;
-        let slot = self.push(op, (input, at, &[]), list, [count, 0, 0, 0, 0])?;
+        let slot = self.push((input, at, &[]), list, [count, 0, 0, 0, 0])?;
         Ok(Aligned {
             slot,
             base: Param::U32(0),
@@ -120,7 +115,6 @@ impl Copies {
     /// Aligns sets of blocks, with zeros beyond the inner extent.
     pub fn blocks(
         &mut self,
-        op: &'static str,
         quads: bool,
         topology: &Topology,
         sets: usize,
@@ -132,19 +126,19 @@ impl Copies {
             return Ok(Aligned {
                 slot: Slot::Input(0),
                 base: Param::InputBase(0),
-                places: host::exact(op, places)?,
+                places: host::exact(places)?,
             });
         }
-        let mut list = host::room(op, 2 * topology.len())?;
+        let mut list = host::room(2 * topology.len())?;
         list.extend(topology.blocks().flat_map(|(row, column)| [row, column]));
         let [[high, wide], [m, n]] = [topology.block(), topology.shape()];
         let params = [topology.len(), high, wide, m, n].map(|side| side as u32);
         let values = (sets * topology.set()) as u64;
-        let slot = self.push(op, (0, values, &["BLOCKS"]), list, params)?;
+        let slot = self.push((0, values, &["BLOCKS"]), list, params)?;
         Ok(Aligned {
             slot,
             base: Param::U32(0),
-            places: host::exact(op, places)?,
+            places: host::exact(places)?,
         })
     }
 }

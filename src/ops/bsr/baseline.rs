@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::finish::{Finish, FinishSlots};
 use super::plan::{self, Rows};
-use super::{OP, Request, groups, ordered, rounded};
+use super::{Request, groups, ordered, rounded};
 use crate::ops::bsr::tiles::{NARROW, SPARSE, SPARSE_NATIVE, SparseTile, WIDE};
 use crate::ops::kit::product_tile;
 use crate::plan::{
@@ -116,7 +116,7 @@ pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dis
     let rows: Arc<Rows> = plan::rows(topology, by_columns, CHUNKS)?;
     let [high, wide] = ordered(!by_columns, topology.block()).map(|side| side as u32);
     let [m, k] = ordered(!by_columns, topology.shape()).map(|side| side as u32);
-    let mut words = host::room(OP, products.len() * 16)?;
+    let mut words = host::room(products.len() * 16)?;
     let mut scratch = 0u64;
     for (i, product) in products.iter().enumerate() {
         let set = if sets == 1 { 0 } else { i * topology.set() };
@@ -141,7 +141,7 @@ pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dis
             if product.m > 0 && widths.contains(&product.n) {
                 columns += u64::from(product.n);
                 for column in (0..product.n).step_by(build.columns as usize) {
-                    host::extend(OP, &mut words, [i as u32, column, 0, 0])?;
+                    host::extend(&mut words, [i as u32, column, 0, 0])?;
                 }
             }
         }
@@ -191,7 +191,7 @@ pub(super) fn dispatches(request: &Request<'_>, native: bool) -> Result<(Vec<Dis
                 block_column: Param::U32(block_column),
                 chunk: Param::U32(plan::chunk(wide) * wide / build.depth),
             },
-            groups(OP, panels, rows.pieces, strips)?,
+            groups(panels, rows.pieces, strips)?,
             columns.saturating_mul(topology.set() as u64 + u64::from(m)),
         ));
     }
@@ -258,7 +258,7 @@ pub(super) fn sampled(
                 block_column: Param::U32(0),
                 chunk: Param::U32(plan::BLOCK / build.depth),
             },
-            groups("sampled", pairs, pieces, strips)?,
+            groups(pairs, pieces, strips)?,
             cost,
         ));
     }

@@ -1,7 +1,7 @@
 //! The epilogue of block-sparse products. It is a separate dispatch, which also rounds, because several dispatches add
 //! to the sums of heavy rows.
 
-use super::{Form, OP, Request};
+use super::{Form, Request};
 use crate::ops::kit::{STREAM, stream_groups};
 use crate::ops::matmul::{Bias, Epilogue, check_bias};
 use crate::plan::{
@@ -43,7 +43,7 @@ pub(super) fn check(form: Form, bias: Option<&Layout>, result: &Layout) -> Resul
 /// The dispatch over the f32 sums in the slot `sums`, which is the result itself unless the result is f16.
 pub(super) fn dispatch(request: &Request<'_>, sums: Slot) -> Result<Dispatch> {
     let (epilogue, result) = (request.form.epilogue, request.result);
-    let mut words = host::room(OP, 4 * result.len())?;
+    let mut words = host::room(4 * result.len())?;
     for (pair, &begin) in (0..result.len()).zip(result.offsets().as_slice()) {
         if result.length(pair) > 0 {
             let bias = match (request.bias, epilogue.bias) {

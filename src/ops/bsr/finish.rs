@@ -1,7 +1,7 @@
 //! Adds up what pieces of rows left in a scratch buffer.
 
 use super::plan::Rows;
-use super::{Extents, OP, groups};
+use super::{Extents, groups};
 use crate::plan::{Dispatch, Interface, Kernel, Param, Variant, constants, params, shader, slots};
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -44,7 +44,7 @@ impl Finish<'_> {
     pub(super) fn panels(products: &[Extents], words: &mut Vec<u32>) -> Result<()> {
         for (i, product) in products.iter().enumerate().filter(|(_, p)| p.m > 0) {
             let columns = (0..product.n).step_by(FINISH_COLUMNS);
-            host::reserve(OP, words, 4 * columns.len())?;
+            host::reserve(words, 4 * columns.len())?;
             words.extend(columns.flat_map(|column| [i as u32, column, 0, 0]));
         }
         Ok(())
@@ -67,7 +67,7 @@ impl Finish<'_> {
             (&FINISH, FINISH.variant(DType::F32, &[])),
             slots,
             params,
-            groups(OP, panels, rows.heavy, strips)?,
+            groups(panels, rows.heavy, strips)?,
             self.columns.saturating_mul(cost),
         ))
     }

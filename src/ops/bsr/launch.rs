@@ -23,6 +23,7 @@ impl Request<'_> {
 }
 
 impl Operation for BsrMatmul {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[
         &baseline::MATMUL,
         &matrix::MATMUL,
@@ -44,24 +45,22 @@ impl Operation for BsrMatmul {
         let (sets, dense) = (inputs[0].len(), inputs[1]);
         let (bias, residual) = form.epilogue.inputs();
         let [bias, residual] = [bias, residual].map(|input| input.map(|i| inputs[i]));
-        let op = OP;
-        dense.check_rank(op, 2)?;
+        dense.check_rank(2)?;
         if sets != 1 && sets != dense.len() {
             let [left, right] = ordered(!form.dense_left, [sets, dense.len()]);
-            return Err(Error::batch_sizes(op, left, right));
+            return Err(Error::batch_sizes(left, right));
         }
-        let mut products = host::room(op, dense.len())?;
-        let mut offsets = Offset::new(op, dense.len())?;
-        let mut shapes = host::room(op, 2 * dense.len())?;
+        let mut products = host::room(dense.len())?;
+        let mut offsets = Offset::new(dense.len())?;
+        let mut shapes = host::room(2 * dense.len())?;
         for pair in 0..dense.len() {
             let product = extents(form, topology, pair, dense.shape(pair))?;
             let [rows, columns] = ordered(!form.dense_left, [product.m, product.n]);
             let size = u64::from(rows) * u64::from(columns);
             if size > u64::from(u32::MAX) {
-                return Err(Error::size_overflow(
-                    op,
-                    format!("the product's {rows} x {columns} values"),
-                )
+                return Err(Error::size_overflow(format!(
+                    "the product's {rows} x {columns} values"
+                ))
                 .at(pair));
             }
             offsets.push(size)?;
@@ -69,7 +68,7 @@ impl Operation for BsrMatmul {
             products.push(product);
         }
         let result = Layout::unchecked(offsets.finish(), 2, shapes);
-        check_size(op, &result, result_type, device.binding)?;
+        check_size(&result, result_type, device.binding)?;
         epilogue::check(form, bias, &result)?;
         if let Some(residual) = residual {
             check_residual(residual, &result)?;
@@ -94,6 +93,6 @@ impl Operation for BsrMatmul {
         let work = columns.saturating_mul(topology.set() as u64);
         let work = work.saturating_add(result.total() as u64);
         let twin = twin::matmul(form, (dtype, result_type), topology.clone());
-        Ok(Launch::of(op, result_type, result, gpu, work, twin).into())
+        Ok(Launch::of(result_type, result, gpu, work, twin).into())
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::align::Copies;
 use super::finish::{Finish, FinishSlots};
 use super::plan::{self, Rows};
-use super::{Extents, OP, Request, Sample, groups, ordered};
+use super::{Extents, Request, Sample, groups, ordered};
 use crate::ops::bsr::tiles::{SparseTile, WIDE};
 use crate::ops::kit::coop_tile::Tile;
 use crate::ops::matmul::Epilogue;
@@ -240,7 +240,7 @@ pub(super) fn dispatches(
     let [high, wide] = ordered(!by_columns, topology.block()).map(|side| side as u32);
     let [m, k] = ordered(!by_columns, topology.shape()).map(|side| side as u32);
     let mut copies = Copies::default();
-    let a = copies.blocks(OP, quads, topology, sets, by_columns)?;
+    let a = copies.blocks(quads, topology, sets, by_columns)?;
     let inner = k.next_multiple_of(wide);
     let from_to = products
         .iter()
@@ -252,12 +252,12 @@ pub(super) fn dispatches(
             };
             (begin, from, to)
         });
-    let from_to = host::exact(OP, from_to)?;
-    let b = copies.dense(OP, 1, quads, &from_to)?;
+    let from_to = host::exact(from_to)?;
+    let b = copies.dense(1, quads, &from_to)?;
 
     let begins = result.offsets().as_slice();
     let mut partial_sums = 0u64;
-    let mut words = host::room(OP, products.len() * 16)?;
+    let mut words = host::room(products.len() * 16)?;
     for (i, product) in products.iter().enumerate() {
         let set = if sets == 1 { 0 } else { i };
         let [begin, pitch] = b.places[i];
@@ -275,7 +275,7 @@ pub(super) fn dispatches(
     let builds = products
         .iter()
         .map(|product| SparseTile::of(tiles, high, columns(product.n, form.dense_left)));
-    let builds = host::exact(OP, builds)?;
+    let builds = host::exact(builds)?;
     let mut panels = Vec::new();
     for (at, build) in tiles.iter().enumerate() {
         let of_build = || {
@@ -293,7 +293,7 @@ pub(super) fn dispatches(
         for (i, product) in of_build() {
             for column in (0..product.n).step_by((build.columns * together) as usize) {
                 let tiles = (product.n - column).div_ceil(build.columns).min(together);
-                host::extend(OP, &mut words, [i as u32, column, tiles, 0])?;
+                host::extend(&mut words, [i as u32, column, tiles, 0])?;
             }
         }
         let columns: u64 = of_build().map(|(_, p)| u64::from(p.n)).sum();
@@ -348,7 +348,7 @@ pub(super) fn dispatches(
                 wide: Param::U32(k),
                 halves: Param::U32(u32::from(halves)),
             },
-            groups(OP, *count, rows.pieces, 1)?,
+            groups(*count, rows.pieces, 1)?,
             columns.saturating_mul(topology.set() as u64 + u64::from(m)) / matrices.rate(),
         ));
     }
@@ -391,7 +391,6 @@ pub(super) fn sampled(
     products: &[Sample],
     cost: u64,
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
-    let op = "sampled";
     let [high, wide] = topology.block().map(|side| side as u32);
     let [m, n] = topology.shape().map(|side| side as u32);
     let build = sampled_tile(topology, matrices.sparse());
@@ -407,11 +406,11 @@ pub(super) fn sampled(
             let to = ordered(!transposed[side], to);
             (product.begins[side], product.stored[side], to)
         });
-        let from_to = host::exact(op, from_to)?;
-        copies.dense(op, side, quads, &from_to)
+        let from_to = host::exact(from_to)?;
+        copies.dense(side, quads, &from_to)
     };
     let (a, b) = (aligned(0)?, aligned(1)?);
-    let mut words = host::room(op, products.len() * 12)?;
+    let mut words = host::room(products.len() * 12)?;
     for (i, product) in products.iter().enumerate() {
         let ([a, a_pitch], [b, b_pitch]) = (a.places[i], b.places[i]);
         words.extend([a, b, product.begins[2], whole(product)]);
@@ -449,7 +448,7 @@ pub(super) fn sampled(
             wide: Param::U32(n),
             halves: Param::U32(u32::from(result_type == DType::F16)),
         },
-        groups(op, products.len(), pieces, 1)?,
+        groups(products.len(), pieces, 1)?,
         cost / matrices.rate(),
     ));
     dispatches.retain(|dispatch| dispatch.groups > 0);

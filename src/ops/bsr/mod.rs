@@ -113,13 +113,7 @@ fn extents(form: Form, topology: &Topology, pair: usize, dense: Shape) -> Result
             (_, true) => Some("transpose(&[1, 0]) of the dense matrix"),
             _ => None,
         };
-        return Err(Error::InnerExtents {
-            op: OP,
-            pair,
-            left,
-            right,
-            fits,
-        });
+        return Err(Error::inner_extents(pair, left, right, fits));
     }
     let columns = if form.dense_left { m } else { n };
     Ok(Extents {
@@ -143,9 +137,9 @@ pub(crate) struct BsrMatmul {
 }
 
 /// The number of workgroups, if it fits 32 bits.
-fn groups(op: &'static str, tiles: usize, pieces: u32, strips: u32) -> Result<u32> {
+fn groups(tiles: usize, pieces: u32, strips: u32) -> Result<u32> {
     let all = tiles as u128 * u128::from(pieces) * u128::from(strips);
-    u32::try_from(all).map_err(|_| Error::size_overflow(op, format!("{all} tiles")))
+    u32::try_from(all).map_err(|_| Error::size_overflow(format!("{all} tiles")))
 }
 
 /// A product of dense matrices, some blocks of which are computed.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::OP;
 use crate::plan::PlanBuffer;
 use crate::ragged::Topology;
 use crate::{Result, host};
@@ -40,23 +39,23 @@ pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result
         let order = topology.order(by_columns);
         let wide = topology.block()[usize::from(!by_columns)] as u32;
         let most = (chunks * chunk(wide)) as usize;
-        let mut words = host::copied(OP, order.entries.as_flattened())?;
+        let mut words = host::copied(order.entries.as_flattened())?;
         let (mut pieces, mut heavy) = (Vec::new(), Vec::new());
         let mut slots = 0;
         for (row, ends) in order.offsets.windows(2).enumerate() {
             let (begin, end) = (ends[0], ends[1]);
             let row = row as u32;
             let first = [begin, end.min(begin + most as u32), row, 0];
-            host::push(OP, &mut pieces, first)?;
+            host::push(&mut pieces, first)?;
             let others = ((end - begin) as usize).div_ceil(most).saturating_sub(1) as u32;
             if others > 0 {
-                host::extend(OP, &mut heavy, [row, others, slots, 0])?;
+                host::extend(&mut heavy, [row, others, slots, 0])?;
             }
             for other in 1..=others {
                 let begin = begin + other * most as u32;
                 slots += 1;
                 let other = [begin, end.min(begin + most as u32), row, slots];
-                host::push(OP, &mut pieces, other)?;
+                host::push(&mut pieces, other)?;
             }
         }
         // Ties keep the original order; unlike a stable sort, this allocates no memory.
@@ -69,7 +68,7 @@ pub(super) fn rows(topology: &Topology, by_columns: bool, chunks: u32) -> Result
         };
         let long = pieces.partition_point(is_long) as u32;
         let pieces_at = words.len() as u32 / 2;
-        host::reserve(OP, &mut words, 4 * pieces.len() + heavy.len())?;
+        host::reserve(&mut words, 4 * pieces.len() + heavy.len())?;
         words.extend(pieces.as_flattened());
         let heavy_at = words.len() as u32 / 2;
         words.extend(&heavy);
@@ -104,7 +103,7 @@ pub(super) fn sampled_rows(
     topology.derived([columns, narrow_wide], || {
         let order = topology.order(false);
         let wide = topology.block()[1] as u32;
-        let mut words = host::copied("sampled", order.entries.as_flattened())?;
+        let mut words = host::copied(order.entries.as_flattened())?;
         let mut pieces = [(0, 0); 2];
         for (narrow, pieces) in [false, true].into_iter().zip(&mut pieces) {
             let first = words.len() / 2;
@@ -114,7 +113,7 @@ pub(super) fn sampled_rows(
                 }
                 for begin in (ends[0]..ends[1]).step_by((columns / wide) as usize) {
                     let end = ends[1].min(begin + columns / wide);
-                    host::extend("sampled", &mut words, [begin, end, row as u32, 0])?;
+                    host::extend(&mut words, [begin, end, row as u32, 0])?;
                 }
             }
             *pieces = (first as u32, ((words.len() / 2 - first) / 2) as u32);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Sample, baseline, matrix, ordered, twin};
+use crate::error::Named;
 use crate::ops::matmul::{self, Target};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{Kernel, Launch, Plan, PlanBuffer, check_size};
@@ -10,8 +11,8 @@ use crate::ragged::{DType, Layout, Topology};
 use crate::{Error, Result, host};
 
 /// The products in the format of the baseline's kernel.
-fn words(op: &'static str, products: &[Sample]) -> Result<Arc<PlanBuffer>> {
-    let mut words = host::room(op, products.len() * 12)?;
+fn words(products: &[Sample]) -> Result<Arc<PlanBuffer>> {
+    let mut words = host::room(products.len() * 12)?;
     for product in products {
         words.extend(product.begins);
         words.push(product.inner);
@@ -35,6 +36,7 @@ pub(crate) struct Sampled {
 }
 
 impl Operation for Sampled {
+    const NAME: &str = "sampled";
     const KERNELS: &[&Kernel] = &[&baseline::SAMPLED, &matrix::SAMPLED];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
@@ -48,15 +50,12 @@ impl Operation for Sampled {
             result: result_type,
             target,
         } = *self;
-        let op = "sampled";
-        a.check_rank(op, 2)?;
-        b.check_rank(op, 2)?;
-        let result = topology
-            .values_layout(pairs.len())
-            .map_err(|error| error.named(op))?;
-        check_size(op, &result, result_type, device.binding)?;
+        a.check_rank(2)?;
+        b.check_rank(2)?;
+        let result = topology.values_layout(pairs.len()).unnamed()?;
+        check_size(&result, result_type, device.binding)?;
         let [m, n] = topology.shape().map(|side| side as u32);
-        let mut products = host::room(op, pairs.len())?;
+        let mut products = host::room(pairs.len())?;
         let mut cost = 0u64;
         for (pair, (i, j)) in pairs.iter().enumerate() {
             let sides = [(a, i, 0), (b, j, 1)].map(|(layout, element, side)| {
@@ -70,13 +69,12 @@ impl Operation for Sampled {
                 ([right, columns], b_strides, b_shape),
             ] = sides;
             if !matmul::meet([rows, left], [right, columns]) {
-                return Err(Error::InnerExtents {
-                    op,
+                return Err(Error::inner_extents(
                     pair,
-                    left: left as usize,
-                    right: right as usize,
-                    fits: matmul::fits(transposed, [rows, left], [right, columns]),
-                });
+                    left as usize,
+                    right as usize,
+                    matmul::fits(transposed, [rows, left], [right, columns]),
+                ));
             }
             for (wrong, element, extents, shape, transposed) in [
                 (
@@ -96,12 +94,7 @@ impl Operation for Sampled {
             ] {
                 if wrong {
                     let [rows, columns] = ordered(!transposed, extents);
-                    return Err(Error::shape(
-                        op,
-                        element,
-                        format!("({rows}, {columns})"),
-                        shape,
-                    ));
+                    return Err(Error::shape(element, format!("({rows}, {columns})"), shape));
                 }
             }
             let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];
@@ -118,7 +111,7 @@ impl Operation for Sampled {
         let gpu = match target {
             Target::Cpu => (Vec::new(), Vec::new()),
             Target::Baseline | Target::Native => {
-                let list = words(op, &products)?;
+                let list = words(&products)?;
                 baseline::sampled(types, topology, pairs.len(), list, cost)?
             }
             Target::Matrix { matrices, quads } => {
@@ -127,7 +120,7 @@ impl Operation for Sampled {
             }
         };
         let twin = twin::sampled(transposed, (dtype, result_type), topology.clone());
-        Ok(Launch::of(op, result_type, result, gpu, cost, twin)
+        Ok(Launch::of(result_type, result, gpu, cost, twin)
             .with_pairs(pairs)
             .into())
     }

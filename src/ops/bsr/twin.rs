@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::cast_slice_mut;
 use rayon::prelude::*;
 
-use super::{Form, OP, extents, ordered, plan};
+use super::{Form, extents, ordered, plan};
 use crate::ops::convert;
 use crate::ops::kit::{slices::View, slices::multiply};
 use crate::plan::{CpuArgs, CpuKernel};
@@ -46,7 +46,7 @@ fn floats(args: &mut CpuArgs<'_>, form: Form, topology: &Topology) -> Result<()>
                 first: i * high,
                 out,
             });
-            host::extend(OP, &mut jobs, outs)?;
+            host::extend(&mut jobs, outs)?;
         }
     }
     jobs.into_par_iter()
@@ -191,8 +191,8 @@ impl Blocks<'_> {
         left.clear();
         right.clear();
         let all: usize = spans.clone().map(|(_, span)| span.len()).sum();
-        host::reserve(OP, left, all * inside)?;
-        host::reserve(OP, right, all * columns.len())?;
+        host::reserve(left, all * inside)?;
+        host::reserve(right, all * columns.len())?;
         for (stored, span) in spans.clone() {
             let block = &self.set[stored * self.high * self.wide..][..self.high * self.wide];
             for k in 0..span.len() {
@@ -246,7 +246,7 @@ fn blocks(args: &mut CpuArgs<'_>, transposed: [bool; 2], topology: &Topology) ->
         for row in 0..topology.grid()[0] {
             let (out, rest) = set.split_at_mut(order.row(row).len() * size);
             set = rest;
-            host::push("sampled", &mut jobs, (pair, row, out))?;
+            host::push(&mut jobs, (pair, row, out))?;
         }
     }
     jobs.into_par_iter().for_each(|(pair, row, out)| {

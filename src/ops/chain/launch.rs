@@ -2,8 +2,7 @@
 
 use super::registers::{REGISTERS, STEPS, steps};
 use super::{
-    Build, CODES, Chain, INPUTS, INSTRUCTIONS, Instruction, OP, Slots, TwoSlots, WORDS, registers,
-    twin,
+    Build, CODES, Chain, INPUTS, INSTRUCTIONS, Instruction, Slots, TwoSlots, WORDS, registers, twin,
 };
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
@@ -97,18 +96,19 @@ impl Chain {
 }
 
 impl Operation for Chain {
+    const NAME: &str = "chain";
     const KERNELS: &[&Kernel] = &[&KERNEL, &TWO];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
         let planned = self.planned().filter(|_| inputs.len() == self.inputs);
         let (place, build, steps) =
-            planned.ok_or_else(|| Error::unsupported(OP, format!("{self:?}")))?;
+            planned.ok_or_else(|| Error::unsupported(format!("{self:?}")))?;
         let x = inputs[0];
         for other in inputs.iter().filter(|other| **other != x) {
-            other.check_rank_of(OP, x, "the first operand")?;
-            x.check_len(OP, other.len())?;
-            other.check_shapes(OP, x)?;
+            other.check_rank_of(x, "the first operand")?;
+            x.check_len(other.len())?;
+            other.check_shapes(x)?;
         }
         let mut words = [Param::U32(0); STEPS + WORDS];
         let bases = (0..self.inputs).map(Param::InputBase);
@@ -161,13 +161,7 @@ impl Operation for Chain {
                 Dispatch::new((&TWO, place), slots, params, groups, cost)
             }
         };
-        let launch = Launch::new(
-            OP,
-            self.dtype,
-            OutputLayout::Input(0),
-            dispatch,
-            twin::of(self),
-        );
+        let launch = Launch::new(self.dtype, OutputLayout::Input(0), dispatch, twin::of(self));
         let output = |_| Output::new(self.dtype, OutputLayout::Input(0));
         Ok(Launch {
             outputs: self.outputs.iter().map(output).collect(),

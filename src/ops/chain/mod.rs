@@ -35,8 +35,6 @@ use self::code::{COPY, EXCHANGED, FIRST_OF_TWO, NEG};
 use crate::plan::{Constants, Listed, constants, slots};
 use crate::ragged::DType;
 
-const OP: &str = "chain";
-
 /// The largest numbers of operands and of instructions of a chain, and of its operands and scalars together.
 pub(crate) const INPUTS: usize = 5;
 pub(crate) const INSTRUCTIONS: usize = 16;

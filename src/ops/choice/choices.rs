@@ -43,21 +43,20 @@ impl Choices {
     /// Chooses a method for every pair. It is an error if an operand is not a batch of series, or if the requested
     /// method cannot convolve a pair.
     pub(crate) fn new(
-        op: &'static str,
         dtype: DType,
         (a, b): (&Layout, &Layout),
         pairs: &Pairs,
         method: ConvMethod,
         costs: &CostTable,
     ) -> Result<Choices> {
-        a.check_rank(op, 1)?;
-        b.check_rank(op, 1)?;
-        let Some(mut choosing) = Choosing::new(op, dtype, method, costs)? else {
+        a.check_rank(1)?;
+        b.check_rank(1)?;
+        let Some(mut choosing) = Choosing::new(dtype, method, costs)? else {
             return Ok(Choices::direct());
         };
         // A direct-mapped cache of earlier choices, by the two lengths.
-        let mut before = host::filled(op, (0, 0, 0), BEFORE)?;
-        choosing.of = host::room(op, pairs.len())?;
+        let mut before = host::filled((0, 0, 0), BEFORE)?;
+        choosing.of = host::room(pairs.len())?;
         // The work of whole transforms follows from their counts below; only that of the other choices is summed here.
         let (mut direct, mut blocks) = (0u64, 0u64);
         pairs.try_lengths(a, b, |m, n| {
@@ -93,13 +92,12 @@ impl Choices {
 
     /// Like [`new`](Self::new), for boxes, some of whose results are kept.
     pub(crate) fn of_meetings(
-        op: &'static str,
         dtype: DType,
         meetings: impl Iterator<Item = Meeting>,
         method: ConvMethod,
         costs: &CostTable,
     ) -> Result<Choices> {
-        let Some(mut choosing) = Choosing::new(op, dtype, method, costs)? else {
+        let Some(mut choosing) = Choosing::new(dtype, method, costs)? else {
             return Ok(Choices::direct());
         };
         // Batches often have one shape, so the last choice is cached.
@@ -112,7 +110,7 @@ impl Choices {
                 }
             };
             before = Some((meeting, number));
-            host::reserve(op, &mut choosing.of, 1)?;
+            host::reserve(&mut choosing.of, 1)?;
             choosing.push(number);
         }
         Ok(choosing.finish())
@@ -173,10 +171,10 @@ impl Choices {
     }
 
     /// The choices of some of the pairs, in order.
-    pub(crate) fn only(&self, op: &'static str, pairs: &[usize]) -> Result<Choices> {
+    pub(crate) fn only(&self, pairs: &[usize]) -> Result<Choices> {
         let mut some = Choices {
             known: self.known.clone(),
-            of: host::exact(op, pairs.iter().map(|&pair| self.of[pair]))?,
+            of: host::exact(pairs.iter().map(|&pair| self.of[pair]))?,
             lengths: self.lengths.clone(),
             work: None,
         };
@@ -240,7 +238,6 @@ impl Total {
 
 /// The choices made so far, pair by pair.
 struct Choosing<'a> {
-    op: &'static str,
     dtype: DType,
     method: ConvMethod,
     costs: &'a CostTable,
@@ -250,12 +247,7 @@ struct Choosing<'a> {
 
 impl<'a> Choosing<'a> {
     /// `None` if every pair is direct.
-    fn new(
-        op: &'static str,
-        dtype: DType,
-        method: ConvMethod,
-        costs: &'a CostTable,
-    ) -> Result<Option<Choosing<'a>>> {
+    fn new(dtype: DType, method: ConvMethod, costs: &'a CostTable) -> Result<Option<Choosing<'a>>> {
         let transforms = dtype == DType::F32 && costs.longest() > 0;
         if method == ConvMethod::Direct || (method == ConvMethod::Auto && !transforms) {
             return Ok(None);
@@ -263,10 +255,9 @@ impl<'a> Choosing<'a> {
         let mut known = vec![(Choice::Direct, 0)];
         for length in costs.transforms() {
             let both = [Choice::Fft { length }, Choice::OverlapSave { length }];
-            host::extend(op, &mut known, both.map(|choice| (choice, 0)))?;
+            host::extend(&mut known, both.map(|choice| (choice, 0)))?;
         }
         Ok(Some(Choosing {
-            op,
             dtype,
             method,
             costs,
@@ -291,12 +282,8 @@ impl<'a> Choosing<'a> {
                 self.dtype
             ))
         };
-        let (choice, _) = chosen.map_err(|reason| Error::Method {
-            op: self.op,
-            pair: self.of.len(),
-            method: self.method.name(),
-            reason,
-        })?;
+        let (choice, _) =
+            chosen.map_err(|reason| Error::method(self.of.len(), self.method.name(), reason))?;
         Ok(match choice {
             Choice::Direct => 0,
             Choice::Fft { length } => 1 + 2 * self.costs.place(length) as u16,

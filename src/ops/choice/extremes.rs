@@ -155,8 +155,8 @@ fn boxes_meet_whatever_their_extents() {
             for (mode, stride) in MODES.into_iter().zip([1, 2, 1 << 31, usize::MAX]) {
                 let mut window = Window::new(mode);
                 window.set_strides(&vec![stride; rank]);
-                let pairs = Pairs::elementwise("conv", a, b).unwrap();
-                window.check("conv", (a, b), &pairs).unwrap();
+                let pairs = Pairs::elementwise(a, b).unwrap();
+                window.check((a, b), &pairs).unwrap();
                 let meeting = window.meeting(a, b, (0, 0));
                 assert_eq!(meeting.results() == 0, meeting.is_empty());
                 let (flat, terms) = (meeting.flat(), meeting.terms());
@@ -179,14 +179,14 @@ fn ambient_boxes_are_planned_or_refused() {
     for rank in [1, 2, 3, 4, 8] {
         let all = boxes(rank);
         for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
-            let pairs = Pairs::new("add", a, b, Pairing::AllToAll).unwrap();
+            let pairs = Pairs::new(a, b, Pairing::AllToAll).unwrap();
             for concat_axes in [0, 1, (1 << rank) - 1] {
-                match Nested::new("add", concat_axes, a, b, &pairs) {
+                match Nested::new(concat_axes, a, b, &pairs) {
                     Ok(nested) => assert_eq!(nested.result.len(), 1),
                     Err(error) => assert_eq!(error.kind(), "size_overflow"),
                 }
             }
-            MergedPair::new("test", a, b, &pairs).unwrap();
+            MergedPair::new(a, b, &pairs).unwrap();
             assert!(overlap(&a.shape(0), &b.shape(0)) <= a.total());
         }
     }
@@ -203,10 +203,9 @@ fn tiles_are_counted_or_refused() {
     }
     for layout in series() {
         let choices = Choices::new(
-            "conv",
             DType::F32,
             (&layout, &layout),
-            &Pairs::elementwise("conv", &layout, &layout).unwrap(),
+            &Pairs::elementwise(&layout, &layout).unwrap(),
             ConvMethod::Auto,
             &CostTable::cpu(),
         );

@@ -56,10 +56,9 @@ impl FromStr for ConvMethod {
     fn from_str(text: &str) -> Result<ConvMethod> {
         let method = ConvMethod::ALL.into_iter().find(|m| m.name() == text);
         method.ok_or_else(|| {
-            Error::unsupported(
-                "method",
-                format!("the method {text:?}; use auto, direct, fft or overlap_save"),
-            )
+            Error::unsupported(format!(
+                "the method {text:?}; use auto, direct, fft or overlap_save"
+            ))
         })
     }
 }

@@ -108,7 +108,7 @@ impl HeterogeneityProfile {
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory) if the lengths do not fit the host's memory.
     pub fn new(layout: &Layout, costs: &CostTable) -> Result<HeterogeneityProfile> {
-        let mut lengths = host::room("heterogeneity", layout.len())?;
+        let mut lengths = host::room(layout.len())?;
         lengths.extend(layout.lengths().filter(|&length| length > 0));
         lengths.sort_unstable();
         let count = lengths.len() as f64;

@@ -9,6 +9,7 @@ use super::costs::{CostTable, duration};
 use super::method::{Choice, ConvMethod};
 use crate::Result;
 use crate::error::Count;
+use crate::error::Named;
 use crate::ragged::{DType, Layout, Pairing, Pairs};
 
 /// What a convolution will do: how many pairs it convolves by which method, and the predicted time.
@@ -66,9 +67,9 @@ impl ConvChoice {
         method: ConvMethod,
         costs: &CostTable,
     ) -> Result<ConvChoice> {
-        let op = "conv_choice";
-        let pairs = Pairs::new(op, a, b, pairing)?;
-        let choices = Choices::new(op, DType::F32, (a, b), &pairs, method, costs)?;
+        const OP: &str = "conv_choice";
+        let pairs = Pairs::new(a, b, pairing).named(OP)?;
+        let choices = Choices::new(DType::F32, (a, b), &pairs, method, costs).named(OP)?;
         let with_costs = choices.with_costs(a, b, &pairs, costs);
         Ok(ConvChoice::of(&choices.totals(with_costs), costs))
     }

@@ -371,14 +371,14 @@ mod tests {
     fn a_pair_is_chosen_for_by_itself() {
         let costs = CostTable::cpu();
         let all = Layout::from_lengths([3, 500, 0, 70_000]).unwrap();
-        let pairs = Pairs::new("pair", &all, &all, Pairing::AllToAll).unwrap();
+        let pairs = Pairs::new(&all, &all, Pairing::AllToAll).unwrap();
         let of = |a: &Layout, b: &Layout, pairs: &Pairs| {
-            Choices::new("conv", DType::F32, (a, b), pairs, ConvMethod::Auto, &costs).unwrap()
+            Choices::new(DType::F32, (a, b), pairs, ConvMethod::Auto, &costs).unwrap()
         };
         let together = of(&all, &all, &pairs);
         for (pair, (i, j)) in pairs.iter().enumerate() {
             let (a, b) = (all.range(i..i + 1).unwrap(), all.range(j..j + 1).unwrap());
-            let alone = of(&a, &b, &Pairs::elementwise("conv", &a, &b).unwrap());
+            let alone = of(&a, &b, &Pairs::elementwise(&a, &b).unwrap());
             assert_eq!(together.get(pair), alone.get(0), "{i} {j}");
         }
         assert!(together.lengths.is_sorted() && together.lengths.len() > 1);
@@ -387,11 +387,11 @@ mod tests {
     #[apply(unit_test)]
     fn what_a_method_cannot_serve_is_said() {
         let layout = Layout::from_lengths([0, 3, 5]).unwrap();
-        let pairs = Pairs::elementwise("conv", &layout, &layout).unwrap();
+        let pairs = Pairs::elementwise(&layout, &layout).unwrap();
         let refused = |dtype, method, costs: &CostTable| {
             let both = (&layout, &layout);
-            let choices = Choices::new("conv", dtype, both, &pairs, method, costs);
-            choices.unwrap_err().to_string()
+            let choices = Choices::new(dtype, both, &pairs, method, costs);
+            choices.unwrap_err().named("conv").to_string()
         };
         assert_eq!(
             refused(DType::I32, ConvMethod::Fft, &CostTable::cpu()),

@@ -72,18 +72,13 @@ impl Window {
 
     /// Checks that operands of these layouts have the same rank, 1 to 3, that the strides fit it, and that no left
     /// operand is the shorter one of its pair where that needs to be asked for.
-    pub(crate) fn check(
-        &self,
-        op: &'static str,
-        (a, b): (&Layout, &Layout),
-        pairs: &Pairs,
-    ) -> Result<()> {
+    pub(crate) fn check(&self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<()> {
         let rank = a.rank();
         if rank > AXES {
-            return Err(Error::rank(op, format!("1 to {AXES}"), rank));
+            return Err(Error::rank(format!("1 to {AXES}"), rank));
         }
-        b.check_rank_of(op, a, "the left batch")?;
-        let wrong = |expected: String, got: usize| Err(Error::Stride { op, expected, got });
+        b.check_rank_of(a, "the left batch")?;
+        let wrong = |expected: String, got: usize| Err(Error::stride(expected, got));
         if let Some(given) = self.given {
             if given != rank {
                 return wrong(format!("a stride for each axis, {rank} in all"), given);
@@ -94,29 +89,23 @@ impl Window {
         }
         match self.any_left || self.mode == ConvMode::Full {
             true => Ok(()),
-            false => self.check_left(op, (a, b), pairs),
+            false => self.check_left((a, b), pairs),
         }
     }
 
     /// Checks that no left operand is shorter than the right one of its pair along an axis, unless one is empty, whose
     /// results are empty either way.
-    fn check_left(
-        &self,
-        op: &'static str,
-        (a, b): (&Layout, &Layout),
-        pairs: &Pairs,
-    ) -> Result<()> {
+    fn check_left(&self, (a, b): (&Layout, &Layout), pairs: &Pairs) -> Result<()> {
         for (pair, (i, j)) in pairs.iter().enumerate() {
             let meeting = self.meeting(a, b, (i, j));
             let axes = (0..meeting.rank).map(|axis| &meeting.axes[place(meeting.rank, axis)]);
             if let Some((axis, along)) = axes.enumerate().find(|(_, along)| along.m < along.n) {
-                return Err(Error::Shorter {
-                    op,
+                return Err(Error::shorter(
                     pair,
                     axis,
-                    left: along.m as usize,
-                    right: along.n as usize,
-                });
+                    along.m as usize,
+                    along.n as usize,
+                ));
             }
         }
         Ok(())
@@ -362,8 +351,8 @@ mod tests {
         let mut window = Window::new(mode);
         window.set_strides(strides);
         let (a, b) = (layout(m), layout(n));
-        let pairs = Pairs::elementwise("conv", &a, &b).unwrap();
-        window.check("conv", (&a, &b), &pairs).unwrap();
+        let pairs = Pairs::elementwise(&a, &b).unwrap();
+        window.check((&a, &b), &pairs).unwrap();
         window.meeting(&a, &b, (0, 0))
     }
 

@@ -49,7 +49,7 @@ struct Side {
 /// One dispatch serves the pairs whose taps come from the right operand, and one those whose taps come from the left
 /// one. `result` has an element for every pair, with the values that the mode keeps.
 pub(super) fn dispatches(
-    (op, dtype, mode): (&'static str, DType, ConvMode),
+    (dtype, mode): (DType, ConvMode),
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
     chosen: impl Iterator<Item = usize>,
@@ -69,10 +69,10 @@ pub(super) fn dispatches(
         side.cost = side.cost.saturating_add(cost);
         // Strips with many taps start first, so that the strips that start last are short.
         let magnitude = if swapped { m } else { n }.max(SHORT).ilog2() - SHORT.ilog2();
-        host::push(op, &mut side.pairs[magnitude as usize], p as u32)?;
+        host::push(&mut side.pairs[magnitude as usize], p as u32)?;
     }
     let unused = Slot::Meta(result.clone());
-    let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &unused)?;
+    let ([pair_kind, pair_right], pair_list) = pair_params(pairs, b.len(), &unused)?;
     let mut dispatches = Vec::new();
     for (swapped, side) in sides.iter().enumerate() {
         if side.cost == 0 {
@@ -80,7 +80,7 @@ pub(super) fn dispatches(
         }
         let longest_first = side.pairs.iter().rev().flatten();
         let strips = |&pair: &u32| (pair, result.length(pair as usize).div_ceil(R));
-        let work = Worklist::new(op, longest_first.map(strips), WG)?;
+        let work = Worklist::new(longest_first.map(strips), WG)?;
         let (units, entries, groups) = (work.units, work.entries(), work.groups);
         let (x, y) = (swapped, 1 - swapped);
         let backwards = |operand: usize| Param::U32(u32::from(correlate && operand == 1));

@@ -267,45 +267,32 @@ pub(crate) struct Items([List; 2]);
 
 impl Items {
     /// For items whose results are stored.
-    pub(crate) fn new(op: &'static str, counts: Counts) -> Result<Items> {
+    pub(crate) fn new(counts: Counts) -> Result<Items> {
         let mut longer = MEDIUM.classes[SMALL.classes.len()..].iter();
         // One dispatch runs all but the longest transforms, by the smallest build that has them.
         let build = match longer.all(|class| counts.class(class) == 0) {
             true => &SMALL,
             false => &MEDIUM,
         };
-        let list = |build| List::new(op, build, counts);
+        let list = |build| List::new(build, counts);
         Ok(Items([list(&LARGE)?, list(build)?]))
     }
 
     /// For items that all take the longest transform and add their results to the output.
-    pub(crate) fn adding(op: &'static str, items: &[Item]) -> Result<Items> {
+    pub(crate) fn adding(items: &[Item]) -> Result<Items> {
         let counts = [Counts::of(items), Counts::default()];
-        Items::of(op, [&ADDING, &SMALL], counts, items)
+        Items::of([&ADDING, &SMALL], counts, items)
     }
 
     /// For items of which only the largest result is kept, as (value, index) in two words from word 2 `c` on. All
     /// results are searched, and no item is convolved directly.
-    pub(crate) fn seeking(op: &'static str, items: &[Item]) -> Result<Items> {
-        Items::of(
-            op,
-            [&SEEKING_LARGE, &SEEKING],
-            [Counts::of(items); 2],
-            items,
-        )
+    pub(crate) fn seeking(items: &[Item]) -> Result<Items> {
+        Items::of([&SEEKING_LARGE, &SEEKING], [Counts::of(items); 2], items)
     }
 
-    fn of(
-        op: &'static str,
-        builds: [&'static Build; 2],
-        counts: [Counts; 2],
-        items: &[Item],
-    ) -> Result<Items> {
+    fn of(builds: [&'static Build; 2], counts: [Counts; 2], items: &[Item]) -> Result<Items> {
         let [large, rest] = builds;
-        let mut lists = Items([
-            List::new(op, large, counts[0])?,
-            List::new(op, rest, counts[1])?,
-        ]);
+        let mut lists = Items([List::new(large, counts[0])?, List::new(rest, counts[1])?]);
         items.iter().try_for_each(|item| lists.push(item))?;
         Ok(lists)
     }
@@ -336,7 +323,6 @@ impl Items {
 
 /// The work list of a dispatch: its items, longest transforms first, and the windows that they refer to.
 struct List {
-    op: &'static str,
     build: &'static Build,
     counts: Counts,
     items: usize,
@@ -348,7 +334,7 @@ struct List {
 
 impl List {
     /// An empty list for the counted items that the build supports.
-    fn new(op: &'static str, build: &'static Build, counts: Counts) -> Result<List> {
+    fn new(build: &'static Build, counts: Counts) -> Result<List> {
         let mut next = [0; CLASSES.len() + 1];
         let mut items = 0;
         for class in build.classes.iter().rev() {
@@ -357,11 +343,10 @@ impl List {
         }
         next[NOWHERE] = items;
         Ok(List {
-            op,
             build,
             counts,
             items,
-            words: host::zeroed(op, 4 * (items + 1))?,
+            words: host::zeroed(4 * (items + 1))?,
             next,
             windows: Vec::new(),
         })
@@ -380,7 +365,7 @@ impl List {
             // Windows follow the items, and are numbered in units of four words like them.
             c = (self.items + self.windows.len() / 4) as u32;
             let window = [item.c, item.skip, item.write, 0];
-            host::extend(self.op, &mut self.windows, window)?;
+            host::extend(&mut self.windows, window)?;
         }
         let place = &mut self.next[class];
         self.words[4 * *place..][..4].copy_from_slice(&[item.a, item.b, c, lengths]);
@@ -406,7 +391,7 @@ impl List {
         }
         let mut words = self.words;
         words.truncate(4 * self.items);
-        host::extend(self.op, &mut words, self.windows)?;
+        host::extend(&mut words, self.windows)?;
         Ok(Dispatch::new(
             (&KERNEL, place_of(&BUILDS, self.build)),
             Slots {

@@ -28,7 +28,6 @@ pub(super) fn dispatches(
     (mode, result): (ConvMode, &Layout),
     far: &mut Vec<usize>,
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
-    let op = request.op;
     let starts = result.offsets().as_slice();
     let of = Of {
         pairs,
@@ -64,7 +63,7 @@ pub(super) fn dispatches(
         Choice::Fft { .. } | Choice::OverlapSave { .. } => ELSEWHERE,
     });
     let mut counts = fused::Counts::default();
-    let mut others: Vec<usize> = host::zeroed(op, pairs.len())?;
+    let mut others: Vec<usize> = host::zeroed(pairs.len())?;
     let (mut sums, mut elsewhere) = (0, 0);
     for pair in 0..pairs.len() {
         let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
@@ -88,26 +87,26 @@ pub(super) fn dispatches(
     let mut added: Vec<Vec<fused::Item>> = Vec::new();
     for pair in others {
         match choices.get(pair) {
-            Choice::Direct => host::push(op, &mut direct, pair)?,
-            Choice::Fft { .. } if mode != ConvMode::Full => host::push(op, far, pair)?,
-            Choice::Fft { length } => host::push(op, &mut in_passes, of.item(pair, length))?,
+            Choice::Direct => host::push(&mut direct, pair)?,
+            Choice::Fft { .. } if mode != ConvMode::Full => host::push(far, pair)?,
+            Choice::Fft { length } => host::push(&mut in_passes, of.item(pair, length))?,
             Choice::OverlapSave { length } => {
                 parts(of.item(pair, length), length, &mut |round, item| {
                     while added.len() < round {
-                        host::push(op, &mut added, Vec::new())?;
+                        host::push(&mut added, Vec::new())?;
                     }
                     match round {
                         0 => {
                             counts.add(item.length, 1);
-                            host::push(op, &mut blocks, *item)
+                            host::push(&mut blocks, *item)
                         }
-                        _ => host::push(op, &mut added[round - 1], *item),
+                        _ => host::push(&mut added[round - 1], *item),
                     }
                 })?;
             }
         }
     }
-    let mut items = fused::Items::new(op, counts)?;
+    let mut items = fused::Items::new(counts)?;
     for pair in 0..pairs.len() {
         let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
         let is_few = (results > 0) & (results <= few);
@@ -122,12 +121,12 @@ pub(super) fn dispatches(
     let (x, y, c) = (&operand(0), &operand(1), &Slot::Output(0));
     let mut dispatches = items.dispatches(x, y, c)?;
     for items in &added {
-        dispatches.extend(fused::Items::adding(op, items)?.dispatches(x, y, c)?);
+        dispatches.extend(fused::Items::adding(items)?.dispatches(x, y, c)?);
     }
-    let (more, scratch) = long::dispatches(op, &in_passes)?;
+    let (more, scratch) = long::dispatches(&in_passes)?;
     dispatches.extend(more);
     dispatches.extend(direct::dispatches(
-        (op, request.dtype, mode),
+        (request.dtype, mode),
         (a, b),
         pairs,
         direct.into_iter(),

@@ -1,6 +1,6 @@
 //! The launch of convolutions.
 
-use super::{Conv, ConvRequest, boxes, direct, fused, gpu, mixed, results, twin};
+use super::{Conv, boxes, direct, fused, gpu, mixed, results, twin};
 use crate::Result;
 use crate::ops::choice::ConvMode;
 use crate::ops::kit::twin_of;
@@ -16,17 +16,21 @@ impl Operation for Conv {
         &fused::KERNEL,
     ];
 
+    fn name(&self) -> &'static str {
+        if self.correlate { "correlate" } else { "conv" }
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let ((a, b), pairs) = (request.both(), request.pairs());
         let (request, correlate) = (self.request(request.device), self.correlate);
-        let ConvRequest { op, dtype, .. } = request;
-        request.window.check(op, (a, b), pairs)?;
+        let dtype = request.dtype;
+        request.window.check((a, b), pairs)?;
         if !request.window.is_whole(a.rank()) {
             return Ok(boxes::launch::launch(request, correlate, a, b, pairs)?.into());
         }
         request.check_plan(pairs)?;
-        let result = Layout::from_offsets(results(op, a, b, pairs)?);
-        check_size(op, &result, request.dtype, request.binding)?;
+        let result = Layout::from_offsets(results(a, b, pairs)?);
+        check_size(&result, request.dtype, request.binding)?;
         let choices = request.choices(a, b, pairs)?;
         let work = request.work(a, b, pairs, &choices)?;
         // The CPU needs no dispatches: it runs the CPU kernel.
@@ -53,7 +57,7 @@ impl Operation for Conv {
         } else {
             CpuKernel::new(twin_of!(dtype, twin, false))
         };
-        Ok(Launch::of(op, dtype, result, gpu, work, twin)
+        Ok(Launch::of(dtype, result, gpu, work, twin)
             .with_pairs(pairs)
             .into())
     }

@@ -26,7 +26,6 @@ const SCRATCH: u32 = 1 << 24;
 /// The pairs that run in one turn.
 #[derive(Default)]
 struct Turn {
-    op: &'static str,
     operands: Vec<Long>,
     products: Vec<Long>,
     /// The offset of each spectrum, by the operand's number, its begin and length, and log2 N.
@@ -45,11 +44,8 @@ fn take(used: &mut u32, log: u32) -> u32 {
 }
 
 impl Turn {
-    fn new(op: &'static str) -> Turn {
-        Turn {
-            op,
-            ..Turn::default()
-        }
+    fn new() -> Turn {
+        Turn { ..Turn::default() }
     }
 
     /// The offset of an operand's spectrum; adds the transform if this turn does not have it yet.
@@ -77,8 +73,8 @@ impl Turn {
             factor: 1.0,
             second: 0,
         };
-        host::push(self.op, &mut self.operands, transform)?;
-        host::insert(self.op, &mut self.spectra, key, at)?;
+        host::push(&mut self.operands, transform)?;
+        host::insert(&mut self.spectra, key, at)?;
         Ok(at)
     }
 
@@ -112,26 +108,23 @@ impl Turn {
             factor: 1.0 / (1u32 << log) as f32,
             second,
         };
-        host::push(self.op, &mut self.products, product)
+        host::push(&mut self.products, product)
     }
 }
 
 /// The dispatches that convolve these pairs, whose `length` is N, and the words of the scratch buffers.
-pub(super) fn dispatches(
-    op: &'static str,
-    pairs: &[Item],
-) -> Result<(Vec<Dispatch>, [u64; SCRATCHES])> {
+pub(super) fn dispatches(pairs: &[Item]) -> Result<(Vec<Dispatch>, [u64; SCRATCHES])> {
     let mut dispatches = Vec::new();
     let mut words = [0; SCRATCHES];
-    let mut turn = Turn::new(op);
+    let mut turn = Turn::new();
     let mut finish = |turn: &mut Turn| {
-        dispatches.extend(multipass::dispatches(op, &turn.operands)?);
-        dispatches.extend(multipass::dispatches(op, &turn.products)?);
+        dispatches.extend(multipass::dispatches(&turn.operands)?);
+        dispatches.extend(multipass::dispatches(&turn.products)?);
         turn.used[ASIDE] = turn.used[ASIDE].max(turn.by_products);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
         }
-        *turn = Turn::new(op);
+        *turn = Turn::new();
         Ok::<_, Error>(())
     };
     for pair in pairs {

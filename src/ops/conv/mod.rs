@@ -27,10 +27,10 @@ use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Error, Result, host};
 
 /// The offset of each pair's result.
-fn results(op: &'static str, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
-    a.check_rank(op, 1)?;
-    b.check_rank(op, 1)?;
-    let mut offsets = Offset::new(op, pairs.len())?;
+fn results(a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Offsets> {
+    a.check_rank(1)?;
+    b.check_rank(1)?;
+    let mut offsets = Offset::new(pairs.len())?;
     pairs.try_lengths(a, b, |m, n| {
         offsets.push(result_length(m as usize, n as usize) as u64)
     })?;
@@ -45,7 +45,6 @@ pub(crate) fn result_length(m: usize, n: usize) -> usize {
 /// A request to convolve pairs on a device.
 #[derive(Clone, Copy)]
 pub(crate) struct ConvRequest<'a> {
-    pub op: &'static str,
     pub dtype: DType,
     pub method: ConvMethod,
     pub window: Window,
@@ -59,19 +58,19 @@ pub(crate) struct ConvRequest<'a> {
 impl ConvRequest<'_> {
     /// The method of every pair; both operands must be batches of series.
     pub(crate) fn choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
-        Choices::new(self.op, self.dtype, (a, b), pairs, self.method, self.costs)
+        Choices::new(self.dtype, (a, b), pairs, self.method, self.costs)
     }
 
     /// Checks that a plan for these pairs fits the host's memory budget: any device needs an offset and a method per
     /// pair.
     fn check_plan(&self, pairs: &Pairs) -> Result<()> {
-        host::check(self.op, pairs.len(), 4 + 2)
+        host::check(pairs.len(), 4 + 2)
     }
 
     /// The method of every pair of boxes.
     fn choices_of_boxes(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
         let meetings = self.window.meetings(a, b, pairs);
-        Choices::of_meetings(self.op, self.dtype, meetings, self.method, self.costs)
+        Choices::of_meetings(self.dtype, meetings, self.method, self.costs)
     }
 
     /// The multiply-adds of all pairs by their chosen methods; an error if they exceed the limit.
@@ -85,7 +84,7 @@ impl ConvRequest<'_> {
         if let Some(work) = choices.work.filter(|work| *work <= self.allowed) {
             return Ok(work);
         }
-        let mut sum = WorkSum::new(self.op, self.allowed);
+        let mut sum = WorkSum::new(self.allowed);
         pairs.try_lengths(a, b, |m, n| {
             let choice = choices.get(sum.pairs());
             sum.add(self.costs.work(m.into(), n.into(), choice));
@@ -102,7 +101,7 @@ impl ConvRequest<'_> {
         pairs: &Pairs,
         choices: &Choices,
     ) -> Result<u64> {
-        let mut sum = WorkSum::new(self.op, self.allowed);
+        let mut sum = WorkSum::new(self.allowed);
         for (pair, meeting) in self.window.meetings(a, b, pairs).enumerate() {
             sum.add(match meeting.is_empty() {
                 true => 0,
@@ -114,7 +113,7 @@ impl ConvRequest<'_> {
 
     /// A summary of the chosen methods and their predicted times.
     pub(crate) fn choice(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<ConvChoice> {
-        self.window.check(self.op, (a, b), pairs)?;
+        self.window.check((a, b), pairs)?;
         if self.window.is_whole(a.rank()) {
             let choices = self.choices(a, b, pairs)?;
             let with_costs = choices.with_costs(a, b, pairs, self.costs);
@@ -131,8 +130,8 @@ impl ConvRequest<'_> {
 
     /// The direct method for every pair; an error if the caller asked for another one.
     pub(crate) fn direct_choices(&self, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Choices> {
-        a.check_rank(self.op, 1)?;
-        b.check_rank(self.op, 1)?;
+        a.check_rank(1)?;
+        b.check_rank(1)?;
         let method = self.method.name();
         let first = || {
             pairs
@@ -143,13 +142,11 @@ impl ConvRequest<'_> {
             ConvMethod::Auto | ConvMethod::Direct => Ok(Choices::direct()),
             ConvMethod::Fft | ConvMethod::OverlapSave => match first() {
                 None => Ok(Choices::direct()),
-                Some(pair) => Err(Error::Method {
-                    op: self.op,
+                Some(pair) => Err(Error::method(
                     pair,
                     method,
-                    reason: "this device supports only the direct method for these operands"
-                        .to_owned(),
-                }),
+                    "this device supports only the direct method for these operands".to_owned(),
+                )),
             },
         }
     }
@@ -169,7 +166,6 @@ impl Conv {
     /// The request for a device.
     pub(crate) fn request(self, device: Traits<'_>) -> ConvRequest<'_> {
         ConvRequest {
-            op: if self.correlate { "correlate" } else { "conv" },
             dtype: self.dtype,
             method: self.method,
             window: self.window,

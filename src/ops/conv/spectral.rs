@@ -91,7 +91,7 @@ impl Workspace {
     fn fit(&mut self, fft: &RealFft) -> Result<()> {
         fn grow<T: Clone>(values: &mut Vec<T>, length: usize, zero: T) -> Result<()> {
             if values.len() < length {
-                host::reserve("conv", values, length - values.len())?;
+                host::reserve(values, length - values.len())?;
                 values.resize(length, zero);
             }
             Ok(())

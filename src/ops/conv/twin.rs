@@ -118,10 +118,10 @@ impl<T: Arithmetic> Taps<T> {
     /// The inputs of the results `within`.
     fn new(operands: Operands<'_, T>, within: Range<usize>) -> Result<Taps<T>> {
         let padded = operands.y.len().next_multiple_of(BLOCK);
-        let mut taps = host::zeroed("conv", padded)?;
+        let mut taps = host::zeroed(padded)?;
         operands.taps_last_to_first(&mut taps[padded - operands.y.len()..]);
         // Result q is Σ_s taps[s] · x[q - (padded - 1) + s].
-        let mut stretch = host::zeroed("conv", within.len() + padded - 1)?;
+        let mut stretch = host::zeroed(within.len() + padded - 1)?;
         operands.stretch(within.start as isize - (padded as isize - 1), &mut stretch);
         Ok(Taps {
             x: stretch,

@@ -84,17 +84,23 @@ pub(crate) struct CorrelateMax {
 impl Operation for CorrelateMax {
     const KERNELS: &[&Kernel] = &[&TILES, &FINISH, &normalize::KERNEL];
 
+    fn name(&self) -> &'static str {
+        match self.seek {
+            Seek::Largest => "correlate_max",
+            Seek::Distance => "sbd",
+        }
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let (a, b) = request.both();
         let pairs = request.pairs();
         let device = request.device;
         let seek = self.seek;
-        let (op, flags): (_, &[&str]) = match seek {
-            Seek::Largest => ("correlate_max", &[]),
-            Seek::Distance => ("sbd", &["SBD"]),
+        let flags: &[&str] = match seek {
+            Seek::Largest => &[],
+            Seek::Distance => &["SBD"],
         };
         let request = ConvRequest {
-            op,
             dtype: DType::F32,
             method: self.method,
             window: Window::default(),
@@ -109,10 +115,10 @@ impl Operation for CorrelateMax {
             Seek::Distance => request.direct_choices(a, b, pairs)?,
         };
         let work = request.work(a, b, pairs, &choices)?;
-        let plan = Tiles::new(op, a, b, pairs, &choices)?;
+        let plan = Tiles::new(a, b, pairs, &choices)?;
         let result = Layout::uniform(pairs.len(), Shape::new(&[1])?)?;
         let unused = || Slot::Meta(result.clone());
-        let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &unused())?;
+        let ([pair_kind, pair_right], pair_list) = pair_params(pairs, b.len(), &unused())?;
         let (items, starts) = match &plan.list {
             Some(t) => (
                 Slot::PlanBuffer(t.items.clone()),
@@ -160,8 +166,8 @@ impl Operation for CorrelateMax {
                 values: values.clone(),
                 base,
             });
-            let items = host::exact(op, items)?;
-            dispatches.extend(Items::seeking(op, &items)?.dispatches(&a, &b, &Slot::Scratch(0))?);
+            let items = host::exact(items)?;
+            dispatches.extend(Items::seeking(&items)?.dispatches(&a, &b, &Slot::Scratch(0))?);
         }
         dispatches.extend((plan.groups > 0).then(|| {
             Dispatch::new(
@@ -219,7 +225,7 @@ impl Operation for CorrelateMax {
             Seek::Distance => CpuKernel::new(move |args| twin::distance(args, &choices)),
         };
         Ok(Launch {
-            op,
+            op: "",
             work,
             outputs: [DType::F32, DType::I32]
                 .map(|dtype| Output::new(dtype, OutputLayout::New(result.clone())))

@@ -28,27 +28,21 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    pub(super) fn new(
-        op: &'static str,
-        a: &Layout,
-        b: &Layout,
-        pairs: &Pairs,
-        choices: &Choices,
-    ) -> Result<Tiles> {
+    pub(super) fn new(a: &Layout, b: &Layout, pairs: &Pairs, choices: &Choices) -> Result<Tiles> {
         let mut transformed = Vec::new();
-        let mut lengths = host::room(op, pairs.len())?;
-        let mut taps = host::room(op, pairs.len())?;
+        let mut lengths = host::room(pairs.len())?;
+        let mut taps = host::room(pairs.len())?;
         let mut longest = 0;
         let mut cost = 0u64;
         for (pair, (i, j)) in pairs.iter().enumerate() {
             let (m, n) = (a.length(i), b.length(j));
             let lags = result_length(m, n);
             if lags > 0 {
-                check_lags(op, pair, m.max(n))?;
+                check_lags(pair, m.max(n))?;
             }
             if m > 0 && n > 0 && choices.get(pair) != Choice::Direct {
                 // One tile, for its maximum. Its cost of 0 puts it after all tiles of the direct method.
-                host::push(op, &mut transformed, pair)?;
+                host::push(&mut transformed, pair)?;
                 lengths.push(1);
                 taps.push(0);
                 continue;
@@ -62,7 +56,7 @@ impl Tiles {
             taps.push(m.min(n) as u64);
         }
         let list = (longest > TILE || !transformed.is_empty())
-            .then(|| TileList::new(op, &lengths, TILE, |pair| taps[pair]))
+            .then(|| TileList::new(&lengths, TILE, |pair| taps[pair]))
             .transpose()?;
         let partials = list.as_ref().map_or(pairs.len() as u32, |list| list.tiles);
         Ok(Tiles {
@@ -93,25 +87,22 @@ pub(super) fn choices(
     }
     match (0..pairs.len()).find(|&pair| !fits(choices.get(pair))) {
         None => Ok(choices),
-        Some(pair) => Err(Error::Method {
-            op: request.op,
+        Some(pair) => Err(Error::method(
             pair,
-            method: request.method.name(),
-            reason:
-                "this device supports only the direct method, and transforms that fit one workgroup"
-                    .to_owned(),
-        }),
+            request.method.name(),
+            "this device supports only the direct method, and transforms that fit one workgroup"
+                .to_owned(),
+        )),
     }
 }
 
 /// Checks that all lags fit i32.
-fn check_lags(op: &'static str, pair: usize, longer: usize) -> Result<()> {
+fn check_lags(pair: usize, longer: usize) -> Result<()> {
     match longer > 1 << 31 {
         false => Ok(()),
-        true => Err(Error::size_overflow(
-            op,
-            format!("twice the number of lags of series of {longer} values"),
-        )
+        true => Err(Error::size_overflow(format!(
+            "twice the number of lags of series of {longer} values"
+        ))
         .at(pair)),
     }
 }

@@ -92,7 +92,7 @@ pub(super) fn distance(args: &mut CpuArgs<'_>, choices: &Choices) -> Result<()> 
 
 /// Every element, scaled to unit norm.
 fn normalized(values: &[f32], layout: &Layout) -> Result<Vec<f32>> {
-    let mut normalized = host::zeroed::<f32>("sbd", layout.total())?;
+    let mut normalized = host::zeroed::<f32>(layout.total())?;
     par_runs(layout.offsets(), &mut normalized, &|run, mut normalized| {
         for element in run {
             let range = layout.offsets().range(element);
@@ -156,7 +156,7 @@ fn best_lag(
         });
         return tiles.try_reduce(|| Best::NONE, |best, other| Ok(best.or(other)));
     }
-    let mut values = host::zeroed::<f32>("correlate_max", lags)?;
+    let mut values = host::zeroed::<f32>(lags)?;
     Workspace::with(|workspace| engine.convolve(pair, (a, b), true, workspace, &mut values))?;
     let tiles = values.par_chunks(TILE).enumerate();
     let best = tiles

@@ -18,8 +18,6 @@ use crate::plan::{
 use crate::ragged::{DType, Layout, MAX_RANK};
 use crate::{Error, Result};
 
-const OP: &str = "embedding";
-
 slots! {
     struct Slots { x: Read, ids: Read, c: Write }
 }
@@ -44,6 +42,7 @@ pub(crate) struct Embedding {
 }
 
 impl Operation for Embedding {
+    const NAME: &str = "embedding";
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
@@ -53,12 +52,11 @@ impl Operation for Embedding {
         let rank = ids.rank();
         if rank == MAX_RANK {
             return Err(Error::rank(
-                OP,
                 format!("at most {} for the ids", MAX_RANK - 1),
                 rank,
             ));
         }
-        let c = strided::layout(OP, ids.len(), rank + 1, |element, axis| match axis < rank {
+        let c = strided::layout(ids.len(), rank + 1, |element, axis| match axis < rank {
             true => strided::extent_of(ids, element, axis),
             false => width as u64,
         })?;
@@ -69,7 +67,6 @@ impl Operation for Embedding {
         };
         let number = |n: usize| Param::U32(n as u32);
         Ok(Launch::new(
-            OP,
             dtype,
             c,
             Dispatch::new(
@@ -104,14 +101,13 @@ fn extents(table: &Layout) -> Result<[usize; 2]> {
     if table.len() != 1 {
         let expected = "a table of one element";
         return Err(Error::argument(
-            OP,
             expected,
             format!("{} elements", table.len()),
         ));
     }
     match *table.extents() {
         [rows, width] => Ok([rows as usize, width as usize]),
-        _ => Err(Error::rank(OP, "2 for the table", table.rank())),
+        _ => Err(Error::rank("2 for the table", table.rank())),
     }
 }
 

@@ -25,8 +25,6 @@ use crate::plan::{
 };
 use crate::ragged::{DType, Scalar};
 
-const OP: &str = "embedding_slopes";
-
 /// Places in the order of ids that are summed at once.
 const GROUP: usize = 64;
 /// Terms that are added one after the other before their sum is added to others.
@@ -80,6 +78,7 @@ pub(crate) struct Slopes {
 }
 
 impl Operation for Slopes {
+    const NAME: &str = "embedding_slopes";
     const KERNELS: &[&Kernel] = &[&STARTS, &KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
@@ -97,7 +96,7 @@ impl Operation for Slopes {
         });
         let work = cost_of(&dispatches);
         let (layout, gpu) = (OutputLayout::Input(3), (dispatches, scratch));
-        Ok(Launch::of(OP, dtype, layout, gpu, work, twin).into())
+        Ok(Launch::of(dtype, layout, gpu, work, twin).into())
     }
 }
 

@@ -11,7 +11,6 @@ fn check_lengths(transform: Transform, n: &Layout) -> Result<()> {
     match plan::too_long(transform, n) {
         None => Ok(()),
         Some((element, longest)) => Err(Error::too_large(
-            transform.op(),
             "the transform",
             (n.length(element) * DType::C32.size()) as u64,
             (longest * DType::C32.size()) as u64,
@@ -30,6 +29,10 @@ impl Operation for Transform {
         &kernels::BLUESTEIN,
     ];
 
+    fn name(&self) -> &'static str {
+        self.op()
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
         let room = request.device.room;
@@ -42,13 +45,12 @@ impl Operation for Transform {
 }
 
 fn forward(transform: Transform, x: &Layout, room: Option<FftLimits>) -> Result<Launch> {
-    let op = transform.op();
-    x.check_rank(op, 1)?;
+    x.check_rank(1)?;
     if room.is_some() {
         check_lengths(transform, x)?;
     }
     let (gpu, result) = if transform == Transform::Real {
-        let mut offsets = Offset::new(op, x.len())?;
+        let mut offsets = Offset::new(x.len())?;
         for n in x.lengths() {
             offsets.push(spectrum(n) as u64)?;
         }
@@ -63,23 +65,22 @@ fn forward(transform: Transform, x: &Layout, room: Option<FftLimits>) -> Result<
     };
     let work = plan::work(transform, x).max(cost_of(&gpu.0));
     let twin = twin::of(transform, x);
-    Ok(Launch::of(op, DType::C32, result, gpu, work, twin))
+    Ok(Launch::of(DType::C32, result, gpu, work, twin))
 }
 
 fn inverse(x: &Layout, result: &Layout, room: Option<FftLimits>) -> Result<Launch> {
     let transform = Transform::RealInverse;
-    let op = transform.op();
-    x.check_rank(op, 1)?;
-    result.check_rank(op, 1)?;
-    x.check_len(op, result.len())?;
-    x.check_lengths(op, result.lengths().map(spectrum))?;
+    x.check_rank(1)?;
+    result.check_rank(1)?;
+    x.check_len(result.len())?;
+    x.check_lengths(result.lengths().map(spectrum))?;
     if room.is_some() {
         check_lengths(transform, result)?;
     }
     let gpu = plan::dispatches(transform, result, x, result, room)?;
     let work = plan::work(transform, result).max(cost_of(&gpu.0));
     let (layout, twin) = (OutputLayout::Input(1), twin::of(transform, result));
-    Ok(Launch::of(op, DType::F32, layout, gpu, work, twin))
+    Ok(Launch::of(DType::F32, layout, gpu, work, twin))
 }
 
 /// The dispatches of transforms inside another operation, and the words of their own scratch buffers.

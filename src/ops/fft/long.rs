@@ -29,7 +29,6 @@ const SCRATCHES: usize = 3;
 /// The elements that run in one turn.
 #[derive(Default)]
 struct Turn {
-    op: &'static str,
     /// The transforms that run first, and those that depend on them.
     first: Vec<Long>,
     then: Vec<Long>,
@@ -40,11 +39,8 @@ struct Turn {
 }
 
 impl Turn {
-    fn new(op: &'static str) -> Turn {
-        Turn {
-            op,
-            ..Turn::default()
-        }
+    fn new() -> Turn {
+        Turn { ..Turn::default() }
     }
 
     fn take(&mut self, scratch: usize, log: u32) -> u32 {
@@ -91,7 +87,7 @@ impl Turn {
             factor,
             second: 0,
         };
-        host::push(self.op, &mut self.first, transform)
+        host::push(&mut self.first, transform)
     }
 
     /// Adds a transform of any length, by transforms of 2^log values.
@@ -120,8 +116,8 @@ impl Turn {
                     load: FILTER,
                     ..all(there(passes, from, spectrum, aside, spectrum))
                 };
-                host::push(self.op, &mut self.first, filter)?;
-                host::insert(self.op, &mut self.filters, n, at)?;
+                host::push(&mut self.first, filter)?;
+                host::insert(&mut self.filters, n, at)?;
                 at
             }
         };
@@ -131,7 +127,7 @@ impl Turn {
             load: modes.load | CHIRP,
             ..all(there(passes, from, spectrum, aside, spectrum))
         };
-        host::push(self.op, &mut self.first, forward)?;
+        host::push(&mut self.first, forward)?;
         let (passes, to) = (pass_count(log, modes.store), (Place::Result, to));
         let product = Long {
             load: PRODUCT,
@@ -140,28 +136,27 @@ impl Turn {
             second: filter,
             ..all(back(passes, spectrum, aside, spectrum, to))
         };
-        host::push(self.op, &mut self.then, product)
+        host::push(&mut self.then, product)
     }
 }
 
 /// The dispatches of these elements, each with log2 of the power of two that its passes transform, and the words of the
 /// scratch buffers.
 pub(super) fn dispatches(
-    op: &'static str,
     elements: &[(u32, Item)],
     modes: Modes,
     scratch: u64,
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let mut dispatches = Vec::new();
     let mut words = [0; SCRATCHES];
-    let mut turn = Turn::new(op);
+    let mut turn = Turn::new();
     let mut finish = |turn: &mut Turn| {
-        dispatches.extend(multipass::dispatches(op, &turn.first)?);
-        dispatches.extend(multipass::dispatches(op, &turn.then)?);
+        dispatches.extend(multipass::dispatches(&turn.first)?);
+        dispatches.extend(multipass::dispatches(&turn.then)?);
         for (words, used) in words.iter_mut().zip(turn.used) {
             *words = (2 * u64::from(used)).max(*words);
         }
-        *turn = Turn::new(op);
+        *turn = Turn::new();
         Ok::<_, Error>(())
     };
     for &(log, item) in elements {
@@ -202,13 +197,13 @@ mod tests {
             for modes in [complex, real] {
                 let halved = u32::from(modes.are_real());
                 let item = [0, 0, 1 << (log + halved), 0];
-                let planned = dispatches("test", &vec![(log, item); count], modes, SCRATCH);
+                let planned = dispatches(&vec![(log, item); count], modes, SCRATCH);
                 let (dispatches, words) = planned.unwrap();
                 assert_eq!(dispatches.len(), passes);
                 assert_eq!(words, [0, SCRATCH, 0]);
                 let one_more = vec![(log, item); count + 1];
                 assert_eq!(
-                    super::dispatches("test", &one_more, modes, SCRATCH)
+                    super::dispatches(&one_more, modes, SCRATCH)
                         .unwrap()
                         .0
                         .len(),

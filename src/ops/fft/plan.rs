@@ -142,7 +142,6 @@ pub(super) fn dispatches(
     to: &Layout,
     room: Option<FftLimits>,
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
-    let op = transform.op();
     let Some(room) = room else {
         return Ok((Vec::new(), Vec::new()));
     };
@@ -155,8 +154,8 @@ pub(super) fn dispatches(
         let factor = if inverse { 1.0 / n as f32 } else { 1.0 };
         let item = [from, to, n as u32, factor.to_bits()];
         match Size::of(transform, n, room.workgroup) {
-            Some(Size::Long(log)) => host::push(op, &mut in_passes, (log, item))?,
-            Some(Size::Short(way)) => host::push(op, ways.entry(way).or_default(), item)?,
+            Some(Size::Long(log)) => host::push(&mut in_passes, (log, item))?,
+            Some(Size::Short(way)) => host::push(ways.entry(way).or_default(), item)?,
             None => {}
         }
     }
@@ -174,19 +173,19 @@ pub(super) fn dispatches(
         }
         _ => true,
     });
-    let turns = turns(op, filtered, most)?;
+    let turns = turns(filtered, most)?;
     let (mut tasks, mut common) = (Vec::new(), [0; 4]);
     let mut first = 0;
     for (way, items) in &mut ways {
         if *way == Way::Smooth {
-            (tasks, common) = smooth::tasks(op, items, first, real)?;
+            (tasks, common) = smooth::tasks(items, first, real)?;
         }
         first += items.len();
     }
     let classes = || turns.iter().flatten();
     let of_classes = || classes().flat_map(|class| class.filters.iter().chain(&class.items));
     let all = || ways.values().flatten().chain(&tasks).chain(of_classes());
-    let mut list = host::room(op, all().count() * 4)?;
+    let mut list = host::room(all().count() * 4)?;
     list.extend(all().flatten().copied());
     let list = PlanBuffer::new(list);
     let mut first = 0;
@@ -205,7 +204,7 @@ pub(super) fn dispatches(
         .collect();
     let tasks = part(&tasks);
     let modes = Modes::of(transform);
-    let (mut dispatches, mut scratch) = long::dispatches(op, &in_passes, modes, room.scratch)?;
+    let (mut dispatches, mut scratch) = long::dispatches(&in_passes, modes, room.scratch)?;
     let beside = Beside {
         first_task: tasks.first,
         tasks: tasks.count,
@@ -260,11 +259,7 @@ fn convolved(item: &Item) -> u32 {
 
 /// Splits the items of each power of two into turns. The filters of a turn take at most `most` values, or are a single
 /// filter.
-fn turns(
-    op: &'static str,
-    all: Vec<(u32, Vec<Item>)>,
-    most: u32,
-) -> Result<Vec<Vec<Convolutions>>> {
+fn turns(all: Vec<(u32, Vec<Item>)>, most: u32) -> Result<Vec<Vec<Convolutions>>> {
     let mut turns = Vec::new();
     let mut turn: Vec<Convolutions> = Vec::new();
     let mut used = 0u32;
@@ -273,7 +268,7 @@ fn turns(
         items.sort_unstable_by_key(|item| (convolved(item), item[0], item[1]));
         for alike in items.chunk_by(|a, b| convolved(a) == convolved(b)) {
             if used > 0 && used.saturating_add(filter(log)) > most {
-                host::push(op, &mut turns, std::mem::take(&mut turn))?;
+                host::push(&mut turns, std::mem::take(&mut turn))?;
                 used = 0;
             }
             let begin = used;
@@ -286,20 +281,20 @@ fn turns(
             };
             match turn.last_mut() {
                 Some(class) if class.log == log => {
-                    host::extend(op, &mut class.items, numbered(class.filters.len() as u32))?;
-                    host::push(op, &mut class.filters, one)?;
+                    host::extend(&mut class.items, numbered(class.filters.len() as u32))?;
+                    host::push(&mut class.filters, one)?;
                 }
                 _ => turn.push(Convolutions {
                     log,
                     begin,
                     filters: vec![one],
-                    items: host::exact(op, numbered(0))?,
+                    items: host::exact(numbered(0))?,
                 }),
             }
         }
     }
     if !turn.is_empty() {
-        host::push(op, &mut turns, turn)?;
+        host::push(&mut turns, turn)?;
     }
     Ok(turns)
 }
@@ -318,7 +313,7 @@ mod tests {
             ]
         };
         for (most, expected) in [(1 << 20, 1), (2 * 512 + 1024, 2), (1024, 4), (1, 5)] {
-            let turns = turns("test", all(), most).unwrap();
+            let turns = turns(all(), most).unwrap();
             assert_eq!(turns.len(), expected, "{most}");
             let mut planned = Vec::new();
             for class in turns.iter().flatten() {

@@ -31,19 +31,22 @@ pub(crate) enum PlaneView {
 }
 
 impl Operation for Planes {
+    fn name(&self) -> &'static str {
+        self.op
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
-        let Planes { op, view } = *self;
-        let layout = match view {
-            PlaneView::Rows => OutputLayout::New(rows(op, inputs[0])?),
-            PlaneView::RowsOf => OutputLayout::New(rows(op, inputs[1])?),
-            PlaneView::Spectra => OutputLayout::New(spectra(op, inputs[1])?),
+        let layout = match self.view {
+            PlaneView::Rows => OutputLayout::New(rows(inputs[0])?),
+            PlaneView::RowsOf => OutputLayout::New(rows(inputs[1])?),
+            PlaneView::Spectra => OutputLayout::New(spectra(inputs[1])?),
             PlaneView::SpectraOf => {
-                check_spectra(op, inputs[0], inputs[1])?;
+                check_spectra(inputs[0], inputs[1])?;
                 OutputLayout::Input(0)
             }
             PlaneView::Frames { size, hop } => {
-                OutputLayout::New(frames::layout(op, inputs[1], size, hop)?)
+                OutputLayout::New(frames::layout(inputs[1], size, hop)?)
             }
         };
         Ok(Plan::view(layout, 0))
@@ -51,12 +54,12 @@ impl Operation for Planes {
 }
 
 /// The layout of the rows of all matrices.
-fn rows(op: &'static str, x: &Layout) -> Result<Layout> {
-    x.check_rank(op, 2)?;
+fn rows(x: &Layout) -> Result<Layout> {
+    x.check_rank(2)?;
     let shapes = || x.extents().chunks_exact(2).map(|of| (of[0], of[1]));
     let count = shapes().map(|(rows, _)| rows as usize).sum();
-    element_count(op, count)?;
-    let mut offsets = Offset::new(op, count)?;
+    element_count(count)?;
+    let mut offsets = Offset::new(count)?;
     for (rows, columns) in shapes() {
         for _ in 0..rows {
             offsets.push(columns.into())?;
@@ -66,10 +69,10 @@ fn rows(op: &'static str, x: &Layout) -> Result<Layout> {
 }
 
 /// The layout of the spectra of real matrices.
-fn spectra(op: &'static str, x: &Layout) -> Result<Layout> {
-    x.check_rank(op, 2)?;
-    let mut offsets = Offset::new(op, x.len())?;
-    let mut extents = host::room(op, x.extents().len())?;
+fn spectra(x: &Layout) -> Result<Layout> {
+    x.check_rank(2)?;
+    let mut offsets = Offset::new(x.len())?;
+    let mut extents = host::room(x.extents().len())?;
     for of in x.extents().chunks_exact(2) {
         let columns = spectrum(of[1] as usize) as u32;
         offsets.push(u64::from(of[0]) * u64::from(columns))?;
@@ -79,20 +82,15 @@ fn spectra(op: &'static str, x: &Layout) -> Result<Layout> {
 }
 
 /// Checks that spectra of this layout are those of real matrices of the layout `result`.
-fn check_spectra(op: &'static str, x: &Layout, result: &Layout) -> Result<()> {
-    x.check_rank(op, 2)?;
-    let expected = spectra(op, result)?;
-    x.check_len(op, result.len())?;
-    x.check_shapes(op, &expected)
+fn check_spectra(x: &Layout, result: &Layout) -> Result<()> {
+    x.check_rank(2)?;
+    let expected = spectra(result)?;
+    x.check_len(result.len())?;
+    x.check_shapes(&expected)
 }
 
 /// Checks that the GPU kernels support the lengths of the rows and columns of these matrices.
-pub(crate) fn check_extents(
-    op: &'static str,
-    transform: Transform,
-    x: &Layout,
-    on_gpu: bool,
-) -> Result<()> {
+pub(crate) fn check_extents(transform: Transform, x: &Layout, on_gpu: bool) -> Result<()> {
     let along = match transform {
         Transform::Real => Transform::Forward,
         Transform::RealInverse => Transform::Inverse,
@@ -105,7 +103,6 @@ pub(crate) fn check_extents(
     match too_long.filter(|_| on_gpu) {
         None => Ok(()),
         Some(element) => Err(Error::too_large(
-            op,
             "the transform",
             (x.length(element) * DType::C32.size()) as u64,
             (DType::C32.size() as u64) << super::long::LOG_LONGEST,

@@ -181,7 +181,6 @@ pub(super) const TASK: usize = 2;
 ///
 /// The last four words are the common parameters of the tasks, which hold if all items have the same length.
 pub(super) fn tasks(
-    op: &'static str,
     items: &mut [Item],
     first: usize,
     real: bool,
@@ -202,7 +201,7 @@ pub(super) fn tasks(
         for items in alike.chunks(plan.per_group as usize) {
             let count = items.len() as u32;
             let task = [[at, count, n, radices], [plan.twiddles, halves, 0, 0]];
-            host::extend(op, &mut tasks, task)?;
+            host::extend(&mut tasks, task)?;
             at += count;
         }
         common = [plan.per_group, radices, plan.twiddles, halves];

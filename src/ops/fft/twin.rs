@@ -22,19 +22,19 @@ pub(super) fn of(transform: Transform, lengths: &Layout) -> CpuKernel {
     let kernel = match transform {
         Transform::Forward => CpuKernel::new(move |args| {
             let lengths = distinct(&list, args.inputs[0].layout)?;
-            complex(args, &FFT.all(OP, lengths)?, false)
+            complex(args, &FFT.all(lengths)?, false)
         }),
         Transform::Inverse => CpuKernel::new(move |args| {
             let lengths = distinct(&list, args.inputs[0].layout)?;
-            complex(args, &IFFT.all(OP, lengths)?, true)
+            complex(args, &IFFT.all(lengths)?, true)
         }),
         Transform::Real => CpuKernel::new(move |args| {
             let lengths = distinct(&list, args.inputs[0].layout)?;
-            real(args, &RFFT.all(OP, lengths)?)
+            real(args, &RFFT.all(lengths)?)
         }),
         Transform::RealInverse => CpuKernel::new(move |args| {
             let lengths = distinct(&list, args.outputs[0].layout)?;
-            real_inverse(args, &IRFFT.all(OP, lengths)?)
+            real_inverse(args, &IRFFT.all(lengths)?)
         }),
     };
     // k distinct lengths have at least k²/2 values.
@@ -51,15 +51,12 @@ fn distinct<'a>(list: &'a Lengths, layout: &Layout) -> Result<&'a [usize]> {
     }
     let mut seen = HashMap::new();
     for length in layout.lengths().filter(|&length| length > 0) {
-        host::insert(OP, &mut seen, length, ())?;
+        host::insert(&mut seen, length, ())?;
     }
-    let mut lengths = host::exact(OP, seen.into_keys())?;
+    let mut lengths = host::exact(seen.into_keys())?;
     lengths.sort_unstable();
     Ok(list.get_or_init(|| lengths))
 }
-
-/// A placeholder in errors: the launch replaces it with the name of the operation.
-const OP: &str = "fft";
 
 fn complex(
     args: &mut CpuArgs<'_>,
@@ -133,7 +130,7 @@ fn real_inverse(
 /// The first `len` values of a buffer, which grows as needed.
 fn room<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T]> {
     if buffer.len() < len {
-        host::reserve(OP, buffer, len - buffer.len())?;
+        host::reserve(buffer, len - buffer.len())?;
         buffer.resize(len, T::default());
     }
     Ok(&mut buffer[..len])

@@ -27,13 +27,12 @@ pub(crate) enum Bins {
 impl Bins {
     /// Bins of equal width.
     pub(crate) fn equal<T: Factor>(number: usize, lo: T, hi: T) -> Result<Bins> {
-        const OP: &str = "histogram";
         if number == 0 {
-            return Err(Error::argument(OP, "1 bin or more", 0));
+            return Err(Error::argument("1 bin or more", 0));
         }
         if !(is_finite(lo) && is_finite(hi) && lo < hi) {
             let expected = "finite ends, the first below the second";
-            return Err(Error::argument(OP, expected, format!("{lo}..={hi}")));
+            return Err(Error::argument(expected, format!("{lo}..={hi}")));
         }
         let ends = [word(lo), word(hi)];
         Ok(Bins::Equal { number, ends })
@@ -42,11 +41,11 @@ impl Bins {
     /// A bin for each of the first integers.
     pub(crate) fn integers(number: usize) -> Result<Bins> {
         match number {
-            0 => Err(Error::argument("bincount", "1 value or more", 0)),
+            0 => Err(Error::argument("1 value or more", 0)),
             // So that every one is an i32.
             _ if number > 1 << 31 => {
                 let expected = format!("at most {} values", 1u32 << 31);
-                Err(Error::argument("bincount", expected, number))
+                Err(Error::argument(expected, number))
             }
             _ => Ok(Bins::Integers { number }),
         }
@@ -54,19 +53,18 @@ impl Bins {
 
     /// Bins between these edges.
     pub(crate) fn between<T: Factor>(edges: &[T]) -> Result<Bins> {
-        const OP: &str = "histogram_edges";
         if edges.len() < 2 {
-            return Err(Error::argument(OP, "2 edges or more", edges.len()));
+            return Err(Error::argument("2 edges or more", edges.len()));
         }
         if let Some(i) = edges.iter().position(|&edge| !is_finite(edge)) {
             let got = format!("{} as edge {i}", edges[i]);
-            return Err(Error::argument(OP, "finite edges", got));
+            return Err(Error::argument("finite edges", got));
         }
         if let Some(i) = edges.windows(2).position(|two| two[0] >= two[1]) {
             let got = format!("{} before {} as edge {}", edges[i], edges[i + 1], i + 1);
-            return Err(Error::argument(OP, "increasing edges", got));
+            return Err(Error::argument("increasing edges", got));
         }
-        let mut words = host::room(OP, edges.len())?;
+        let mut words = host::room(edges.len())?;
         words.extend(edges.iter().map(|&edge| word(edge)));
         Ok(Bins::Between(Arc::new(words)))
     }
@@ -240,7 +238,7 @@ impl Edges {
 
     fn of<T: Binned>(bins: &Bins) -> Result<Edges> {
         let number = bins.number();
-        let mut keys = host::room(bins.op(), number)?;
+        let mut keys = host::room(number)?;
         let (last, first, [per_unit, margin]) = match bins {
             Bins::Between(edges) => {
                 let (last, others) = edges.split_last().expect("two edges or more");

@@ -50,6 +50,10 @@ pub(crate) struct Histogram {
 impl Operation for Histogram {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
+    fn name(&self) -> &'static str {
+        self.bins.op()
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Read
     }
@@ -57,12 +61,12 @@ impl Operation for Histogram {
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         let device = request.device;
-        let (op, bins) = (self.bins.op(), self.bins.number());
-        let counts = strided::layout(op, x.len(), 1, |_, _| bins as u64)?;
-        check_size(op, &counts, DType::U32, device.binding)?;
+        let bins = self.bins.number();
+        let counts = strided::layout(x.len(), 1, |_, _| bins as u64)?;
+        check_size(&counts, DType::U32, device.binding)?;
         // There are as many edges to compute as an element has counts.
         let work = (x.total() + counts.total()) as u64;
-        check_work(op, None, work, device.allowed)?;
+        check_work(None, work, device.allowed)?;
         // Without values, nothing is compared, so an empty batch may have any number of bins.
         let (dtype, flags): (_, &[&str]) = match self.dtype {
             DType::U8 => (DType::U32, &["BYTES"]),
@@ -72,7 +76,7 @@ impl Operation for Histogram {
             0 => Edges::none(),
             _ => Edges::new(dtype, &self.bins)?,
         };
-        let items = plan::items(op, x, bins)?;
+        let items = plan::items(x, bins)?;
         let mut dispatches = Vec::new();
         if items.need_zeros {
             dispatches.push(map::zeros(counts.total(), Slot::Output(0)));
@@ -103,12 +107,12 @@ impl Operation for Histogram {
         ));
         let twin = CpuKernel::new(move |args| twin::run(dtype, &edges, args));
         let twin = match self.dtype {
-            DType::U8 => bytes::widened(op, twin, 1),
+            DType::U8 => bytes::widened(twin, 1),
             _ => twin,
         };
         // The plan's key also holds the edges.
         let twin = twin.holding(self.bins.bytes());
         let gpu = (dispatches, Vec::new());
-        Ok(Launch::of(op, DType::U32, counts, gpu, work, twin).into())
+        Ok(Launch::of(DType::U32, counts, gpu, work, twin).into())
     }
 }

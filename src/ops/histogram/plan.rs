@@ -27,7 +27,7 @@ pub(super) struct Items {
 }
 
 /// Divides a batch whose elements have this many bins each. The division does not affect the counts.
-pub(super) fn items(op: &'static str, x: &Layout, bins: usize) -> Result<Items> {
+pub(super) fn items(x: &Layout, bins: usize) -> Result<Items> {
     let tile = (x.total() / GROUPS).next_power_of_two();
     let tile = tile.clamp(TILES[0], TILES[1]) as u32;
     // A workgroup has at least one element, even if its counters do not fit.
@@ -43,7 +43,7 @@ pub(super) fn items(op: &'static str, x: &Layout, bins: usize) -> Result<Items> 
             need_zeros = true;
             for begin in (begin..one).step_by(tile as usize) {
                 let end = begin.saturating_add(tile).min(one);
-                host::extend(op, &mut words, [first as u32, CUT | 1, begin, end])?;
+                host::extend(&mut words, [first as u32, CUT | 1, begin, end])?;
             }
             first += 1;
             continue;
@@ -51,7 +51,7 @@ pub(super) fn items(op: &'static str, x: &Layout, bins: usize) -> Result<Items> 
         let candidates = &ends[first + 1..x.len().min(first + most) + 1];
         let elements = candidates.partition_point(|&end| end <= of_tile);
         let end = ends[first + elements];
-        host::extend(op, &mut words, [first as u32, elements as u32, begin, end])?;
+        host::extend(&mut words, [first as u32, elements as u32, begin, end])?;
         first += elements;
     }
     let groups = (words.len() / 4) as u32;
@@ -68,7 +68,7 @@ mod tests {
 
     fn of(lengths: &[usize], bins: usize) -> (Vec<[u32; 4]>, bool) {
         let x = Layout::from_lengths(lengths.iter().copied()).unwrap();
-        let items = items("histogram", &x, bins).unwrap();
+        let items = items(&x, bins).unwrap();
         let words = items.words.data().chunks(4);
         let words: Vec<_> = words.map(|w| [w[0], w[1], w[2], w[3]]).collect();
         assert_eq!(words.len(), items.groups as usize);

@@ -12,9 +12,6 @@ use crate::{Result, host};
 /// Values that justify a parallel task.
 const TASK: usize = 1 << 14;
 
-/// A placeholder in errors: the launch replaces it with the name of the operation.
-const OP: &str = "histogram";
-
 pub(super) fn run(dtype: DType, edges: &Edges, args: &mut CpuArgs<'_>) -> Result<()> {
     match dtype {
         DType::F32 => each::<f32>(edges, args),
@@ -44,7 +41,7 @@ fn each<T: Binned>(edges: &Edges, args: &mut CpuArgs<'_>) -> Result<()> {
         }
         let part = part.max(x.len().div_ceil(2 * rayon::current_num_threads()));
         let counted = |x: &[T]| {
-            let mut counts = host::zeroed(OP, bins)?;
+            let mut counts = host::zeroed(bins)?;
             count(edges, x, &mut counts);
             Ok(counts)
         };

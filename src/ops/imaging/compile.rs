@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::OP;
 use super::code::{Capacity, NONE, Opcode, Step};
 use super::graph::Graph;
 use crate::plan::PlanBuffer;
@@ -167,7 +166,7 @@ pub(crate) fn compile(graph: &Graph, passes: Passes) -> Result<Compiled> {
     let runs = runs(&steps, passes.schedule)?;
     let (places, arena) = arena_places(&steps, &runs)?;
     let mut results = Capacity::default();
-    let mut result_places = host::filled(OP, Capacity::default(), graph.outputs as usize)?;
+    let mut result_places = host::filled(Capacity::default(), graph.outputs as usize)?;
     for step in &steps {
         if step.opcode == Opcode::Output {
             result_places[step.numbers[0] as usize] = results;
@@ -191,12 +190,11 @@ pub(crate) fn compile(graph: &Graph, passes: Passes) -> Result<Compiled> {
         let begin = code.len() as u32;
         let mut steps = 0;
         for run in level {
-            host::extend(OP, &mut code, [at, run.len() as u32])?;
+            host::extend(&mut code, [at, run.len() as u32])?;
             at += run.len() as u32;
             steps += run.len() as u32;
         }
         host::push(
-            OP,
             &mut levels,
             Level {
                 at: begin,
@@ -222,18 +220,17 @@ pub(crate) fn compile(graph: &Graph, passes: Passes) -> Result<Compiled> {
             words[7 + 2 * k..][..2].copy_from_slice(&[place.per_unit, place.fixed]);
         }
         words[13] = step.operands().count() as u32;
-        host::extend(OP, &mut code, words)?;
+        host::extend(&mut code, words)?;
     }
     let constants_at = code.len() as u32;
     host::extend(
-        OP,
         &mut code,
         graph.constants.iter().map(|&constant| constant as u32),
     )?;
     Ok(Compiled {
         inputs: graph.inputs,
         outputs: graph.outputs,
-        constants: host::copied(OP, &graph.constants)?,
+        constants: host::copied(&graph.constants)?,
         serial,
         slots,
         code: PlanBuffer::new(code),
@@ -251,7 +248,7 @@ pub(crate) fn compile(graph: &Graph, passes: Passes) -> Result<Compiled> {
 
 /// The instructions that are needed, each once.
 fn simplified(graph: &Graph, passes: Passes) -> Result<Vec<Step>> {
-    let mut needed = host::filled(OP, !passes.prune, graph.steps.len())?;
+    let mut needed = host::filled(!passes.prune, graph.steps.len())?;
     for (i, step) in graph.steps.iter().enumerate().rev() {
         needed[i] |= step.opcode == Opcode::Output;
         if needed[i] {
@@ -260,7 +257,7 @@ fn simplified(graph: &Graph, passes: Passes) -> Result<Vec<Step>> {
         }
     }
     let mut steps = Vec::new();
-    let mut places = host::filled(OP, NONE, graph.steps.len())?;
+    let mut places = host::filled(NONE, graph.steps.len())?;
     let mut known: HashMap<Step, u32> = HashMap::new();
     for (i, step) in graph.steps.iter().enumerate().filter(|(i, _)| needed[*i]) {
         let mut step = *step;
@@ -274,16 +271,16 @@ fn simplified(graph: &Graph, passes: Passes) -> Result<Vec<Step>> {
         }
         places[i] = steps.len() as u32;
         if is_shared {
-            host::insert(OP, &mut known, step, places[i])?;
+            host::insert(&mut known, step, places[i])?;
         }
-        host::push(OP, &mut steps, step)?;
+        host::push(&mut steps, step)?;
     }
     Ok(steps)
 }
 
 /// For each instruction the last one that reads its result, or itself.
 fn last_uses(steps: &[Step]) -> Result<Vec<u32>> {
-    let mut last: Vec<u32> = host::exact(OP, 0..steps.len() as u32)?;
+    let mut last: Vec<u32> = host::exact(0..steps.len() as u32)?;
     for (i, step) in steps.iter().enumerate() {
         step.operands()
             .for_each(|operand| last[operand as usize] = i as u32);
@@ -295,7 +292,7 @@ fn last_uses(steps: &[Step]) -> Result<Vec<u32>> {
 fn serial_slots(steps: &[Step]) -> Result<(Vec<Slots>, usize)> {
     let last = last_uses(steps)?;
     let (mut places, mut free, mut used) = (Vec::new(), Vec::new(), NOTHING + 1);
-    let mut slots = host::room(OP, steps.len())?;
+    let mut slots = host::room(steps.len())?;
     for (i, step) in steps.iter().enumerate() {
         let place = match step.opcode {
             Opcode::Output => NONE,
@@ -304,7 +301,7 @@ fn serial_slots(steps: &[Step]) -> Result<(Vec<Slots>, usize)> {
                 used - 1
             }),
         };
-        host::push(OP, &mut places, place)?;
+        host::push(&mut places, place)?;
         let mut operands = [NOTHING; 3];
         for (slot, operand) in operands.iter_mut().zip(step.operands()) {
             *slot = places[operand as usize];
@@ -324,7 +321,7 @@ fn serial_slots(steps: &[Step]) -> Result<(Vec<Slots>, usize)> {
                 && last[value as usize] == i as u32
                 && places[value as usize] != NONE
             {
-                host::push(OP, &mut free, places[value as usize])?;
+                host::push(&mut free, places[value as usize])?;
             }
         }
     }
@@ -333,7 +330,7 @@ fn serial_slots(steps: &[Step]) -> Result<(Vec<Slots>, usize)> {
 
 /// The length of the longest chain that ends with each instruction.
 fn depths(steps: &[Step]) -> Result<Vec<usize>> {
-    let mut depths: Vec<usize> = host::room(OP, steps.len())?;
+    let mut depths: Vec<usize> = host::room(steps.len())?;
     for step in steps {
         let before = step
             .operands()
@@ -349,7 +346,7 @@ fn runs(steps: &[Step], schedule: Schedule) -> Result<Vec<Vec<Vec<u32>>>> {
     let all = 0..steps.len() as u32;
     match schedule {
         _ if steps.is_empty() => Ok(Vec::new()),
-        Schedule::Whole => Ok(vec![vec![host::exact(OP, all)?]]),
+        Schedule::Whole => Ok(vec![vec![host::exact(all)?]]),
         Schedule::Levels(run) => by_level(steps, run),
         Schedule::Kinds => {
             let mut split = Vec::new();
@@ -378,7 +375,7 @@ fn by_level(steps: &[Step], longest: usize) -> Result<Vec<Vec<Vec<u32>>>> {
         steps: Vec<u32>,
     }
     let mut all: Vec<Run> = Vec::new();
-    let mut run_of: Vec<usize> = host::room(OP, steps.len())?;
+    let mut run_of: Vec<usize> = host::room(steps.len())?;
     for (i, step) in steps.iter().enumerate() {
         let latest = step
             .operands()
@@ -398,7 +395,6 @@ fn by_level(steps: &[Step], longest: usize) -> Result<Vec<Vec<Vec<u32>>>> {
             (None, latest) => {
                 let level = latest.map_or(0, |run| all[run].level + 1);
                 host::push(
-                    OP,
                     &mut all,
                     Run {
                         level,
@@ -408,13 +404,13 @@ fn by_level(steps: &[Step], longest: usize) -> Result<Vec<Vec<Vec<u32>>>> {
                 all.len() - 1
             }
         };
-        host::push(OP, &mut all[run].steps, i as u32)?;
+        host::push(&mut all[run].steps, i as u32)?;
         run_of.push(run);
     }
     let count = all.iter().map(|run| run.level + 1).max().unwrap_or(0);
-    let mut levels = host::filled(OP, Vec::new(), count)?;
+    let mut levels = host::filled(Vec::new(), count)?;
     for run in all {
-        host::push(OP, &mut levels[run.level], run.steps)?;
+        host::push(&mut levels[run.level], run.steps)?;
     }
     // The longest work of a dispatch begins first.
     let weight = |run: &Vec<u32>| {
@@ -454,7 +450,7 @@ fn words(step: &Step) -> Capacity {
 
 /// A place in the arena for each value, which is free again after the last level that reads it; and the size of all.
 fn arena_places(steps: &[Step], runs: &[Vec<Vec<u32>>]) -> Result<(Vec<Capacity>, Capacity)> {
-    let mut last_level = host::filled(OP, 0, steps.len())?;
+    let mut last_level = host::filled(0, steps.len())?;
     for (level, runs) in runs.iter().enumerate() {
         for &i in runs.iter().flatten() {
             last_level[i as usize] = last_level[i as usize].max(level);
@@ -463,7 +459,7 @@ fn arena_places(steps: &[Step], runs: &[Vec<Vec<u32>>]) -> Result<(Vec<Capacity>
                 .for_each(|operand| last_level[operand as usize] = level);
         }
     }
-    let mut places = host::filled(OP, Capacity::default(), steps.len())?;
+    let mut places = host::filled(Capacity::default(), steps.len())?;
     let (mut total, mut free, mut busy) = (Capacity::default(), Vec::new(), Vec::new());
     for (level, runs) in runs.iter().enumerate() {
         let (ended, others) = busy
@@ -472,7 +468,6 @@ fn arena_places(steps: &[Step], runs: &[Vec<Vec<u32>>]) -> Result<(Vec<Capacity>
         busy = others;
         let ended: Vec<(usize, Capacity, Capacity)> = ended;
         host::extend(
-            OP,
             &mut free,
             ended.into_iter().map(|(_, place, size)| (place, size)),
         )?;
@@ -501,7 +496,7 @@ fn arena_places(steps: &[Step], runs: &[Vec<Vec<u32>>]) -> Result<(Vec<Capacity>
                 }
             };
             places[i as usize] = place;
-            host::push(OP, &mut busy, (last_level[i as usize], place, size))?;
+            host::push(&mut busy, (last_level[i as usize], place, size))?;
         }
     }
     Ok((places, total))

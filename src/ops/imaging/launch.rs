@@ -50,6 +50,7 @@ impl Hash for Imaging {
 }
 
 impl Operation for Imaging {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn is_cached(&self) -> bool {
@@ -67,7 +68,7 @@ impl Imaging {
         let compiled = &self.compiled;
         let layout = Layout::from_lengths([self.results as usize])?;
         let variant = KERNEL.variant(DType::I32, &[]);
-        let mut dispatches = host::room(OP, compiled.levels.len())?;
+        let mut dispatches = host::room(compiled.levels.len())?;
         for level in &compiled.levels {
             dispatches.push(Dispatch::new(
                 (&KERNEL, variant),
@@ -92,7 +93,7 @@ impl Imaging {
         let program = compiled.clone();
         let count = self.samples as usize;
         Ok(Launch {
-            op: OP,
+            op: "",
             outputs: vec![Output::new(DType::I32, layout.into())],
             scratch: vec![self.arena.max(1)],
             work: cost_of(&dispatches),
@@ -108,7 +109,7 @@ fn twin(args: &mut CpuArgs<'_>, program: &Compiled, count: usize) -> Result<()> 
     let (words, _) = args.input::<i32>(0);
     let (mut results, _) = args.output::<i32>(0);
     let size = samples::record(program) as usize;
-    let mut parts = host::room(OP, count)?;
+    let mut parts = host::room(count)?;
     let records = words[..count * size].chunks_exact(size);
     for record in records {
         let unit = record[1] as u32;
@@ -124,7 +125,7 @@ fn twin(args: &mut CpuArgs<'_>, program: &Compiled, count: usize) -> Result<()> 
                 // Reports the failure again, because an error can only be moved once.
                 Err(_) => return Values::new(program).map(|_| ()),
             };
-            let mut inputs = host::room(OP, program.inputs as usize)?;
+            let mut inputs = host::room(program.inputs as usize)?;
             inputs.extend(record[3..].chunks_exact(3).map(|input| {
                 let [first, rows, columns] = [0, 1, 2].map(|i| input[i] as usize);
                 View {

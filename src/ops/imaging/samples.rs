@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::OP;
 use super::code::VALID_STATE;
 use super::compile::{Compiled, RESULT_HEADER};
 use super::twin::run::walk;
@@ -34,13 +33,13 @@ impl<'a> Samples<'a> {
     pub(crate) fn new(compiled: &Compiled, inputs: &'a [&'a Ragged<i32>]) -> Result<Samples<'a>> {
         if inputs.len() != compiled.inputs as usize {
             let expected = format!("a batch for each of {} inputs", compiled.inputs);
-            return Err(Error::argument(OP, expected, inputs.len()));
+            return Err(Error::argument(expected, inputs.len()));
         }
         let len = inputs.first().map_or(0, |input| input.len());
         for input in inputs {
-            input.layout().check_rank(OP, 2)?;
+            input.layout().check_rank(2)?;
             if input.len() != len {
-                return Err(Error::batch_sizes(OP, len, input.len()));
+                return Err(Error::batch_sizes(len, input.len()));
             }
         }
         Ok(Samples { inputs, len })
@@ -80,10 +79,10 @@ impl<'a> Samples<'a> {
         compiled: &Compiled,
         samples: Range<usize>,
     ) -> Result<Collected> {
-        let mut heads: Vec<Head> = host::room(OP, samples.len() * compiled.outputs as usize)?;
+        let mut heads: Vec<Head> = host::room(samples.len() * compiled.outputs as usize)?;
         let mut cells = Vec::new();
         let outputs = compiled.outputs as usize;
-        let mut inputs = host::room(OP, BLOCK * self.inputs.len())?;
+        let mut inputs = host::room(BLOCK * self.inputs.len())?;
         for begin in samples.clone().step_by(BLOCK) {
             let block = begin..(begin + BLOCK).min(samples.end);
             inputs.clear();
@@ -101,7 +100,7 @@ impl<'a> Samples<'a> {
                     at: cells.len(),
                 };
                 if stored.is_ok() {
-                    stored = host::extend(OP, &mut cells, view.cells.iter().copied());
+                    stored = host::extend(&mut cells, view.cells.iter().copied());
                 }
             })?;
             stored?;
@@ -140,7 +139,7 @@ impl<'a> Samples<'a> {
 
     /// Divides samples into batches whose arena and results have at most so many words, and at most so many records.
     pub(crate) fn batches(&self, compiled: &Compiled, words: u64) -> Result<Vec<Batch>> {
-        let mut order: Vec<u32> = host::exact(OP, 0..self.len as u32)?;
+        let mut order: Vec<u32> = host::exact(0..self.len as u32)?;
         order.sort_by_key(|&sample| std::cmp::Reverse(self.unit(sample as usize)));
         let mut batches = Vec::new();
         let mut batch = Batch::default();
@@ -149,17 +148,17 @@ impl<'a> Samples<'a> {
             let most = size.most();
             if most > words {
                 let what = "the values of the program";
-                return Err(Error::too_large(OP, what, 4 * most, 4 * words).at(sample as usize));
+                return Err(Error::too_large(what, 4 * most, 4 * words).at(sample as usize));
             }
             let together = batch.size.plus(size);
             if together.most() > words {
-                host::push(OP, &mut batches, std::mem::take(&mut batch))?;
+                host::push(&mut batches, std::mem::take(&mut batch))?;
             }
             batch.size = batch.size.plus(size);
-            host::push(OP, &mut batch.samples, sample)?;
+            host::push(&mut batch.samples, sample)?;
         }
         if !batch.samples.is_empty() {
-            host::push(OP, &mut batches, batch)?;
+            host::push(&mut batches, batch)?;
         }
         Ok(batches)
     }
@@ -168,7 +167,7 @@ impl<'a> Samples<'a> {
     pub(crate) fn batch(&self, compiled: &Compiled, samples: &[u32]) -> Result<Batch> {
         let sizes = samples.iter().map(|&sample| self.size(compiled, sample));
         Ok(Batch {
-            samples: host::copied(OP, samples)?,
+            samples: host::copied(samples)?,
             size: sizes.fold(Size::default(), Size::plus),
         })
     }
@@ -187,7 +186,7 @@ impl<'a> Samples<'a> {
 
     /// The words of a batch, as the GPU receives them.
     pub(crate) fn pack(&self, compiled: &Compiled, batch: &Batch) -> Result<Ragged<i32>> {
-        let mut words: Vec<i32> = host::room(OP, batch.size.words as usize)?;
+        let mut words: Vec<i32> = host::room(batch.size.words as usize)?;
         let mut first = batch.samples.len() as u64 * u64::from(record(compiled));
         let (mut arena, mut results) = (0, 0);
         for &sample in &batch.samples {
@@ -217,7 +216,7 @@ impl<'a> Samples<'a> {
         batch: &Batch,
         words: Vec<i32>,
     ) -> Result<Collected> {
-        let mut records = host::room(OP, batch.samples.len())?;
+        let mut records = host::room(batch.samples.len())?;
         let mut begin = 0;
         for &sample in &batch.samples {
             let unit = self.unit(sample as usize);
@@ -325,9 +324,9 @@ pub(crate) fn assemble(
     let result = |&(part, sample): &(u32, u32)| {
         parts[part as usize].result(compiled, sample as usize, output)
     };
-    let mut states = host::room(OP, order.len())?;
-    let mut extents = host::room(OP, 2 * order.len())?;
-    let mut lengths = host::room(OP, order.len())?;
+    let mut states = host::room(order.len())?;
+    let mut extents = host::room(2 * order.len())?;
+    let mut lengths = host::room(order.len())?;
     let mut total = 0;
     for at in order {
         let (state, shape, cells) = result(at);
@@ -337,7 +336,7 @@ pub(crate) fn assemble(
         lengths.push(cells.len());
         total += cells.len();
     }
-    let mut cells = host::room(OP, total)?;
+    let mut cells = host::room(total)?;
     for at in order {
         cells.extend_from_slice(result(at).2);
     }

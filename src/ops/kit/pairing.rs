@@ -15,7 +15,6 @@ pub(crate) const PAIRING: Constants = constants![ELEMENTWISE, ONE_TO_ALL, ALL_TO
 /// The parameters `pair_kind` and `pair_right` of `shaders/lib/pairs.wgsl`, and the list of pairs to bind, or `unused`
 /// if there is no list.
 pub(crate) fn pair_params(
-    op: &'static str,
     pairs: &Pairs,
     right: usize,
     unused: &Slot,
@@ -25,7 +24,7 @@ pub(crate) fn pair_params(
         Pairing::OneToAll => (ONE_TO_ALL, unused.clone()),
         Pairing::AllToOne | Pairing::AllToAll => (ALL_TO_ALL, unused.clone()),
         Pairing::List(pairs) => {
-            let mut list = host::room(op, 2 * pairs.len())?;
+            let mut list = host::room(2 * pairs.len())?;
             list.extend(pairs.as_slice().iter().flat_map(|&(l, r)| [l, r]));
             (LISTED, Slot::PlanBuffer(PlanBuffer::new(list)))
         }

@@ -17,7 +17,6 @@ pub(crate) struct Worklist {
 impl Worklist {
     /// `things` are pairs (item, units), with at most 2³² − 1 units in all; a workgroup has `group` units.
     pub(crate) fn new(
-        op: &'static str,
         things: impl Iterator<Item = (u32, usize)>,
         group: usize,
     ) -> Result<Worklist> {
@@ -25,15 +24,15 @@ impl Worklist {
         let mut entries = Vec::new();
         let mut units = 0usize;
         for (thing, count) in things {
-            host::extend(op, &mut entries, [units as u32, thing])?;
+            host::extend(&mut entries, [units as u32, thing])?;
             units += count;
             while items.len() * group < units {
-                host::push(op, &mut items, (entries.len() / 2) as u32 - 1)?;
+                host::push(&mut items, (entries.len() / 2) as u32 - 1)?;
             }
         }
         let groups = items.len() as u32;
         let last = ((entries.len() / 2) as u32).saturating_sub(1);
-        host::reserve(op, &mut items, 1 + entries.len())?;
+        host::reserve(&mut items, 1 + entries.len())?;
         items.push(last);
         items.extend(entries);
         Ok(Worklist {
@@ -59,9 +58,9 @@ pub(crate) struct ByCost {
 }
 
 impl ByCost {
-    pub(crate) fn push(&mut self, op: &'static str, thing: u32, cost: u64) -> Result<()> {
+    pub(crate) fn push(&mut self, thing: u32, cost: u64) -> Result<()> {
         let alike = &mut self.things[cost.max(1).ilog2() as usize];
-        host::push(op, alike, thing)
+        host::push(alike, thing)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
@@ -82,11 +81,11 @@ mod tests {
     #[apply(unit_test)]
     fn every_unit_is_in_the_entries_of_its_workgroup() {
         let counts = [1, 127, 2, 385, 1];
-        let units = Worklist::new("test", (0..).zip(counts), 128).unwrap();
+        let units = Worklist::new((0..).zip(counts), 128).unwrap();
         assert_eq!((units.units, units.groups, units.entries()), (516, 5, 6));
         assert_eq!(units.items[..6], [0, 2, 3, 3, 3, 4]);
         assert_eq!(units.items[6..], [0, 0, 1, 1, 128, 2, 130, 3, 515, 4]);
-        let nothing = Worklist::new("test", [].into_iter(), 128).unwrap();
+        let nothing = Worklist::new([].into_iter(), 128).unwrap();
         assert_eq!((nothing.units, nothing.groups), (0, 0));
     }
 
@@ -94,7 +93,7 @@ mod tests {
     fn costly_things_come_first() {
         let mut costs = ByCost::new();
         for (thing, cost) in [(0, 5), (1, 0), (2, 1 << 40), (3, 7)] {
-            costs.push("test", thing, cost).unwrap();
+            costs.push(thing, cost).unwrap();
         }
         assert_eq!(costs.iter().collect::<Vec<_>>(), [2, 0, 3, 1]);
     }

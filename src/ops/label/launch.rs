@@ -8,20 +8,21 @@ use crate::plan::{CpuKernel, Kernel, Launch, Output, OutputLayout, Plan, check_s
 use crate::ragged::{DType, Layout, Offsets};
 
 impl Operation for Label {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[&KERNEL, &TILES, &BORDERS, &RANKS, &FINISH];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         let device = request.device;
-        x.check_rank(OP, 2)?;
-        check_size(OP, x, DType::U32, device.binding)?;
+        x.check_rank(2)?;
+        check_size(x, DType::U32, device.binding)?;
         let counts = Layout::from_offsets(Offsets::uniform(x.len(), 1)?);
-        let work = Work::new(OP, x)?;
+        let work = Work::new(x)?;
         let (dispatches, scratch) = self.dispatches(x, work);
         let u32s = |layout| Output::new(DType::U32, layout);
         let of = *self;
         Ok(Launch {
-            op: OP,
+            op: "",
             outputs: vec![u32s(OutputLayout::Input(0)), u32s(counts.into())],
             scratch,
             work: cost_of(&dispatches),

@@ -69,19 +69,19 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) fn new(op: &'static str, x: &Layout) -> Result<Work> {
+    pub(super) fn new(x: &Layout) -> Result<Work> {
         let (mut whole, mut tiles) = (Vec::new(), Vec::new());
         let mut words = 0;
         for (element, extents) in (0..).zip(x.extents().chunks_exact(2)) {
             let image = Image::new([extents[0], extents[1]]);
             if image.is_whole {
-                host::push(op, &mut whole, element)?;
+                host::push(&mut whole, element)?;
                 continue;
             }
             let [wide, high] = image.tile;
             for row in (0..image.rows).step_by(high as usize) {
                 for column in (0..image.columns).step_by(32 * wide as usize) {
-                    host::extend(op, &mut tiles, [element, row, column, words])?;
+                    host::extend(&mut tiles, [element, row, column, words])?;
                 }
             }
             // Each word has at least one cell, so there are fewer than 2³².
@@ -104,7 +104,7 @@ mod tests {
 
     fn of(shapes: &[[usize; 2]]) -> Work {
         let shapes = shapes.iter().map(|shape| Shape::new(shape).unwrap());
-        Work::new("label", &Layout::from_shapes(2, shapes).unwrap()).unwrap()
+        Work::new(&Layout::from_shapes(2, shapes).unwrap()).unwrap()
     }
 
     #[apply(unit_test)]

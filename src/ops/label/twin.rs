@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use super::{Label, OP};
+use super::Label;
 use crate::ops::kit::Neighbours;
 use crate::ops::kit::join;
 use crate::plan::CpuArgs;
@@ -108,7 +108,7 @@ impl Bands {
         let chunk = x.len().min((most / columns).max(1) * columns);
         let count = x.len().div_ceil(chunk);
         while self.0.len() < count {
-            host::push(OP, &mut self.0, Band::default())?;
+            host::push(&mut self.0, Band::default())?;
         }
         let bands = &mut self.0[..count];
         let whole = bands.len() == 1;
@@ -126,7 +126,7 @@ impl Bands {
         for (band, at) in others.iter_mut().zip((chunk..).step_by(chunk)) {
             let offset = parents.len() as u32 - 1;
             let more = band.parents[1..].iter().map(|parent| parent + offset);
-            host::extend(OP, &mut parents, more)?;
+            host::extend(&mut parents, more)?;
             band.offset = offset;
             band.meet(
                 rule,
@@ -146,7 +146,7 @@ impl Bands {
             parents[run] = parents[parent].min(count);
         }
         // The last windows end beyond the last run.
-        host::extend(OP, &mut parents, [0; WINDOW])?;
+        host::extend(&mut parents, [0; WINDOW])?;
         match whole {
             true => bands[0].write(&parents, labels, columns),
             false => bands
@@ -210,30 +210,30 @@ impl Band {
         let rows = x.len() / columns;
         self.offset = 0;
         self.cells.clear();
-        host::reserve(OP, &mut self.cells, rows * across)?;
+        host::reserve(&mut self.cells, rows * across)?;
         self.parents.clear();
-        host::push(OP, &mut self.parents, 0)?;
+        host::push(&mut self.parents, 0)?;
         // The kinds of the cells of both rows, with a zero on both sides, and zeros up to a whole word.
         let [north, here, before_north] = &mut self.scratch;
         for kinds in [&mut *north, &mut *here] {
             kinds.clear();
-            host::reserve(OP, kinds, across * WORD + 2)?;
+            host::reserve(kinds, across * WORD + 2)?;
             kinds.resize(across * WORD + 2, 0);
         }
         let most = 2 * across * WORD;
         self.pairs.clear();
-        host::reserve(OP, &mut self.pairs, most)?;
+        host::reserve(&mut self.pairs, most)?;
         self.pairs.resize(most, [0; 2]);
         let [counts_north, counts] = &mut self.counts;
         for counts in [&mut *counts_north, &mut *counts] {
             counts.clear();
-            host::reserve(OP, counts, across * WORD / 8)?;
+            host::reserve(counts, across * WORD / 8)?;
             counts.resize(across * WORD / 8, 0);
         }
         let [first, last] = &mut self.ends;
         for before in [&mut *before_north, &mut *first, &mut *last] {
             before.clear();
-            host::reserve(OP, before, across)?;
+            host::reserve(before, across)?;
             before.resize(across, 0);
         }
         for (row, x) in x.chunks_exact(columns).enumerate() {
@@ -254,7 +254,7 @@ impl Band {
                 let begun = inside & !linked;
                 *before = self.parents.len() as u32 - 1;
                 let new = *before + 1..*before + 1 + begun.count_ones();
-                host::extend(OP, &mut self.parents, new)?;
+                host::extend(&mut self.parents, new)?;
                 self.cells.push([inside, begun]);
                 count(begun, &mut counts[word * WORD / 8..]);
             }

@@ -200,6 +200,10 @@ impl Cumulate {
 impl Operation for Cumulate {
     const KERNELS: &[&Kernel] = &[&CUMULATE];
 
+    fn name(&self) -> &'static str {
+        self.function.name()
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
         let x = request.inputs[0];
         let binding = request.device.binding;
@@ -208,13 +212,12 @@ impl Operation for Cumulate {
             dtype,
             axis,
         } = *self;
-        let op = function.name();
-        x.check_axis(op, axis)?;
-        check_size(op, x, dtype, binding)?;
-        let plan = Plan::new(op, x, Some(axis), None)?;
+        x.check_axis(axis)?;
+        check_size(x, dtype, binding)?;
+        let plan = Plan::new(x, Some(axis), None)?;
         let (dispatches, scratch) = self.dispatches(&plan, x);
         Ok(Launch {
-            op,
+            op: "",
             outputs: vec![Output::new(dtype, OutputLayout::Input(0))],
             scratch,
             dispatches,
@@ -306,7 +309,7 @@ fn run<T: Scalar, A: Copy + Send + Sync>(
             return Ok(());
         }
         let count = x.len().div_ceil(PART);
-        let mut parts = host::room(OP, count)?;
+        let mut parts = host::room(count)?;
         parts.resize(count, None);
         par_chunks(&mut parts, 1, 1, &|number, part| {
             let x = &x[number * PART..x.len().min((number + 1) * PART)];
@@ -348,7 +351,7 @@ fn run<T: Scalar, A: Copy + Send + Sync>(
                     return line(x, out);
                 }
                 // Row by row.
-                let mut held = host::room(OP, step)?;
+                let mut held = host::room(step)?;
                 held.extend(x[..step].iter().map(|&x| take(x)));
                 for (row, (out, x)) in out.chunks_mut(step).zip(x.chunks(step)).enumerate() {
                     for ((acc, out), &x) in held.iter_mut().zip(out).zip(x) {
@@ -364,6 +367,3 @@ fn run<T: Scalar, A: Copy + Send + Sync>(
         Ok(())
     })
 }
-
-/// A placeholder in errors: the launch replaces it with the name of the operation.
-const OP: &str = "cumulate";

@@ -12,6 +12,10 @@ use crate::ragged::DType;
 impl Operation for Along {
     const KERNELS: &[&Kernel] = &[&KERNEL, &PARTS, &FINISH];
 
+    fn name(&self) -> &'static str {
+        self.function.name(self.axis)
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
         let x = request.inputs[0];
         let binding = request.device.binding;
@@ -21,22 +25,21 @@ impl Operation for Along {
             dtype,
             result: of_results,
         } = *self;
-        let op = function.name(axis);
-        check_axis(op, x, axis)?;
+        check_axis(x, axis)?;
         let result = match function.reduces() {
-            true => Some(one_a_line(op, x, axis)?),
+            true => Some(one_a_line(x, axis)?),
             false => None,
         };
         // Extents may describe any number of lines without values: refuse an oversized result before building its large
         // work list.
         let results = result.as_ref().unwrap_or(x);
-        check_size(op, results, of_results, binding)?;
+        check_size(results, of_results, binding)?;
         let work = x.total().max(results.total()) as u64;
-        let plan = Plan::new(op, x, axis, result.as_ref())?;
+        let plan = Plan::new(x, axis, result.as_ref())?;
         let (dispatches, scratch) = self.dispatches(&plan, x, result.as_ref());
         let output = result.map_or(OutputLayout::Input(0), OutputLayout::New);
         Ok(Launch {
-            op,
+            op: "",
             outputs: vec![Output::new(of_results, output)],
             scratch,
             dispatches,

@@ -15,6 +15,7 @@ mod twin;
 
 pub(crate) use self::cumulate::{Cumulate, Cumulation};
 pub(crate) use self::plan::{CUT, Kind, Lines, Plan, TILE};
+use crate::error::Named;
 use crate::ops::{convert, strided};
 use crate::plan::{
     Dispatch, Interface, Kernel, Offset, Param, Slot, Variant, params, shader, slots,
@@ -394,8 +395,8 @@ impl Along {
 }
 
 /// An error for an axis that is not below the rank.
-pub(crate) fn check_axis(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<()> {
-    axis.map_or(Ok(()), |axis| x.check_axis(op, axis))
+pub(crate) fn check_axis(x: &Layout, axis: Option<usize>) -> Result<()> {
+    axis.map_or(Ok(()), |axis| x.check_axis(axis))
 }
 
 /// `rank` and `axis` of `shaders/lib/line.wgsl`; rank 0 if each element is one line.
@@ -409,36 +410,35 @@ pub(crate) fn place_of_axis(x: &Layout, axis: Option<usize>) -> [Param; 2] {
 
 /// The layout of each element viewed as a matrix with `groups` rows, each of which holds the same number of adjacent
 /// channels (indices along the first axis).
-pub(crate) fn groups(op: &'static str, x: &Layout, groups: usize) -> Result<Layout> {
+pub(crate) fn groups(x: &Layout, groups: usize) -> Result<Layout> {
     if groups == 0 {
-        return Err(Error::argument(op, "1 group or more", groups));
+        return Err(Error::argument("1 group or more", groups));
     }
     for element in 0..x.len() {
         let shape = x.shape(element);
         if !(shape.extents()[0] as usize).is_multiple_of(groups) {
             return Err(Error::shape(
-                op,
                 element,
                 format!("(c, ..) with c a multiple of {groups}"),
                 shape,
             ));
         }
     }
-    strided::layout(op, x.len(), 2, |element, axis| match axis {
+    strided::layout(x.len(), 2, |element, axis| match axis {
         0 => groups as u64,
         _ => (x.length(element) / groups) as u64,
     })
 }
 
 /// The layout of one value per line: the shapes without the axis, or one value if no axis is left.
-pub(crate) fn one_a_line(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Layout> {
+pub(crate) fn one_a_line(x: &Layout, axis: Option<usize>) -> Result<Layout> {
     let Some(axis) = axis.filter(|_| x.rank() > 1) else {
-        return Layout::uniform(x.len(), Shape::new(&[1])?).map_err(|error| error.named(op));
+        return Layout::uniform(x.len(), Shape::new(&[1])?).unnamed();
     };
     let rank = x.rank() - 1;
-    let mut offsets = Offset::new(op, x.len())?;
+    let mut offsets = Offset::new(x.len())?;
     let each = if rank == 1 { 0 } else { rank };
-    let mut extents = host::room(op, x.len().saturating_mul(each))?;
+    let mut extents = host::room(x.len().saturating_mul(each))?;
     for element in 0..x.len() {
         offsets.push(Lines::of(x, element, Some(axis)).number)?;
         if rank > 1 {

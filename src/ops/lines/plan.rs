@@ -125,12 +125,7 @@ type Class = Vec<(u32, usize)>;
 
 impl Work {
     /// `classes` are indexed by the logarithm of the invocations per line.
-    fn new(
-        op: &'static str,
-        kind: Kind,
-        classes: &[Class; CLASSES],
-        values: u64,
-    ) -> Result<Option<Work>> {
+    fn new(kind: Kind, classes: &[Class; CLASSES], values: u64) -> Result<Option<Work>> {
         // Four words for each workgroup: its first and its last entry, its first line, and how many lines it has.
         let (mut groups, mut entries) = (Vec::new(), Vec::new());
         for (log, elements) in classes.iter().enumerate().rev() {
@@ -138,7 +133,7 @@ impl Work {
             let mut lines = 0;
             for &(element, number) in elements {
                 let entry = (entries.len() / 2) as u32;
-                host::extend(op, &mut entries, [lines as u32, element])?;
+                host::extend(&mut entries, [lines as u32, element])?;
                 let begin = lines;
                 lines += number;
                 while (groups.len() - first) / GROUP_WORDS * each < lines {
@@ -148,7 +143,7 @@ impl Work {
                         let last = groups.len() - GROUP_WORDS + 1;
                         groups[last] = if begin < line { entry } else { entry - 1 };
                     }
-                    host::extend(op, &mut groups, [entry, entry, line as u32, 0])?;
+                    host::extend(&mut groups, [entry, entry, line as u32, 0])?;
                 }
             }
             if groups.len() > first {
@@ -164,7 +159,7 @@ impl Work {
             return Ok(None);
         }
         let begin = groups.len() as u32;
-        host::reserve(op, &mut groups, entries.len())?;
+        host::reserve(&mut groups, entries.len())?;
         groups.extend(entries);
         Ok(Some(Work {
             kind,
@@ -199,12 +194,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// `result` is the layout of one value per line; without it, lines without values need no work.
-    pub(crate) fn new(
-        op: &'static str,
-        x: &Layout,
-        axis: Option<usize>,
-        result: Option<&Layout>,
-    ) -> Result<Plan> {
+    pub(crate) fn new(x: &Layout, axis: Option<usize>, result: Option<&Layout>) -> Result<Plan> {
         // For each kind.
         let mut classes: [[Class; CLASSES]; 3] = Default::default();
         let mut values = [0u64; 3];
@@ -224,7 +214,7 @@ impl Plan {
                     };
                     values[kind as usize] += lines.number * lines.values.max(1) as u64;
                     let class = &mut classes[kind as usize][lanes.ilog2() as usize];
-                    host::push(op, class, (element as u32, lines.number as usize))?;
+                    host::push(class, (element as u32, lines.number as usize))?;
                 }
                 continue;
             }
@@ -234,20 +224,17 @@ impl Plan {
                     Some(result) => result.offsets().as_slice()[element] + line as u32,
                     None => number,
                 };
-                host::extend(op, &mut finish, [place, tiles, each as u32])?;
+                host::extend(&mut finish, [place, tiles, each as u32])?;
                 for tile in 0..each {
                     let item = [element as u32, line as u32, tile as u32, number];
-                    host::extend(op, &mut items, item)?;
+                    host::extend(&mut items, item)?;
                 }
                 let more = tiles.checked_add(each as u32);
                 tiles = more.ok_or_else(|| {
-                    Error::size_overflow(
-                        op,
-                        format!(
-                            "a work list of at least {} tiles",
-                            u64::from(tiles) + each as u64
-                        ),
-                    )
+                    Error::size_overflow(format!(
+                        "a work list of at least {} tiles",
+                        u64::from(tiles) + each as u64
+                    ))
                     .at(element)
                 })?;
                 number += 1;
@@ -256,7 +243,7 @@ impl Plan {
         let mut work = Vec::new();
         for kind in Kind::ALL {
             let (classes, values) = (&classes[kind as usize], values[kind as usize]);
-            work.extend(Work::new(op, kind, classes, values)?);
+            work.extend(Work::new(kind, classes, values)?);
         }
         let long = (number > 0).then(|| Long {
             tiles,
@@ -279,7 +266,7 @@ mod tests {
         let shapes = shapes.map(|extents| Shape::new(&extents).unwrap());
         let x = Layout::from_shapes(2, shapes).unwrap();
         let result = Layout::from_lengths([3, 2, 1, 4, 5]).unwrap();
-        let plan = Plan::new("softmax", &x, Some(1), Some(&result)).unwrap();
+        let plan = Plan::new(&x, Some(1), Some(&result)).unwrap();
         let [work] = &plan.work[..] else {
             panic!("{plan:?}");
         };
@@ -306,7 +293,7 @@ mod tests {
         assert_eq!(long.items.data(), [2, 0, 0, 0, 2, 0, 1, 0]);
         assert_eq!(long.finish.data(), [5, 0, 2]);
         // Unless each line has one result, lines without values are left out; columns are strided lines.
-        let plan = Plan::new("softmax", &x, Some(0), None).unwrap();
+        let plan = Plan::new(&x, Some(0), None).unwrap();
         let [work] = &plan.work[..] else {
             panic!("{plan:?}");
         };

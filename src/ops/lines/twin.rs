@@ -325,7 +325,7 @@ fn map<T: Value>(
                 Ok(())
             });
         }
-        let mut line = host::room(function.name(Some(0)), values)?;
+        let mut line = host::room(values)?;
         for begin in 0..step {
             line.clear();
             line.extend(x[begin..].iter().step_by(step).copied());

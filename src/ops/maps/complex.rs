@@ -146,6 +146,10 @@ pub(crate) struct Complex {
 impl Operation for Complex {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         let found = TABLE.iter().find(|row| row.name == self.name);
@@ -160,7 +164,7 @@ impl Operation for Complex {
             Function::Complex(run) => each(args, run),
             Function::Real(run) => each(args, run),
         });
-        Ok(Launch::new(row.name, result, OutputLayout::Input(0), dispatch, twin).into())
+        Ok(Launch::new(result, OutputLayout::Input(0), dispatch, twin).into())
     }
 }
 

@@ -218,6 +218,10 @@ pub(crate) struct Apply {
 impl Operation for Apply {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn function(&self) -> Option<(&'static str, DType)> {
         Some((self.name, self.dtype))
     }
@@ -226,7 +230,7 @@ impl Operation for Apply {
         let x = request.inputs[0];
         let Apply { name: op, dtype } = *self;
         let (map, variant) =
-            row(op, dtype).ok_or_else(|| Error::unsupported(op, format!("values of {dtype}")))?;
+            row(op, dtype).ok_or_else(|| Error::unsupported(format!("values of {dtype}")))?;
         let words = dtype.words(x.total());
         let twin = CpuKernel::new(move |args| match map.twin {
             table::CpuKernel::Float(run) if dtype == DType::F16 => halves(args, run),
@@ -235,7 +239,7 @@ impl Operation for Apply {
             table::CpuKernel::U32(run) => each(args, run),
         });
         let dispatch = dispatch((&KERNEL, variant), x, Param::InputBase(0), words);
-        let launch = Launch::new(op, dtype, OutputLayout::Input(0), dispatch, twin);
+        let launch = Launch::new(dtype, OutputLayout::Input(0), dispatch, twin);
         Ok(Launch {
             work: x.total() as u64,
             ..launch

@@ -5,6 +5,7 @@
 //! operands, whose layouts are part of the plan's key. A result to which a residual is added has the residual's layout,
 //! so that layer after layer finds the same plans.
 
+use crate::error::Named;
 use crate::ops::maps::{gelu, in_place};
 use crate::plan::{Constants, CpuArgs, constants};
 use crate::ragged::Layout;
@@ -143,19 +144,18 @@ pub(crate) const RESIDUAL: &str = "residual";
 
 /// Whether a bias has one vector for all products, or one for each of the `right` operands.
 pub(crate) fn whose_bias(bias: &Layout, right: usize) -> Result<Bias> {
-    let op = BIAS;
-    bias.check_rank(op, 1)?;
+    bias.check_rank(1).named(BIAS)?;
     match bias.len() {
         1 => Ok(Bias::Shared),
         len if len == right => Ok(Bias::Right),
         len => Err(Error::argument(
-            op,
             match right {
                 1 => "1 vector".to_owned(),
                 _ => format!("1 vector for all products, or {right}, one for each right operand"),
             },
             len,
-        )),
+        )
+        .named(BIAS)),
     }
 }
 
@@ -172,7 +172,7 @@ pub(in crate::ops) fn check_bias(
         };
         if bias.length(element) != columns as usize {
             let got = bias.length(element);
-            return Err(Error::length(BIAS, element, columns as usize, got));
+            return Err(Error::length(element, columns as usize, got).named(BIAS));
         }
     }
     Ok(())
@@ -180,13 +180,8 @@ pub(in crate::ops) fn check_bias(
 
 /// Checks that a residual has the shapes of the results.
 pub(crate) fn check_residual(residual: &Layout, result: &Layout) -> Result<()> {
-    let op = RESIDUAL;
     if residual.len() != result.len() {
-        return Err(Error::ElementCount {
-            op,
-            expected: result.len(),
-            got: residual.len(),
-        });
+        return Err(Error::element_count(result.len(), residual.len()).named(RESIDUAL));
     }
-    residual.check_shapes(op, result)
+    residual.check_shapes(result).named(RESIDUAL)
 }

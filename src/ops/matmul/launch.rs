@@ -42,6 +42,10 @@ fn kinds(values: DType, tiles: &'static [DenseTile]) -> Vec<Kind> {
 impl Operation for Matmul {
     const KERNELS: &[&Kernel] = &[&KERNEL, &matrix::KERNEL];
 
+    fn name(&self) -> &'static str {
+        self.form.op()
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
         let pairs = request.pairs();
@@ -55,9 +59,8 @@ impl Operation for Matmul {
         let (a, b) = (inputs[0], inputs[1]);
         let (bias, residual) = form.epilogue.inputs();
         let [bias, residual] = [bias, residual].map(|input| input.map(|i| inputs[i]));
-        let op = form.op();
         let (products, layout) = products(form, (a, b), pairs)?;
-        check_size(op, &layout, result, device.binding)?;
+        check_size(&layout, result, device.binding)?;
         if let (Some(bias), Some(whose)) = (bias, form.epilogue.bias) {
             let columns = pairs.iter().zip(&products).map(|((_, j), p)| (j, p.n));
             check_bias(whose, bias, columns)?;
@@ -98,7 +101,7 @@ impl Operation for Matmul {
             work.saturating_add(results.saturating_mul(product.k.max(1).into()))
         });
         let twin = twin::of((dtype, result), *form);
-        Ok(Launch::of(op, result, layout, (all, scratch), work, twin)
+        Ok(Launch::of(result, layout, (all, scratch), work, twin)
             .with_pairs(pairs)
             .into())
     }
@@ -113,7 +116,6 @@ fn dispatches(
     (result, sums): (&Layout, &Slot),
     bias: Option<&Layout>,
 ) -> Result<Vec<Dispatch>> {
-    let op = form.op();
     let begin = |layout: &Layout, i: usize| layout.offsets().as_slice()[i];
     let tiles: &[DenseTile] = match target {
         Target::Native => &NATIVE,
@@ -133,7 +135,7 @@ fn dispatches(
         Target::Native => {
             let all = pairs.iter().zip(products);
             let all = all.map(|(pair, p)| ([p.m, p.k, p.n], loose(pair, p)));
-            native_tiles(op, &host::exact(op, all)?)?
+            native_tiles(&host::exact(all)?)?
         }
         _ => Vec::new(),
     };
@@ -155,10 +157,10 @@ fn dispatches(
             _ => 0,
         };
         let one = (product, begins, begin(result, pair), bias);
-        host::push(op, &mut of_kind[kind], one)?;
+        host::push(&mut of_kind[kind], one)?;
     }
     if let Target::Matrix { .. } = target {
-        matrix::join_few(op, &mut of_kind, |(product, ..)| {
+        matrix::join_few(&mut of_kind, |(product, ..)| {
             (u64::from(product.m) * u64::from(product.n)).saturating_mul(product.k.into())
         })?;
     }
@@ -167,7 +169,7 @@ fn dispatches(
         of_kind.iter().map(count)
     });
     let count = usize::try_from(of_all.sum::<u64>()).unwrap_or(usize::MAX);
-    let mut words = host::room(op, count.saturating_mul(12))?;
+    let mut words = host::room(count.saturating_mul(12))?;
     let mut tiles = Vec::new();
     for (kind, of_kind) in kinds.iter().zip(&mut of_kind) {
         // The last workgroups to start are short; among those of similar length, tiles follow the order in memory.

@@ -170,16 +170,12 @@ pub(super) fn kind(
 /// Moves products of whole quads to the same tile for loose factors if they are little work compared to the products
 /// there, because a separate dispatch would take longer. Both tiles load the same values and sum in the same order, so
 /// no bit changes.
-pub(super) fn join_few<T>(
-    op: &'static str,
-    of_kind: &mut [Vec<T>],
-    work: impl Fn(&T) -> u64,
-) -> Result<()> {
+pub(super) fn join_few<T>(of_kind: &mut [Vec<T>], work: impl Fn(&T) -> u64) -> Result<()> {
     let all = |products: &[T]| products.iter().map(&work).fold(0, u64::saturating_add);
     let (quads, others) = of_kind.split_at_mut(of_kind.len() / 2);
     for (few, many) in quads.iter_mut().zip(others) {
         if all(few) <= all(many) / 8 {
-            host::reserve(op, many, few.len())?;
+            host::reserve(many, few.len())?;
             many.append(few);
         }
     }

@@ -198,13 +198,12 @@ fn extents(form: &Form, pair: usize, a: Shape, b: Shape) -> Result<Extents> {
     let (m, left) = factor(a, form.transposed[0]);
     let (right, n) = factor(b, form.transposed[1]);
     if !form.ambient && !meet([m, left], [right, n]) {
-        return Err(Error::InnerExtents {
-            op: form.op(),
+        return Err(Error::inner_extents(
             pair,
-            left: left as usize,
-            right: right as usize,
-            fits: fits(form.transposed, [m, left], [right, n]),
-        });
+            left as usize,
+            right as usize,
+            fits(form.transposed, [m, left], [right, n]),
+        ));
     }
     Ok(Extents {
         m,
@@ -220,21 +219,20 @@ fn products(
     (a, b): (&Layout, &Layout),
     pairs: &Pairs,
 ) -> Result<(Vec<Extents>, Layout)> {
-    let op = form.op();
-    a.check_rank(op, 2)?;
-    b.check_rank(op, 2)?;
-    host::check(op, pairs.len(), size_of::<Extents>() + 12)?;
-    let mut all = host::room(op, pairs.len())?;
-    let mut offsets = Offset::new(op, pairs.len())?;
-    let mut shapes = host::room(op, 2 * pairs.len())?;
+    a.check_rank(2)?;
+    b.check_rank(2)?;
+    host::check(pairs.len(), size_of::<Extents>() + 12)?;
+    let mut all = host::room(pairs.len())?;
+    let mut offsets = Offset::new(pairs.len())?;
+    let mut shapes = host::room(2 * pairs.len())?;
     for (pair, (i, j)) in pairs.iter().enumerate() {
         let product = extents(form, pair, a.shape(i), b.shape(j))?;
         let size = u64::from(product.m) * u64::from(product.n);
         if size > u64::from(u32::MAX) {
-            return Err(Error::size_overflow(
-                op,
-                format!("the product's {} x {} values", product.m, product.n),
-            )
+            return Err(Error::size_overflow(format!(
+                "the product's {} x {} values",
+                product.m, product.n
+            ))
             .at(pair));
         }
         offsets.push(size)?;

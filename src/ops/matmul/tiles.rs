@@ -103,7 +103,7 @@ const LONG: u32 = 256;
 
 /// The tile in `NATIVE` for each product, given as (m, k, n) and whether its factors are loose. Small products with
 /// long sums all take the largest tile of which their values fill enough, which changes no bit.
-pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> Result<Vec<usize>> {
+pub(crate) fn native_tiles(products: &[([u32; 3], bool)]) -> Result<Vec<usize>> {
     let own = |&([m, k, n], loose): &([u32; 3], bool)| {
         let tile = DenseTile::of(&DENSE, [m, n], loose);
         (tile, tile == 0 && k >= LONG)
@@ -121,7 +121,7 @@ pub(crate) fn native_tiles(op: &'static str, products: &[([u32; 3], bool)]) -> R
         (_, true) => shared,
         (tile, _) => tile,
     };
-    host::exact(op, products.iter().map(tile))
+    host::exact(products.iter().map(tile))
 }
 
 /// Tiles on 16 × 16 matrices.
@@ -252,7 +252,7 @@ mod tests {
     fn sets_share_long_sums_where_a_launch_has_few_tiles() {
         let flags = |products: &[[u32; 3]]| -> Vec<&str> {
             let products: Vec<_> = products.iter().map(|&p| (p, false)).collect();
-            let tiles = native_tiles("test", &products).unwrap().into_iter();
+            let tiles = native_tiles(&products).unwrap().into_iter();
             tiles.map(|tile| NATIVE[tile].flag).collect()
         };
         assert_eq!(flags(&[[32, 4096, 32]]), ["SETS"]);

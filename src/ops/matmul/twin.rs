@@ -54,7 +54,6 @@ fn pieces<'a, T>(
     mut c: &'a mut [T],
     all: u64,
 ) -> Result<Vec<Piece<'a, T>>> {
-    let op = form.op();
     let (a, b) = (args.inputs[0].layout, args.inputs[1].layout);
     let mut pieces = Vec::new();
     for (pair, (i, j)) in args.pairs().iter().enumerate() {
@@ -82,7 +81,7 @@ fn pieces<'a, T>(
                 row: at,
                 out: piece,
             };
-            host::push(op, &mut pieces, piece)?;
+            host::push(&mut pieces, piece)?;
             at += rows as usize;
         }
     }

@@ -312,7 +312,7 @@ struct Alike {
 }
 
 /// The dispatches of independent transforms; those with the same pass, radix, buffers and modes share a dispatch.
-pub(crate) fn dispatches(op: &'static str, transforms: &[Long]) -> Result<Vec<Dispatch>> {
+pub(crate) fn dispatches(transforms: &[Long]) -> Result<Vec<Dispatch>> {
     let mut tasks: BTreeMap<Alike, Vec<u32>> = BTreeMap::new();
     for transform in transforms {
         let radices = passes(transform.log, transform.store);
@@ -331,7 +331,7 @@ pub(crate) fn dispatches(op: &'static str, transforms: &[Long]) -> Result<Vec<Di
             let tasks = tasks.entry(alike).or_default();
             let columns = 1u32 << (transform.log - log_radix);
             for b in (0..columns).step_by(1 << pass_of(log_radix).columns) {
-                host::reserve(op, tasks, 8)?;
+                host::reserve(tasks, 8)?;
                 tasks.extend([x, y, b, transform.log | done << 8]);
                 tasks.extend([transform.n, transform.factor.to_bits(), transform.second, 0]);
             }

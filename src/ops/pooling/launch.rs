@@ -12,14 +12,18 @@ use crate::ragged::DType;
 impl Operation for Pool {
     const KERNELS: &[&Kernel] = &[&KERNEL, &passes::KERNEL];
 
+    fn name(&self) -> &'static str {
+        self.op()
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         self.check(x)?;
-        let (op, dtype, rank) = (self.op(), self.dtype, x.rank());
+        let (dtype, rank) = (self.dtype, x.rank());
         let window = self.window.both();
         let strides = self.strides.unwrap_or(self.window).both();
         let axes = self.window.given;
-        let y = strided::layout(op, x.len(), rank, |element, axis| {
+        let y = strided::layout(x.len(), rank, |element, axis| {
             let extent = strided::extent_of(x, element, axis);
             // The place of the axis among the axes of the window, from the end.
             match rank - axis {
@@ -90,6 +94,6 @@ impl Operation for Pool {
             _ => dtype,
         };
         let work = cost_of(&dispatches);
-        Ok(Launch::of(op, result, y, (dispatches, scratch), work, twin).into())
+        Ok(Launch::of(result, y, (dispatches, scratch), work, twin).into())
     }
 }

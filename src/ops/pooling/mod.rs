@@ -160,8 +160,7 @@ impl Pool {
     }
 
     fn check(self, x: &Layout) -> Result<()> {
-        let op = self.op();
-        let argument = |expected: &str, got: usize| Err(Error::argument(op, expected, got));
+        let argument = |expected: &str, got: usize| Err(Error::argument(expected, got));
         let axes = self.window.given;
         if !(1..=AXES).contains(&axes) {
             return argument("a window of 1 or 2 extents", axes);
@@ -171,7 +170,6 @@ impl Pool {
         }
         if axes > x.rank() {
             return Err(Error::rank(
-                op,
                 format!("at least {axes}, as in the window"),
                 x.rank(),
             ));
@@ -179,7 +177,7 @@ impl Pool {
         let Some(strides) = self.strides else {
             return Ok(());
         };
-        let wrong = |expected: String, got: usize| Err(Error::Stride { op, expected, got });
+        let wrong = |expected: String, got: usize| Err(Error::stride(expected, got));
         if strides.given != axes {
             let expected = format!("a stride for each axis of the window, {axes} in all");
             return wrong(expected, strides.given);

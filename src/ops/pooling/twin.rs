@@ -14,19 +14,18 @@ use crate::ragged::{DType, Layout, Scalar};
 use crate::{Result, host};
 
 pub(super) fn run(args: &mut CpuArgs<'_>, pool: Pool, windows: Windows) -> Result<()> {
-    let op = pool.op();
     match (pool.kind, pool.dtype) {
-        (Kind::Max, DType::F32) => max::<f32>(args, op, windows),
-        (Kind::Max, DType::I32) => max::<i32>(args, op, windows),
-        (Kind::Max, DType::U32) => max::<u32>(args, op, windows),
-        (Kind::Max, DType::F16) => max::<f16>(args, op, windows),
+        (Kind::Max, DType::F32) => max::<f32>(args, windows),
+        (Kind::Max, DType::I32) => max::<i32>(args, windows),
+        (Kind::Max, DType::U32) => max::<u32>(args, windows),
+        (Kind::Max, DType::F16) => max::<f16>(args, windows),
         (Kind::Place, _) => {
             let first = |top: (i32, u32), next: (i32, u32)| if next.0 > top.0 { next } else { top };
             let part = |x: f32, place: usize| (x.key(), place as u32);
-            pooled(args, op, windows, (i32::MIN, 0), part, first, |top| top.1)
+            pooled(args, windows, (i32::MIN, 0), part, first, |top| top.1)
         }
-        (Kind::Mean, DType::F32) => mean(args, op, windows, |x: f32| x, |x| x),
-        (Kind::Mean, DType::F16) => mean(args, op, windows, f16::to_f32, f16::from_f32),
+        (Kind::Mean, DType::F32) => mean(args, windows, |x: f32| x, |x| x),
+        (Kind::Mean, DType::F16) => mean(args, windows, f16::to_f32, f16::from_f32),
         (Kind::Diff, DType::F32) => diff(args, windows, |x: f32, y| x - y),
         (Kind::Diff, DType::I32) => diff(args, windows, i32::wrapping_sub),
         (Kind::Diff, DType::U32) => diff(args, windows, u32::wrapping_sub),
@@ -38,24 +37,21 @@ pub(super) fn run(args: &mut CpuArgs<'_>, pool: Pool, windows: Windows) -> Resul
     }
 }
 
-fn max<T: Keyed>(args: &mut CpuArgs<'_>, op: &'static str, windows: Windows) -> Result<()> {
+fn max<T: Keyed>(args: &mut CpuArgs<'_>, windows: Windows) -> Result<()> {
     let key = |x: T, _| x.key();
-    pooled(args, op, windows, T::LOWEST, key, i32::max, T::of_key)
+    pooled(args, windows, T::LOWEST, key, i32::max, T::of_key)
 }
 
 /// The mean, computed in f32 from the sums of rows.
 fn mean<T: Scalar>(
     args: &mut CpuArgs<'_>,
-    op: &'static str,
     windows: Windows,
     wide: fn(T) -> f32,
     narrow: fn(f32) -> T,
 ) -> Result<()> {
     let count = (windows.extents[0] * windows.extents[1]) as f32;
     let (value, sum) = (|x: T, _| wide(x), |x: f32, y| x + y);
-    pooled(args, op, windows, 0.0, value, sum, |sum| {
-        narrow(sum / count)
-    })
+    pooled(args, windows, 0.0, value, sum, |sum| narrow(sum / count))
 }
 
 fn diff<T: Scalar>(args: &mut CpuArgs<'_>, windows: Windows, minus: fn(T, T) -> T) -> Result<()> {
@@ -71,7 +67,6 @@ fn diff<T: Scalar>(args: &mut CpuArgs<'_>, windows: Windows, minus: fn(T, T) -> 
 /// value and of its place in the element; `least` joined with another one is that one.
 fn pooled<T: Scalar, P: Copy + Send + Sync, R: Scalar>(
     args: &mut CpuArgs<'_>,
-    op: &'static str,
     windows: Windows,
     least: P,
     part: impl Fn(T, usize) -> P + Sync,
@@ -91,7 +86,7 @@ fn pooled<T: Scalar, P: Copy + Send + Sync, R: Scalar>(
         });
         return Ok(());
     }
-    let mut parts = host::filled(op, least, x.len())?;
+    let mut parts = host::filled(least, x.len())?;
     par_tiles(layout.offsets(), &mut parts, |element, within, out| {
         let x = &x[layout.offsets().range(element)][within.clone()];
         for ((out, &x), place) in out.iter_mut().zip(x).zip(within) {
@@ -100,7 +95,7 @@ fn pooled<T: Scalar, P: Copy + Send + Sync, R: Scalar>(
     });
     for (axis, extent) in windows.extents.into_iter().enumerate().rev() {
         if extent > 1 {
-            parts = reduced(op, layout, (parts, least), (axis, extent), &joined)?;
+            parts = reduced(layout, (parts, least), (axis, extent), &joined)?;
         }
     }
     each(args, (&parts, layout), windows, |parts, begin, _| {
@@ -111,13 +106,12 @@ fn pooled<T: Scalar, P: Copy + Send + Sync, R: Scalar>(
 
 /// The parts of windows of this extent along an axis, made of single values, or of windows along the other axis.
 fn reduced<P: Copy + Send + Sync>(
-    op: &'static str,
     layout: &Layout,
     (base, least): (Vec<P>, P),
     (axis, extent): (usize, usize),
     joined: &(impl Fn(P, P) -> P + Sync),
 ) -> Result<Vec<P>> {
-    let [mut parts, mut next] = [Vec::new(), host::filled(op, least, base.len())?];
+    let [mut parts, mut next] = [Vec::new(), host::filled(least, base.len())?];
     for Pass { covered, singles } in passes::along(extent as u64) {
         let [covered, singles] = [covered, singles].map(|n| n as usize);
         par_tiles(
@@ -147,7 +141,7 @@ fn reduced<P: Copy + Send + Sync>(
             },
         );
         (parts, next) = match parts.is_empty() {
-            true => (next, host::filled(op, least, base.len())?),
+            true => (next, host::filled(least, base.len())?),
             false => (next, parts),
         };
     }

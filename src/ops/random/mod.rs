@@ -192,6 +192,13 @@ impl Values {
 impl Operation for Random {
     const KERNELS: &[&Kernel] = &[&UNIFORM, &NORMAL];
 
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Uniform => "uniform",
+            Kind::Normal => "normal",
+        }
+    }
+
     fn is_cached(&self) -> bool {
         false
     }
@@ -212,7 +219,7 @@ impl Operation for Random {
             exponent: Param::Scalar(6),
         };
         let cost = layout.total() as u64;
-        let (op, dispatch) = match kind {
+        let dispatch = match kind {
             Kind::Uniform => {
                 let kernel_type = match dtype {
                     DType::I32 => DType::U32,
@@ -225,8 +232,7 @@ impl Operation for Random {
                 };
                 let variant = UNIFORM.variant(kernel_type, &["UNIFORM"]);
                 let slots = UniformSlots { c, c_meta };
-                let dispatch = Dispatch::new((&UNIFORM, variant), slots, params, groups, cost);
-                ("uniform", dispatch)
+                Dispatch::new((&UNIFORM, variant), slots, params, groups, cost)
             }
             Kind::Normal => {
                 let variant = NORMAL.variant(dtype, &["NORMAL"]);
@@ -235,12 +241,10 @@ impl Operation for Random {
                     c_meta,
                     quantiles: Slot::Table(&quantiles::TABLE),
                 };
-                let dispatch = Dispatch::new((&NORMAL, variant), slots, normal, groups, cost);
-                ("normal", dispatch)
+                Dispatch::new((&NORMAL, variant), slots, normal, groups, cost)
             }
         };
         Ok(Launch::new(
-            op,
             dtype,
             layout.clone(),
             dispatch,
@@ -286,6 +290,7 @@ impl Dropout {
 }
 
 impl Operation for Dropout {
+    const NAME: &str = "dropout";
     const KERNELS: &[&Kernel] = &[&DROPOUT];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
@@ -293,7 +298,6 @@ impl Operation for Dropout {
         let dtype = self.dtype;
         let (places, groups) = places(x);
         Ok(Launch::new(
-            "dropout",
             dtype,
             OutputLayout::Input(0),
             Dispatch::new(

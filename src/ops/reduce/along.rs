@@ -84,14 +84,14 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
         dtype,
         axis,
     } = reduce;
-    let (op, result_type) = (reduce.op(), reduce.result());
-    check_axis(op, x, axis)?;
-    let result = one_a_line(op, x, axis)?;
+    let result_type = reduce.result();
+    check_axis(x, axis)?;
+    let result = one_a_line(x, axis)?;
     // Extents may describe any number of lines without values: refuse an oversized result before building its large
     // work list.
-    check_size(op, &result, result_type, binding)?;
+    check_size(&result, result_type, binding)?;
     let work = x.total().max(result.total()) as u64;
-    let plan = Plan::new(op, x, axis, Some(&result))?;
+    let plan = Plan::new(x, axis, Some(&result))?;
     let values = result.total();
     let flags = reduce.flags();
     let [rank, axis_param] = place_of_axis(x, axis);
@@ -177,7 +177,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
         ));
     }
     Ok(Launch {
-        op,
+        op: "",
         outputs: vec![Output::new(result_type, OutputLayout::New(result))],
         scratch,
         dispatches,

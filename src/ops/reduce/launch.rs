@@ -15,6 +15,10 @@ use crate::ragged::{DType, Layout};
 impl Operation for Reduce {
     const KERNELS: &[&Kernel] = &[&KERNEL, &TILES, &FINISH, &along::LINES, &along::LINE_PARTS];
 
+    fn name(&self) -> &'static str {
+        self.op()
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         match self.axis {
             None if self.reduction.is_of_bytes() => OnBytes::Read,
@@ -33,20 +37,19 @@ impl Operation for Reduce {
         if axis.is_some() || !reduction.is_of_elements(dtype) {
             return Ok(along::launch(*self, x, binding)?.into());
         }
-        let op = self.op();
         if reduction == Reduction::Bounds {
-            x.check_rank(op, 2)?;
+            x.check_rank(2)?;
         }
         let classes = match x.max_length() {
             longest if longest <= super::plan::SHORT => Classes::all_short(x.len(), 0),
-            _ => Classes::new(op, x.offsets().lengths().map(|length| length as u64))?,
+            _ => Classes::new(x.offsets().lengths().map(|length| length as u64))?,
         };
         let words = match reduction {
             Reduction::Box => x.rank(),
             Reduction::Bounds => 4,
             _ => 1,
         };
-        let result = words_each(op, x.len(), words)?;
+        let result = words_each(x.len(), words)?;
         let zero = Param::U32(0);
         let (dispatches, scratch) = dispatches(
             &classes,
@@ -74,14 +77,14 @@ impl Operation for Reduce {
             },
         );
         Ok(Launch {
-            op,
+            op: "",
             outputs: vec![Output::new(self.result(), OutputLayout::New(result))],
             scratch,
             work: x.total() as u64,
             dispatches,
             pairs: None,
             twin: match dtype {
-                DType::U8 => bytes::widened(op, CpuKernel::new(twin::of(reduction, DType::U32)), 1),
+                DType::U8 => bytes::widened(CpuKernel::new(twin::of(reduction, DType::U32)), 1),
                 _ => CpuKernel::new(twin::of(reduction, dtype)),
             },
         }
@@ -92,6 +95,13 @@ impl Operation for Reduce {
 impl Operation for ReducePairs {
     const KERNELS: &[&Kernel] = &[&PAIR, &PAIR_TILES];
 
+    fn name(&self) -> &'static str {
+        match self.reduction {
+            PairReduction::Dot => "dot",
+            PairReduction::Equivalent => "equivalent",
+        }
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::InWords(Some(&mut self.dtype))
     }
@@ -100,18 +110,18 @@ impl Operation for ReducePairs {
         let (a, b) = request.both();
         let pairs = request.pairs();
         let ReducePairs { reduction, dtype } = *self;
-        let (op, flags): (_, &[_]) = match reduction {
-            PairReduction::Dot => ("dot", &["SUM"]),
-            PairReduction::Equivalent => ("equivalent", &["EQUAL"]),
+        let flags: &[_] = match reduction {
+            PairReduction::Dot => &["SUM"],
+            PairReduction::Equivalent => &["EQUAL"],
         };
-        b.check_rank_of(op, a, "the left batch")?;
-        let merged = MergedPair::new(op, a, b, pairs)?;
-        let classes = classes((op, reduction), a, b, pairs, &merged)?;
-        let result = words_each(op, pairs.len(), 1)?;
+        b.check_rank_of(a, "the left batch")?;
+        let merged = MergedPair::new(a, b, pairs)?;
+        let classes = classes(reduction, a, b, pairs, &merged)?;
+        let result = words_each(pairs.len(), 1)?;
         let meta =
             |merged: &Option<Layout>, i| merged.clone().map_or(Slot::InputMeta(i), Slot::Meta);
         let a_meta = meta(&merged.a, 0);
-        let ([pair_kind, pair_right], list) = pair_params(op, pairs, b.len(), &a_meta)?;
+        let ([pair_kind, pair_right], list) = pair_params(pairs, b.len(), &a_meta)?;
         let (dispatches, scratch) = dispatches(
             &classes,
             &Recipe {
@@ -138,7 +148,7 @@ impl Operation for ReducePairs {
             },
         );
         Ok(Launch {
-            op,
+            op: "",
             outputs: vec![Output::new(
                 match reduction {
                     PairReduction::Dot => dtype,

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use self::plan::{Classes, FINISH_WORDS, TILE_WORDS};
 use crate::Result;
+use crate::error::Named;
 use crate::ops::kit::PAIRING;
 use crate::plan::{
     Dispatch, Interface, Kernel, MergedPair, Param, PlanBuffer, Slot, Variant, overlap, params,
@@ -356,13 +357,13 @@ fn unsigned(dtype: DType) -> DType {
 }
 
 /// The layout of `words` words for each of `elements`.
-fn words_each(op: &'static str, elements: usize, words: usize) -> Result<Layout> {
-    Layout::uniform(elements, Shape::new(&[words])?).map_err(|error| error.named(op))
+fn words_each(elements: usize, words: usize) -> Result<Layout> {
+    Layout::uniform(elements, Shape::new(&[words])?).unnamed()
 }
 
 /// Classifies the pairs by the number of values that the kernel reads for each.
 fn classes(
-    (op, reduction): (&'static str, PairReduction),
+    reduction: PairReduction,
     a: &Layout,
     b: &Layout,
     pairs: &Pairs,
@@ -383,7 +384,7 @@ fn classes(
     if most <= plan::SHORT as u64 {
         return Ok(Classes::all_short(pairs.len(), most));
     }
-    Classes::new(op, pairs.iter().map(|(i, j)| size(i, j)))
+    Classes::new(pairs.iter().map(|(i, j)| size(i, j)))
 }
 
 /// What the dispatches of a reduction have in common.

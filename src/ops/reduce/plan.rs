@@ -55,7 +55,7 @@ impl Classes {
     }
 
     /// Classifies elements of these sizes in one pass.
-    pub(super) fn new(op: &'static str, sizes: impl Iterator<Item = u64>) -> Result<Classes> {
+    pub(super) fn new(sizes: impl Iterator<Item = u64>) -> Result<Classes> {
         let mut classes = Classes::default();
         let (mut middle, mut tiles, mut finish) = (Vec::new(), Vec::new(), Vec::new());
         for (element, size) in sizes.enumerate() {
@@ -66,31 +66,28 @@ impl Classes {
                 classes.short += 1;
             } else if size <= MIDDLE {
                 classes.middle_values += size;
-                host::push(op, &mut middle, element)?;
+                host::push(&mut middle, element)?;
             } else if size <= TILE {
-                host::extend(op, &mut tiles, [element, 0, NO_SLOT])?;
+                host::extend(&mut tiles, [element, 0, NO_SLOT])?;
             } else {
                 let first = classes.parts;
                 let count = size.div_ceil(TILE) as u32;
                 let parts = first.checked_add(count);
                 classes.parts = parts.ok_or_else(|| {
-                    Error::size_overflow(
-                        op,
-                        format!(
-                            "a work list of at least {} tiles",
-                            u64::from(first) + u64::from(count)
-                        ),
-                    )
+                    Error::size_overflow(format!(
+                        "a work list of at least {} tiles",
+                        u64::from(first) + u64::from(count)
+                    ))
                     .at(element as usize)
                 })?;
-                host::reserve(op, &mut tiles, TILE_WORDS * count as usize)?;
+                host::reserve(&mut tiles, TILE_WORDS * count as usize)?;
                 for tile in 0..count {
                     // Only the values of two boxes together can exceed 32 bits. No GPU holds such boxes, so only the
                     // CPU kernel runs.
                     let at = u64::from(tile) * TILE;
                     tiles.extend([element, at as u32, first + tile]);
                 }
-                host::extend(op, &mut finish, [element, first, count])?;
+                host::extend(&mut finish, [element, first, count])?;
             }
         }
         let words = |items: Vec<u32>| (!items.is_empty()).then(|| PlanBuffer::new(items));
@@ -110,8 +107,7 @@ mod tests {
 
     #[apply(unit_test)]
     fn every_element_has_one_class_and_every_value_one_tile() {
-        let classes =
-            Classes::new("sum", [0, 32, 33, 1024, 1025, 4096, 4097, 9000].into_iter()).unwrap();
+        let classes = Classes::new([0, 32, 33, 1024, 1025, 4096, 4097, 9000].into_iter()).unwrap();
         assert_eq!((classes.elements, classes.short), (8, 2));
         assert_eq!((classes.middle, classes.middle_values), (2, 1057));
         let data = |words: &Option<Arc<PlanBuffer>>| words.as_ref().map(|w| w.data().to_vec());
@@ -132,10 +128,10 @@ mod tests {
 
     #[apply(unit_test)]
     fn a_batch_of_one_class_needs_no_list() {
-        let classes = Classes::new("sum", [40, 50].into_iter()).unwrap();
+        let classes = Classes::new([40, 50].into_iter()).unwrap();
         assert_eq!((classes.middle, classes.short), (2, 0));
         assert!(classes.middle_items.is_none() && classes.tiles.is_none());
-        let none = Classes::new("sum", std::iter::empty()).unwrap();
+        let none = Classes::new(std::iter::empty()).unwrap();
         assert_eq!((none.elements, none.short, none.middle), (0, 0, 0));
     }
 }

@@ -9,17 +9,17 @@ use crate::plan::{CpuKernel, Kernel, Launch, OutputLayout, Plan, Slot, cost_of};
 use crate::ragged::DType;
 
 impl Operation for Add {
+    const NAME: &str = "scatter_add";
     const KERNELS: &[&Kernel] = &[&ADD];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let (y, target) = request.both();
         let pairs = request.pairs();
-        const OP: &str = "scatter_add";
         let Add { indices, dtype } = self;
         let dtype = *dtype;
-        check(OP, y, indices, target, pairs)?;
-        let by_row = Lists::of(OP, y, indices, target, pairs)?;
-        let (mut dispatches, scratch, last) = sums(OP, dtype, &by_row)?;
+        check(y, indices, target, pairs)?;
+        let by_row = Lists::of(y, indices, target, pairs)?;
+        let (mut dispatches, scratch, last) = sums(dtype, &by_row)?;
         let by_element = ByElement::new(indices, pairs);
         // And the lists of rows that no dispatch uses.
         let bytes = by_element.bytes() + if last.is_some() { by_row.bytes() } else { 0 };
@@ -34,6 +34,6 @@ impl Operation for Add {
         let work = cost_of(&dispatches);
         let twin = CpuKernel::new(move |args| twin(args, &by_row, &by_element)).holding(bytes);
         let (layout, gpu) = (OutputLayout::Input(1), (dispatches, scratch));
-        Ok(Launch::of(OP, dtype, layout, gpu, work, twin).into())
+        Ok(Launch::of(dtype, layout, gpu, work, twin).into())
     }
 }

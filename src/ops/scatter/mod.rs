@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::gather;
+use crate::error::Named;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Dispatch, Interface, Kernel, Param, Plan, PlanBuffer, Slot, Variant, constants, params, shader,
@@ -66,32 +67,27 @@ pub(crate) struct Set {
 }
 
 impl Operation for Set {
+    const NAME: &str = "scatter_set";
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Direct
     }
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let (y, target) = request.both();
-        const OP: &str = "scatter_set";
         let pairs =
-            Pairs::elementwise(OP, target, self.indices.lists()).map_err(Error::without_pairing)?;
-        check(OP, y, &self.indices, target, &pairs)?;
-        let inverse = invert(OP, &self.indices, target)?;
-        Ok(gather::plan(OP, self.dtype, &inverse, &pairs, target.clone())?.into())
+            Pairs::elementwise(target, self.indices.lists()).map_err(Error::without_pairing)?;
+        check(y, &self.indices, target, &pairs)?;
+        let inverse = invert(&self.indices, target)?;
+        Ok(gather::plan(self.dtype, &inverse, &pairs, target.clone())?.into())
     }
 }
 
 /// Checks that `y` has the shapes of a gather from `target`.
-fn check(
-    op: &'static str,
-    y: &Layout,
-    indices: &Indices,
-    target: &Layout,
-    pairs: &Pairs,
-) -> Result<()> {
-    y.check_rank_of(op, target, "the result")?;
-    y.check_len(op, pairs.len())?;
-    y.check_shapes(op, &gather::rows(op, target, indices, pairs)?)
+fn check(y: &Layout, indices: &Indices, target: &Layout, pairs: &Pairs) -> Result<()> {
+    y.check_rank_of(target, "the result")?;
+    y.check_len(pairs.len())?;
+    y.check_shapes(&gather::rows(target, indices, pairs)?)
 }
 
 /// For each row of a batch, the list of its sources.
@@ -105,14 +101,8 @@ struct Lists {
 }
 
 impl Lists {
-    fn of(
-        op: &'static str,
-        y: &Layout,
-        indices: &Indices,
-        target: &Layout,
-        pairs: &Pairs,
-    ) -> Result<Lists> {
-        let mut elements = host::room(op, target.len())?;
+    fn of(y: &Layout, indices: &Indices, target: &Layout, pairs: &Pairs) -> Result<Lists> {
+        let mut elements = host::room(target.len())?;
         let mut rows = 0;
         for element in 0..target.len() {
             let size = target.length(element) as u32;
@@ -126,7 +116,7 @@ impl Lists {
         let row_end = |element: usize| elements.get(element + 1).map_or(rows, |next| next[0]);
         // A counting sort. Index row + 2 first counts the row's sources; after the prefix sum, index row + 1 is where
         // the row's list begins, and, once the list is filled, where it ends.
-        let mut starts = host::zeroed::<u32>(op, rows as usize + 2)?;
+        let mut starts = host::zeroed::<u32>(rows as usize + 2)?;
         for (element, list) in pairs.iter() {
             let (first, end) = (elements[element][0], row_end(element));
             for &index in indices.list(list) {
@@ -138,7 +128,7 @@ impl Lists {
         for row in 2..starts.len() {
             starts[row] += starts[row - 1];
         }
-        let mut sources = host::zeroed(op, starts.last().map_or(0, |&all| all as usize))?;
+        let mut sources = host::zeroed(starts.last().map_or(0, |&all| all as usize))?;
         for (pair, (element, list)) in pairs.iter().enumerate() {
             let ([first, width], end) = (elements[element], row_end(element));
             let mut source = y.offsets().as_slice()[pair];
@@ -171,7 +161,7 @@ impl Lists {
     }
 
     /// The lists of rows with more than [`FAN`] sources, each as a separate element, and the indices of these rows.
-    fn long(&self, op: &'static str) -> Result<(Lists, Vec<usize>)> {
+    fn long(&self) -> Result<(Lists, Vec<usize>)> {
         let mut long = Lists {
             elements: Vec::new(),
             starts: vec![0],
@@ -185,10 +175,10 @@ impl Lists {
                 // The last element that begins at or before the row, which skips elements without rows.
                 element += self.elements[element..].partition_point(|e| e[0] as usize <= row) - 1;
                 let width = self.elements[element][1];
-                host::push(op, &mut long.elements, [rows.len() as u32, width])?;
-                host::extend(op, &mut long.sources, sources.iter().copied())?;
-                host::push(op, &mut long.starts, long.sources.len() as u32)?;
-                host::push(op, &mut rows, row)?;
+                host::push(&mut long.elements, [rows.len() as u32, width])?;
+                host::extend(&mut long.sources, sources.iter().copied())?;
+                host::push(&mut long.starts, long.sources.len() as u32)?;
+                host::push(&mut rows, row)?;
             }
         }
         Ok((long, rows))
@@ -196,9 +186,9 @@ impl Lists {
 
     /// Cuts lists of one-row elements into groups of [`FAN`] sources. Returns the layout of the sums, with one row for
     /// each group, the groups, and the lists of these sums.
-    fn cut(self, op: &'static str) -> Result<(Layout, Lists, Lists)> {
+    fn cut(self) -> Result<(Layout, Lists, Lists)> {
         let mut cut = Lists {
-            elements: host::room(op, self.elements.len())?,
+            elements: host::room(self.elements.len())?,
             starts: Vec::new(),
             sources: Vec::new(),
         };
@@ -212,14 +202,14 @@ impl Lists {
         for (&[_, width], list) in sums.elements.iter().zip(self.starts.windows(2)) {
             cut.elements.push([cut.starts.len() as u32, width]);
             for start in (list[0]..list[1]).step_by(FAN) {
-                host::push(op, &mut cut.starts, start)?;
-                host::push(op, &mut sums.sources, at | SUMS)?;
+                host::push(&mut cut.starts, start)?;
+                host::push(&mut sums.sources, at | SUMS)?;
                 at += width;
             }
-            host::push(op, &mut sums.starts, sums.sources.len() as u32)?;
-            host::push(op, &mut ends, at)?;
+            host::push(&mut sums.starts, sums.sources.len() as u32)?;
+            host::push(&mut ends, at)?;
         }
-        host::push(op, &mut cut.starts, self.sources.len() as u32)?;
+        host::push(&mut cut.starts, self.sources.len() as u32)?;
         cut.sources = self.sources;
         // There are fewer sums than values that they sum, so the offsets fit.
         let layout = Layout::from_offsets(crate::ragged::Offsets::from_vec_unchecked(ends));
@@ -229,13 +219,9 @@ impl Lists {
 
 /// The dispatches that sum long lists, their scratch sizes, and the lists of the result, which refer to these sums;
 /// `None` if no list is long.
-fn sums(
-    op: &'static str,
-    dtype: DType,
-    by_row: &Lists,
-) -> Result<(Vec<Dispatch>, Vec<u64>, Option<Lists>)> {
+fn sums(dtype: DType, by_row: &Lists) -> Result<(Vec<Dispatch>, Vec<u64>, Option<Lists>)> {
     let (mut dispatches, mut scratch) = (Vec::new(), Vec::new());
-    let (mut long, rows) = by_row.long(op)?;
+    let (mut long, rows) = by_row.long()?;
     if rows.is_empty() {
         return Ok((dispatches, scratch, None));
     }
@@ -244,7 +230,7 @@ fn sums(
         .windows(2)
         .any(|list| list[1] - list[0] > FAN as u32)
     {
-        let (layout, cut, sums) = long.cut(op)?;
+        let (layout, cut, sums) = long.cut()?;
         let before = scratch.len().checked_sub(1);
         let output = Slot::Scratch(scratch.len());
         dispatches.push(dispatch(dtype, cut.into(), &layout, before, output));
@@ -252,7 +238,7 @@ fn sums(
         long = sums;
     }
     let mut last = Lists {
-        elements: host::copied(op, &by_row.elements)?,
+        elements: host::copied(&by_row.elements)?,
         starts: vec![0],
         sources: Vec::new(),
     };
@@ -262,8 +248,8 @@ fn sums(
             Some((i, _)) => long.row(i),
             None => by_row.row(row),
         };
-        host::extend(op, &mut last.sources, sources.iter().copied())?;
-        host::push(op, &mut last.starts, last.sources.len() as u32)?;
+        host::extend(&mut last.sources, sources.iter().copied())?;
+        host::push(&mut last.starts, last.sources.len() as u32)?;
     }
     Ok((dispatches, scratch, Some(last)))
 }
@@ -325,13 +311,13 @@ fn dispatch(
 
 /// For each row of the result, the row of `y` that is written there; `u32::MAX`, which is out of bounds, if there is
 /// none.
-fn invert(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indices> {
+fn invert(indices: &Indices, target: &Layout) -> Result<Indices> {
     let lengths = (0..target.len()).map(|element| match target.length(element) {
         0 => 0,
         _ => target.shape(element).extents()[0] as usize,
     });
-    let layout = Layout::from_lengths(lengths).map_err(|error| error.named(op))?;
-    let mut values = host::filled(op, u32::MAX, layout.total())?;
+    let layout = Layout::from_lengths(lengths).unnamed()?;
+    let mut values = host::filled(u32::MAX, layout.total())?;
     let mut without_values = HashMap::new();
     for element in 0..target.len() {
         let extent = target.shape(element).extents()[0];
@@ -339,28 +325,27 @@ fn invert(op: &'static str, indices: &Indices, target: &Layout) -> Result<Indice
         without_values.clear();
         for (position, &index) in indices.list(element).iter().enumerate() {
             if index >= extent {
-                return Err(Error::Index {
-                    op,
-                    element: Some(element),
+                return Err(Error::index(
+                    Some(element),
                     position,
-                    index: index as usize,
-                    len: extent as usize,
-                });
+                    index as usize,
+                    extent as usize,
+                ));
             }
             let before = match rows.get_mut(index as usize) {
                 Some(row) => std::mem::replace(row, position as u32),
                 // Rows without values, of which there may be billions.
-                None => host::insert(op, &mut without_values, index, position as u32)?
-                    .unwrap_or(u32::MAX),
+                None => {
+                    host::insert(&mut without_values, index, position as u32)?.unwrap_or(u32::MAX)
+                }
             };
             if before != u32::MAX {
-                return Err(Error::DuplicateIndex {
-                    op,
-                    element: Some(element),
-                    first: before as usize,
-                    second: position,
-                    index: index as usize,
-                });
+                return Err(Error::duplicate_index(
+                    Some(element),
+                    before as usize,
+                    position,
+                    index as usize,
+                ));
             }
         }
     }
@@ -380,7 +365,7 @@ mod tests {
         let (y, target) = (of(SOURCES), of(10));
         let indices = Ragged::from_fn(&y, |_, at| at as u32 % 10).unwrap();
         let indices = Indices::new(indices).unwrap();
-        let pairs = Pairs::elementwise("test", &target, indices.lists()).unwrap();
+        let pairs = Pairs::elementwise(&target, indices.lists()).unwrap();
         let dtype = DType::F32;
         let plan = planned(Add { indices, dtype }, &[&y, &target], Some(&pairs), None).unwrap();
         // The indices, their lists by row and those of long rows.

@@ -12,7 +12,6 @@ use crate::plan::CpuArgs;
 use crate::ragged::{Indices, Pairs};
 use crate::{Result, host};
 
-const OP: &str = "scatter_add";
 /// The largest number of values of an element that fits a cache. The sums of such an element are accumulated in the
 /// order of the sources.
 const NEAR: usize = 1 << 16;
@@ -56,7 +55,7 @@ impl ByElement {
             true => 0,
             false => self.pairs.len() as u32,
         };
-        let mut sorted = host::room(OP, pairs as usize)?;
+        let mut sorted = host::room(pairs as usize)?;
         sorted.extend(0..pairs);
         sorted.sort_unstable_by_key(|&pair| (self.pairs.get(pair as usize).0, pair));
         Ok(self.sorted.get_or_init(|| sorted))

@@ -18,22 +18,25 @@ use crate::{Error, Result, host};
 impl Operation for ShapeMatmul {
     const KERNELS: &[&Kernel] = &[&KERNEL, &spectral::SPECTRAL, &spectral::FIT];
 
+    fn name(&self) -> &'static str {
+        self.model.op()
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
         let device = request.device;
         let ShapeMatmul { model, dtype } = *self;
         let room = device.room;
         let (a, b, grids) = (inputs[0], inputs[1], [inputs[2], inputs[3]]);
-        let op = model.op();
         let plan = Products::new((model, dtype), [a, b], grids, (room, device.allowed))?;
         let (mut dispatches, mut scratch) = (Vec::new(), Vec::new());
         if let Some(room) = room {
             dispatches.extend(plan.direct(model, dtype)?);
-            let (more, words) = spectral::dispatches(op, &plan, [a, b], room)?;
+            let (more, words) = spectral::dispatches(&plan, [a, b], room)?;
             dispatches.extend(more);
             scratch = words;
         }
-        let work = plan.work.saturating_add(spectral::work(op, &plan)?);
+        let work = plan.work.saturating_add(spectral::work(&plan)?);
         let (entries, grid) = (plan.entries.clone(), plan.grid.clone());
         let bytes = size_of_val(&plan.products[..]) + 4 * plan.lengths.len();
         let twin = match (model, dtype) {
@@ -51,7 +54,7 @@ impl Operation for ShapeMatmul {
         };
         let work = work.max(cost_of(&dispatches));
         let (gpu, twin) = ((dispatches, scratch), twin.holding(bytes));
-        let launch = Launch::of(op, dtype, entries, gpu, work, twin);
+        let launch = Launch::of(dtype, entries, gpu, work, twin);
         Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(grid))))
     }
 }
@@ -65,28 +68,26 @@ impl Products {
         grids: [&Layout; 2],
         (room, allowed): (Option<FftLimits>, u64),
     ) -> Result<Products> {
-        let op = model.op();
         let transforms = model == Model::Convolution && dtype == DType::F32;
-        grids[0].check_len(op, grids[1].len())?;
-        let mut products = host::room(op, grids[0].len())?;
-        let mut shapes = host::room(op, 2 * grids[0].len())?;
-        let mut count = Offset::new(op, grids[0].len())?;
+        grids[0].check_len(grids[1].len())?;
+        let mut products = host::room(grids[0].len())?;
+        let mut shapes = host::room(2 * grids[0].len())?;
+        let mut count = Offset::new(grids[0].len())?;
         let (mut next, mut terms) = ([0; 3], 0u64);
         let both = extents(grids[0]).zip(extents(grids[1]));
         for (pair, ([rows, inner], [other, columns])) in both.enumerate() {
             let sides = [[rows, inner], [other, columns]].map(|of| of.map(|n| n as u32));
             if !meet(sides[0], sides[1]) {
-                return Err(Error::InnerExtents {
-                    op,
+                return Err(Error::inner_extents(
                     pair,
-                    left: inner,
-                    right: other,
-                    fits: match (columns == inner, rows == other) {
+                    inner,
+                    other,
+                    match (columns == inner, rows == other) {
                         (true, _) => Some("transpose() of the right matrix"),
                         (_, true) => Some("transpose() of the left matrix"),
                         _ => None,
                     },
-                });
+                ));
             }
             count.push(rows as u64 * columns as u64)?;
             shapes.extend([rows as u32, columns as u32]);
@@ -105,15 +106,15 @@ impl Products {
                 .fold(rows as u64, |product, &n| product.saturating_mul(n as u64));
             terms = terms.saturating_add(here);
         }
-        check_work(op, None, terms, allowed)?;
+        check_work(None, terms, allowed)?;
         let grid = Layout::unchecked(count.finish(), 2, shapes);
         let binding = room.map(FftLimits::binding);
         // Check one word per result first, then (below) the values.
-        check_size(op, &grid, DType::U32, binding)?;
+        check_size(&grid, DType::U32, binding)?;
         // Each result takes an offset, and the length of its transforms.
-        host::check(op, grid.total(), 8)?;
-        let mut offsets = Offset::new(op, grid.total())?;
-        let (mut lengths, mut work) = (host::room(op, grid.total())?, terms);
+        host::check(grid.total(), 8)?;
+        let mut offsets = Offset::new(grid.total())?;
+        let (mut lengths, mut work) = (host::room(grid.total())?, terms);
         for (matrix, product) in products.iter().enumerate() {
             for (i, k) in product.results() {
                 let (mut longest, mut terms, mut sum) = (0, 0, 0u64);
@@ -138,7 +139,6 @@ impl Products {
                 }
                 if room.is_some() && !spectral::reaches(length) {
                     return Err(Error::too_large(
-                        op,
                         "the transform",
                         4 * length,
                         4 * spectral::LONGEST,
@@ -150,7 +150,7 @@ impl Products {
             }
         }
         let entries = Layout::from_offsets(offsets.finish());
-        check_size(op, &entries, dtype, binding)?;
+        check_size(&entries, dtype, binding)?;
         Ok(Products {
             products,
             lengths,
@@ -162,7 +162,6 @@ impl Products {
 
     /// The dispatch of the results that are computed by the definition.
     fn direct(&self, model: Model, dtype: DType) -> Result<Option<Dispatch>> {
-        let op = model.op();
         let (mut list, mut offsets, mut total) = (Vec::new(), vec![0], 0);
         let begins = self.entries.offsets().as_slice();
         for product in &self.products {
@@ -173,7 +172,7 @@ impl Products {
                     continue;
                 }
                 let (row, column) = (product.a + i * product.inner, product.b + k);
-                host::reserve(op, &mut list, 8)?;
+                host::reserve(&mut list, 8)?;
                 list.extend([
                     begins[result],
                     row as u32,
@@ -182,7 +181,7 @@ impl Products {
                 ]);
                 list.extend([product.columns as u32, 0, 0, 0]);
                 total += length as u32;
-                host::push(op, &mut offsets, total)?;
+                host::push(&mut offsets, total)?;
             }
         }
         let flags: &[&str] = match model {

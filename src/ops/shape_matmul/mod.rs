@@ -136,11 +136,13 @@ pub(crate) struct Transpose {
 }
 
 impl Operation for Transpose {
+    const NAME: &str = "transpose";
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
         let (entries, grid) = (inputs[0], inputs[1]);
-        let mut order = host::room("transpose", grid.total())?;
-        let mut shapes = host::room("transpose", grid.extents().len())?;
+        let mut order = host::room(grid.total())?;
+        let mut shapes = host::room(grid.extents().len())?;
         let begins = grid.offsets().as_slice();
         for (&begin, [rows, columns]) in begins.iter().zip(extents(grid)) {
             let (rows, columns) = (rows as u32, columns as u32);
@@ -151,7 +153,7 @@ impl Operation for Transpose {
             shapes.extend([columns, rows]);
         }
         let transposed = Layout::unchecked(grid.offsets().clone(), 2, shapes);
-        let launch = select::plan("transpose", self.dtype, entries, &order)?;
+        let launch = select::plan(self.dtype, entries, &order)?;
         Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(transposed))))
     }
 }
@@ -165,7 +167,7 @@ fn extents(grid: &Layout) -> impl ExactSizeIterator<Item = [usize; 2]> + '_ {
 /// The error with the number of the matrix instead of that of the entry.
 fn named(error: Error, matrix: usize) -> Error {
     match error {
-        Error::SizeOverflow { op, what, .. } => Error::size_overflow(op, what).at(matrix),
+        error @ Error::SizeOverflow { .. } => error.at(matrix),
         other => other,
     }
 }

@@ -72,7 +72,6 @@ pub(super) fn reaches(length: u64) -> bool {
 /// The work of one turn.
 #[derive(Default)]
 struct Turn {
-    op: &'static str,
     /// Lengths of the transforms of the factors, and of the results.
     factors: Vec<u32>,
     results: Vec<u32>,
@@ -92,9 +91,8 @@ struct Turn {
 }
 
 impl Turn {
-    fn new(op: &'static str) -> Turn {
+    fn new() -> Turn {
         Turn {
-            op,
             ends: true,
             ..Turn::default()
         }
@@ -117,9 +115,9 @@ impl Turn {
             }
             let (begin, there) = (range.start as u32, range.len() as u32);
             let piece = [begin, there, self.values, length];
-            cut(self.op, &mut self.pieces[side], piece)?;
+            cut(&mut self.pieces[side], piece)?;
             self.values += length;
-            host::push(self.op, &mut self.factors, length)?;
+            host::push(&mut self.factors, length)?;
             *place = self.spectra;
             self.spectra += length / 2 + 1;
         }
@@ -128,14 +126,13 @@ impl Turn {
 
     /// Adds a part of the turn.
     fn add(&mut self, plan: &Products, [a, b]: [&Layout; 2], part: &Part<'_>) -> Result<()> {
-        let op = self.op;
         let Part { block, inner } = part;
         let (product, length) = (block.product, block.length);
         (self.goes_on, self.ends) = (part.goes_on(), part.ends());
         let mut lines = |side: usize, layout: &Layout, numbers: &[usize]| {
             let mut begins = Vec::new();
             for four in numbers.chunks(SIDE) {
-                host::push(op, &mut begins, self.tables.len() as u32)?;
+                host::push(&mut begins, self.tables.len() as u32)?;
                 for j in inner.clone() {
                     let entries = std::array::from_fn(|at| {
                         four.get(at).map(|&number| match side {
@@ -144,7 +141,7 @@ impl Turn {
                         })
                     });
                     let places = self.place(side, layout, entries, length)?;
-                    host::push(op, &mut self.tables, places)?;
+                    host::push(&mut self.tables, places)?;
                 }
             }
             Ok::<_, Error>(begins)
@@ -164,8 +161,8 @@ impl Turn {
                     }
                 }
                 if places != [[NONE; SIDE]; SIDE] {
-                    host::push(op, &mut self.tables, [row, column, 0, 0])?;
-                    host::extend(op, &mut self.tables, places)?;
+                    host::push(&mut self.tables, [row, column, 0, 0])?;
+                    host::extend(&mut self.tables, places)?;
                 }
             }
         }
@@ -177,7 +174,7 @@ impl Turn {
                 [frequencies as u32, count, begin, first as u32],
                 [items as u32, 0, 0, 0],
             ];
-            host::extend(op, &mut self.work, work)?;
+            host::extend(&mut self.work, work)?;
         }
         let each = (inner.len() as u64).saturating_mul((4 * SIDE * SIDE) as u64);
         let cost = (items as u64).saturating_mul(each);
@@ -190,9 +187,9 @@ impl Turn {
         let range = plan.entries.offsets().range(result);
         let (begin, request) = (range.start as u32, range.len() as u32);
         let piece = [self.back, request, begin, request];
-        cut(self.op, &mut self.pieces[2], piece)?;
+        cut(&mut self.pieces[2], piece)?;
         self.back += length;
-        host::push(self.op, &mut self.results, length)?;
+        host::push(&mut self.results, length)?;
         let at = self.sums;
         self.sums += length / 2 + 1;
         Ok(at)
@@ -200,9 +197,8 @@ impl Turn {
 
     /// The dispatches of the turn. Raises `words`, the sizes of the scratch buffers, to what they need.
     fn finish(&self, room: FftLimits, words: &mut Vec<u64>) -> Result<Vec<Dispatch>> {
-        let op = self.op;
         let of_lengths = |lengths: &[u32], length: fn(u32) -> u32| {
-            let mut offsets = host::room(op, lengths.len() + 1)?;
+            let mut offsets = host::room(lengths.len() + 1)?;
             offsets.push(0);
             let mut end = 0;
             offsets.extend(lengths.iter().map(|&n| {
@@ -233,7 +229,6 @@ impl Turn {
         for (side, pieces) in self.pieces[..2].iter().enumerate() {
             let base = Param::InputBase(side);
             dispatches.extend(zero_pad(
-                op,
                 pieces,
                 Slot::Input(side),
                 Slot::Scratch(VALUES),
@@ -254,7 +249,7 @@ impl Turn {
             [&values, &spectra],
             places,
         )?);
-        let mut list = host::room(op, 4 * (self.work.len() + self.tables.len()))?;
+        let mut list = host::room(4 * (self.work.len() + self.tables.len()))?;
         list.extend(self.work.iter().chain(&self.tables).flatten());
         dispatches.push(Dispatch::new(
             (&SPECTRAL, 0),
@@ -279,19 +274,15 @@ impl Turn {
                 places,
             )?);
             let (from, to) = (Slot::Scratch(VALUES), Slot::Output(0));
-            dispatches.extend(zero_pad(op, &self.pieces[2], from, to, Param::U32(0))?);
+            dispatches.extend(zero_pad(&self.pieces[2], from, to, Param::U32(0))?);
         }
         Ok(dispatches)
     }
 }
 
 /// Cuts a copy into pieces. A copy is (source offset, values in the source, destination offset, values to write).
-fn cut(
-    op: &'static str,
-    pieces: &mut Vec<[u32; 4]>,
-    [from, there, to, request]: [u32; 4],
-) -> Result<()> {
-    host::reserve(op, pieces, request.div_ceil(PIECE) as usize)?;
+fn cut(pieces: &mut Vec<[u32; 4]>, [from, there, to, request]: [u32; 4]) -> Result<()> {
+    host::reserve(pieces, request.div_ceil(PIECE) as usize)?;
     pieces.extend((0..request).step_by(PIECE as usize).map(|at| {
         let there = there.saturating_sub(at).min(PIECE);
         [from + at, there, to + at, (request - at).min(PIECE)]
@@ -299,17 +290,11 @@ fn cut(
     Ok(())
 }
 
-fn zero_pad(
-    op: &'static str,
-    pieces: &[[u32; 4]],
-    from: Slot,
-    to: Slot,
-    base: Param,
-) -> Result<Option<Dispatch>> {
+fn zero_pad(pieces: &[[u32; 4]], from: Slot, to: Slot, base: Param) -> Result<Option<Dispatch>> {
     if pieces.is_empty() {
         return Ok(None);
     }
-    let list = host::copied(op, pieces.as_flattened())?;
+    let list = host::copied(pieces.as_flattened())?;
     Ok(Some(Dispatch::new(
         (&FIT, 0),
         Slots {
@@ -328,15 +313,14 @@ fn zero_pad(
 
 /// The dispatches of all results that are computed by transforms, and the words of their scratch buffers.
 pub(super) fn dispatches(
-    op: &'static str,
     plan: &Products,
     layouts: [&Layout; 2],
     room: FftLimits,
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let most = room.scratch().min(SCRATCH);
     let (mut dispatches, mut words) = (Vec::new(), Vec::new());
-    turns(op, plan, most, |parts| {
-        let mut turn = Turn::new(op);
+    turns(plan, most, |parts| {
+        let mut turn = Turn::new();
         for part in parts {
             turn.add(plan, layouts, part)?;
         }
@@ -374,8 +358,8 @@ mod tests {
     /// The lengths of all forward and inverse transforms, in one turn.
     fn transforms(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> [Vec<u32>; 2] {
         let (plan, layouts) = plan(extents, odd);
-        let mut turn = Turn::new("test");
-        turns("test", &plan, u64::MAX, |parts| {
+        let mut turn = Turn::new();
+        turns(&plan, u64::MAX, |parts| {
             parts
                 .iter()
                 .try_for_each(|part| turn.add(&plan, [&layouts[0], &layouts[1]], part))
@@ -417,7 +401,7 @@ mod tests {
             (258, 6 * 35),
         ] {
             let room = FftLimits::new(1 << 15, 4 * words);
-            let (dispatches, scratch) = dispatches("test", &plan, [a, b], room).unwrap();
+            let (dispatches, scratch) = dispatches(&plan, [a, b], room).unwrap();
             let products = dispatches
                 .iter()
                 .filter(|dispatch| std::ptr::eq(dispatch.kernel, &SPECTRAL));

@@ -15,9 +15,6 @@ use crate::plan::CpuArgs;
 use crate::ragged::Layout;
 use crate::{Result, host};
 
-/// A placeholder in errors: the launch replaces it with the name of the operation.
-const OP: &str = "conv_matmul";
-
 /// The entries of one operand.
 #[derive(Clone, Copy)]
 struct Entries<'a, T> {
@@ -43,7 +40,7 @@ fn each<T: Send>(
     body: impl Fn(&Product, (usize, usize), &mut [T]) -> Result<()> + Sync,
 ) -> Result<()> {
     let mut rest = &mut results(plan, values)?[..];
-    let mut products = host::room(OP, plan.products.len())?;
+    let mut products = host::room(plan.products.len())?;
     for product in &plan.products {
         let (here, others) = rest.split_at_mut(product.rows * product.columns);
         products.push((product, here));
@@ -64,10 +61,7 @@ fn each<T: Send>(
 /// The values of every result.
 fn results<'a, T>(plan: &Products, mut values: &'a mut [T]) -> Result<Vec<&'a mut [T]>> {
     let lengths = plan.entries.lengths();
-    host::exact(
-        OP,
-        lengths.map(|length| values.split_off_mut(..length).unwrap_or_default()),
-    )
+    host::exact(lengths.map(|length| values.split_off_mut(..length).unwrap_or_default()))
 }
 
 /// Computes a result by the definition: sums the products one j after the other.
@@ -78,7 +72,7 @@ fn sum<T: Arithmetic, const KRON: bool>(
     out: &mut [T],
 ) -> Result<()> {
     out.fill(T::default());
-    let mut term = host::zeroed::<T>(OP, out.len())?;
+    let mut term = host::zeroed::<T>(out.len())?;
     for (x, y) in product.terms(i, k) {
         let (x, y) = (a.get(x), b.get(y));
         if x.is_empty() || y.is_empty() {
@@ -135,7 +129,7 @@ pub(super) fn spectral(args: &mut CpuArgs<'_>, plan: &Products) -> Result<()> {
     let (mut sums, mut held, mut spectra) = (Vec::new(), None, Spectra::default());
     // An eighth of the remaining budget for spectra, and another eighth for sums.
     let most = TURN.min(host::left() / 32);
-    turns(OP, plan, most, |parts| {
+    turns(plan, most, |parts| {
         spectra.make(parts, operands)?;
         if !parts[0].goes_on() {
             sums.clear();
@@ -150,14 +144,14 @@ pub(super) fn spectral(args: &mut CpuArgs<'_>, plan: &Products) -> Result<()> {
                                 values: Vec::new(),
                                 out: std::mem::take(&mut results[result]),
                             };
-                            host::push(OP, &mut sums, sum)?;
+                            host::push(&mut sums, sum)?;
                         }
                     }
                 }
             }
         }
         if !parts[0].goes_on() && !parts[0].ends() {
-            held = Some(host::hold(OP, 4 * parts[0].block.needs()[0])?);
+            held = Some(host::hold(4 * parts[0].block.needs()[0])?);
         }
         sums.par_iter_mut()
             .try_for_each(|sum| sum.go_on(&parts[sum.part], operands, &spectra))?;
@@ -183,16 +177,16 @@ impl Spectra {
         self.begins.clear();
         let mut end = 0;
         for part in parts {
-            host::push(OP, &mut self.begins, end)?;
+            host::push(&mut self.begins, end)?;
             end += lines(part) * part.inner.len() * frequencies(part);
         }
         if self.values.len() < end {
             (self.values, self.held) = (Vec::new(), None);
-            self.held = Some(host::hold(OP, (size_of::<Complex32>() * end) as u64)?);
-            self.values = host::zeroed_held(OP, end)?;
+            self.held = Some(host::hold((size_of::<Complex32>() * end) as u64)?);
+            self.values = host::zeroed_held(end)?;
         }
         let mut rest = &mut self.values[..end];
-        let mut all = host::room(OP, parts.len())?;
+        let mut all = host::room(parts.len())?;
         for part in parts {
             let (here, others) =
                 rest.split_at_mut(lines(part) * part.inner.len() * frequencies(part));
@@ -211,9 +205,9 @@ impl Spectra {
                 if x.is_empty() || x.len() > length {
                     return Ok(());
                 }
-                let mut values = host::zeroed(OP, length)?;
+                let mut values = host::zeroed(length)?;
                 values[..x.len()].copy_from_slice(x);
-                let mut scratch = host::zeroed(OP, fft.get_scratch_len())?;
+                let mut scratch = host::zeroed(fft.get_scratch_len())?;
                 let done = fft.process_with_scratch(&mut values, spectrum, &mut scratch);
                 debug_assert!(done.is_ok(), "{done:?}");
                 Ok(())
@@ -267,7 +261,7 @@ impl Sum<'_> {
     ) -> Result<()> {
         let mut sums = std::mem::take(&mut self.values);
         if !part.goes_on() {
-            sums = host::zeroed(OP, frequencies(part))?;
+            sums = host::zeroed(frequencies(part))?;
         }
         let lines = [self.at[0], part.block.rows.len() + self.at[1]];
         for j in part.inner.clone() {
@@ -294,8 +288,8 @@ impl Sum<'_> {
         let last = sums.len() - 1;
         sums[0].im = 0.0;
         sums[last].im = 0.0;
-        let mut values = host::zeroed(OP, length)?;
-        let mut scratch = host::zeroed(OP, fft.get_scratch_len())?;
+        let mut values = host::zeroed(length)?;
+        let mut scratch = host::zeroed(fft.get_scratch_len())?;
         let done = fft.process_with_scratch(&mut sums, &mut values, &mut scratch);
         debug_assert!(done.is_ok(), "{done:?}");
         let factor = 1.0 / length as f32;

@@ -12,6 +12,10 @@ use crate::ragged::DType;
 impl Operation for Sort {
     const KERNELS: &[&Kernel] = &[&KERNEL, &MERGE];
 
+    fn name(&self) -> &'static str {
+        self.op
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::InWords(Some(&mut self.dtype))
     }
@@ -20,17 +24,17 @@ impl Operation for Sort {
         let x = request.inputs[0];
         let binding = request.device.binding;
         let Sort {
-            op,
             dtype,
             axis,
             wanted,
             descending,
+            ..
         } = *self;
         if let Some(axis) = axis {
-            x.check_axis(op, axis)?;
+            x.check_axis(axis)?;
         }
-        check_size(op, x, dtype, binding)?;
-        let plan = Plan::new(op, x, axis)?;
+        check_size(x, dtype, binding)?;
+        let plan = Plan::new(x, axis)?;
         let (dispatches, scratch) = self.dispatches(&plan, x);
         let outputs = match wanted {
             Wanted::Values => vec![dtype],
@@ -39,7 +43,7 @@ impl Operation for Sort {
         };
         let flip = -i32::from(descending);
         Ok(Launch {
-            op,
+            op: "",
             outputs: outputs
                 .into_iter()
                 .map(|dtype| Output::new(dtype, OutputLayout::Input(0)))

@@ -50,7 +50,7 @@ pub(super) fn merges(values: usize) -> usize {
 }
 
 impl Plan {
-    pub(super) fn new(op: &'static str, x: &Layout, axis: Option<usize>) -> Result<Plan> {
+    pub(super) fn new(x: &Layout, axis: Option<usize>) -> Result<Plan> {
         let mut classes: [Vec<(u32, usize)>; CAPACITIES.len()] = Default::default();
         let mut values = [0u64; CAPACITIES.len()];
         let mut long: [Vec<u32>; MERGES] = Default::default();
@@ -67,13 +67,13 @@ impl Plan {
             if let Some(class) = class {
                 values[class] += total;
                 let unit = (element as u32, lines.number as usize);
-                host::push(op, &mut classes[class], unit)?;
+                host::push(&mut classes[class], unit)?;
                 continue;
             }
             let blocks = &mut long[merges(lines.values)];
             for line in 0..lines.number as u32 {
                 for block in 0..lines.values.div_ceil(BLOCK) as u32 {
-                    host::extend(op, blocks, [element as u32, line, block, 0])?;
+                    host::extend(blocks, [element as u32, line, block, 0])?;
                 }
             }
         }
@@ -83,7 +83,7 @@ impl Plan {
                 continue;
             }
             let capacity = CAPACITIES[class];
-            let units = Worklist::new(op, elements.into_iter(), BLOCK / capacity)?;
+            let units = Worklist::new(elements.into_iter(), BLOCK / capacity)?;
             planned.push(Class {
                 capacity,
                 units: units.units,
@@ -93,7 +93,7 @@ impl Plan {
                 values: values[class],
             });
         }
-        let mut items = host::room(op, long.iter().map(Vec::len).sum())?;
+        let mut items = host::room(long.iter().map(Vec::len).sum())?;
         let mut blocks = Vec::new();
         for of in long.iter().rev() {
             items.extend_from_slice(of);
@@ -122,7 +122,7 @@ mod tests {
     #[apply(unit_test)]
     fn every_line_is_in_one_class_or_cut() {
         let x = Layout::from_lengths([3, 0, 9, 2048, 2049, 1, 9000]).unwrap();
-        let plan = Plan::new("sort", &x, Some(0)).unwrap();
+        let plan = Plan::new(&x, Some(0)).unwrap();
         let classes = plan.classes.iter().map(|c| (c.capacity, c.units, c.values));
         assert_eq!(
             classes.collect::<Vec<_>>(),

@@ -57,14 +57,18 @@ pub(crate) fn place(q: f64, n: usize) -> (u32, f32) {
 impl Operation for Quantile {
     const KERNELS: &[&Kernel] = &[&QUANTILE];
 
+    fn name(&self) -> &'static str {
+        self.op
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let x = request.inputs[0];
         let binding = request.device.binding;
-        let Quantile { op, dtype, axis, q } = *self;
+        let Quantile { dtype, axis, q, .. } = *self;
         let q = f64::from_bits(q);
-        let c = one_a_line(op, x, axis)?;
-        check_size(op, &c, dtype, binding)?;
-        let mut places = host::room(op, 2 * x.len())?;
+        let c = one_a_line(x, axis)?;
+        check_size(&c, dtype, binding)?;
+        let mut places = host::room(2 * x.len())?;
         for element in 0..x.len() {
             let (low, weight) = place(q, Lines::of(x, element, axis).values);
             places.extend([low, weight.to_bits()]);
@@ -100,7 +104,7 @@ impl Operation for Quantile {
             DType::F16 => twin::<f16>(axis, q, args, f16_from_f64),
             _ => twin::<f32>(axis, q, args, |y| y as f32),
         });
-        Ok(Launch::new(op, dtype, c, dispatch, twin).into())
+        Ok(Launch::new(dtype, c, dispatch, twin).into())
     }
 }
 

@@ -14,9 +14,6 @@ use super::Wanted;
 /// The number of values from which a line is sorted by several threads.
 const PARALLEL: usize = 1 << 15;
 
-/// A placeholder in errors: the launch replaces it with the name of the operation.
-const OP: &str = "sort";
-
 /// `flip` reverses the order of keys if all its bits are set.
 pub(super) fn run<T: Keyed>(
     axis: Option<usize>,
@@ -78,7 +75,7 @@ fn each<T: Keyed, K: Ord + Copy + Send + Sync, R: Send>(
             let block = count * step;
             par_chunks(own, block, (PARALLEL / block).max(1), &|begin, out| {
                 let x = &x[begin..begin + out.len()];
-                let mut keys = host::room(OP, count)?;
+                let mut keys = host::room(count)?;
                 for column in 0..step {
                     keys.clear();
                     let line = x[column..].iter().step_by(step);

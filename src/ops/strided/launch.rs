@@ -7,25 +7,19 @@ use crate::plan::{CpuKernel, Dispatch, Launch, Param, Slot, stream_tile};
 use crate::ragged::{DType, Layout, MAX_RANK};
 
 /// The copy of `x` that `reading` describes.
-pub(super) fn launch(
-    op: &'static str,
-    dtype: DType,
-    x: &Layout,
-    reading: &Reading,
-    y: &Layout,
-) -> Result<Launch> {
-    let merged = Merged::new(op, reading, x, y)?;
+pub(super) fn launch(dtype: DType, x: &Layout, reading: &Reading, y: &Layout) -> Result<Launch> {
+    let merged = Merged::new(reading, x, y)?;
     let dispatch = match dtype {
         // Two workgroups may write the halves of one word.
         DType::F16 => None,
         _ => match transposed_matrices(&merged, x) {
-            Some((backwards, matrices)) => transpose::dispatch(op, dtype, backwards, matrices)?,
+            Some((backwards, matrices)) => transpose::dispatch(dtype, backwards, matrices)?,
             None => None,
         },
     };
     if let Some(dispatch) = dispatch {
         let twin = twin(dtype, merged);
-        return Ok(Launch::new(op, dtype, y.clone(), dispatch, twin));
+        return Ok(Launch::new(dtype, y.clone(), dispatch, twin));
     }
     let meta = |merged: &Option<Layout>, own| merged.clone().map_or(own, Slot::Meta);
     let slots = Slots {
@@ -130,13 +124,12 @@ pub(super) fn launch(
         )
     };
     let twin = twin(dtype, merged);
-    Ok(Launch::new(op, dtype, y.clone(), dispatch, twin))
+    Ok(Launch::new(dtype, y.clone(), dispatch, twin))
 }
 
 /// The copy in which element e of the result is element `e / size · stride + e % size` in another box, or zeros if
 /// there is none.
 pub(super) fn windows(
-    op: &'static str,
     dtype: DType,
     x: &Layout,
     (size, stride): (u32, u32),
@@ -146,7 +139,7 @@ pub(super) fn windows(
         windows: (size, stride),
         ..Reading::plain(x.rank())
     };
-    launch(op, dtype, x, &reading, y)
+    launch(dtype, x, &reading, y)
 }
 
 /// The CPU kernel.

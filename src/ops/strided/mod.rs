@@ -215,7 +215,7 @@ struct Merged {
 }
 
 impl Merged {
-    fn new(op: &'static str, reading: &Reading, x: &Layout, y: &Layout) -> Result<Merged> {
+    fn new(reading: &Reading, x: &Layout, y: &Layout) -> Result<Merged> {
         let rank = x.rank();
         let whole = reading.whole(x, y);
         let mut of_result = [0; MAX_RANK];
@@ -264,8 +264,8 @@ impl Merged {
             };
         Ok(Merged {
             reading: Reading { axes, ..*reading },
-            x: merge(op, x, x_begins)?,
-            y: merge(op, y, begins)?,
+            x: merge(x, x_begins)?,
+            y: merge(y, begins)?,
             runs,
         })
     }

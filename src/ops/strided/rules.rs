@@ -12,21 +12,19 @@ use crate::{Error, Result, host};
 
 /// A layout of `elements` elements of these extents.
 pub(crate) fn layout(
-    op: &'static str,
     elements: usize,
     rank: usize,
     extent: impl Fn(usize, usize) -> u64,
 ) -> Result<Layout> {
-    let mut offsets = Offset::new(op, elements)?;
-    host::check(op, elements, 4 * if rank == 1 { 1 } else { 1 + rank })?;
-    let mut extents = host::room(op, if rank == 1 { 0 } else { elements * rank })?;
+    let mut offsets = Offset::new(elements)?;
+    host::check(elements, 4 * if rank == 1 { 1 } else { 1 + rank })?;
+    let mut extents = host::room(if rank == 1 { 0 } else { elements * rank })?;
     for element in 0..elements {
         let mut size = 1u64;
         for axis in 0..rank {
             let extent = extent(element, axis);
-            let narrow = u32::try_from(extent).map_err(|_| {
-                Error::size_overflow(op, format!("an extent of {extent}")).at(element)
-            })?;
+            let narrow = u32::try_from(extent)
+                .map_err(|_| Error::size_overflow(format!("an extent of {extent}")).at(element))?;
             // A single 0 makes the size 0, whatever the other extents are.
             size = match (size, extent) {
                 (0, _) | (_, 0) => 0,
@@ -50,14 +48,10 @@ pub(crate) fn extent_of(x: &Layout, element: usize, axis: usize) -> u64 {
 }
 
 /// Checks that there is one argument for each axis.
-pub(crate) fn check_axes(op: &'static str, x: &Layout, got: usize) -> Result<()> {
+pub(crate) fn check_axes(x: &Layout, got: usize) -> Result<()> {
     match got == x.rank() {
         true => Ok(()),
-        false => Err(Error::rank(
-            op,
-            format!("{}, as in the batch", x.rank()),
-            got,
-        )),
+        false => Err(Error::rank(format!("{}, as in the batch", x.rank()), got)),
     }
 }
 
@@ -139,6 +133,20 @@ impl Operation for Strided {
         &transpose::BYTES,
     ];
 
+    fn name(&self) -> &'static str {
+        match &self.how {
+            How::Slice { .. } | How::Boxes(_) => "slice",
+            How::Cut(_) => "strided_slice",
+            How::Pad(_) => "pad",
+            How::Flip(_) => "flip",
+            How::Transpose(_) => "transpose",
+            How::Turn(turn) => turn.op,
+            How::Place(_) => "place",
+            How::Broadcast => "broadcast",
+            How::Resize(op) | How::Stack { op, .. } => op,
+        }
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Direct
     }
@@ -154,22 +162,20 @@ impl Operation for Strided {
             How::Flip(axes) => flip(dtype, x, axes)?.into(),
             How::Transpose(permutation) => transpose(dtype, x, permutation)?.into(),
             How::Turn(of) => turn(dtype, x, *of)?.into(),
-            How::Resize(op) => resize(op, dtype, x, inputs[1])?.into(),
+            How::Resize(_) => resize(dtype, x, inputs[1])?.into(),
             How::Boxes(begin) => boxes(dtype, x, begin, inputs[1])?.into(),
             How::Place(cuts) => place(dtype, x, cuts, inputs[1])?.into(),
             How::Broadcast => broadcast(dtype, x, inputs[1])?.into(),
-            How::Stack { op, groups, most } => stack(op, dtype, x, groups, (*most, allowed))?,
+            How::Stack { groups, most, .. } => stack(dtype, x, groups, (*most, allowed))?,
         })
     }
 }
 
 fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Result<Launch> {
-    let op = "slice";
-    check_axes(op, x, start.len())?;
-    check_axes(op, x, end.len())?;
+    check_axes(x, start.len())?;
+    check_axes(x, end.len())?;
     if let Some(axis) = (0..x.rank()).find(|&axis| start[axis] > end[axis]) {
         return Err(Error::argument(
-            op,
             format!(
                 "an end along axis {axis} of at least the start, {}",
                 start[axis]
@@ -178,15 +184,14 @@ fn slice(dtype: DType, x: &Layout, start: &[i64], end: &[i64]) -> Result<Launch>
         ));
     }
     let wide = |_, axis: usize| end[axis].abs_diff(start[axis]);
-    let y = layout(op, x.len(), x.rank(), wide)?;
-    launch(op, dtype, x, &Reading::shifted(start.iter().copied()), &y)
+    let y = layout(x.len(), x.rank(), wide)?;
+    launch(dtype, x, &Reading::shifted(start.iter().copied()), &y)
 }
 
-fn check_steps(op: &'static str, cuts: &[Cut]) -> Result<()> {
+fn check_steps(cuts: &[Cut]) -> Result<()> {
     match cuts.iter().position(|cut| cut.step == 0) {
         None => Ok(()),
         Some(axis) => Err(Error::argument(
-            op,
             format!("a step along axis {axis} other than 0"),
             0,
         )),
@@ -194,10 +199,9 @@ fn check_steps(op: &'static str, cuts: &[Cut]) -> Result<()> {
 }
 
 fn cut(dtype: DType, x: &Layout, cuts: &[Cut]) -> Result<Launch> {
-    let op = "strided_slice";
-    check_axes(op, x, cuts.len())?;
-    check_steps(op, cuts)?;
-    let y = layout(op, x.len(), x.rank(), |element, axis| {
+    check_axes(x, cuts.len())?;
+    check_steps(cuts)?;
+    let y = layout(x.len(), x.rank(), |element, axis| {
         cuts[axis].count(extent_of(x, element, axis))
     })?;
     let read = |&cut: &Cut| match cut {
@@ -205,21 +209,20 @@ fn cut(dtype: DType, x: &Layout, cuts: &[Cut]) -> Result<Launch> {
         cut => Read::Cut(cut),
     };
     let reading = Reading::along_itself(cuts.iter().map(read));
-    launch(op, dtype, x, &reading, &y)
+    launch(dtype, x, &reading, &y)
 }
 
 fn place(dtype: DType, x: &Layout, cuts: &[Cut], y: &Layout) -> Result<Launch> {
-    let op = "place";
-    check_alike(op, x, y)?;
-    check_axes(op, x, cuts.len())?;
-    check_steps(op, cuts)?;
+    check_alike(x, y)?;
+    check_axes(x, cuts.len())?;
+    check_steps(cuts)?;
     for element in 0..x.len() {
         let most = |axis: usize| cuts[axis].count(extent_of(y, element, axis));
         if (0..x.rank()).any(|axis| extent_of(x, element, axis) > most(axis)) {
             let most: Vec<u32> = (0..x.rank()).map(|axis| most(axis) as u32).collect();
             let most = Shape::from_extents_unchecked(&most);
             let expected = format!("{most}, or smaller extents");
-            return Err(Error::shape(op, element, expected, x.shape(element)));
+            return Err(Error::shape(element, expected, x.shape(element)));
         }
     }
     let read = |&cut: &Cut| match cut {
@@ -227,25 +230,23 @@ fn place(dtype: DType, x: &Layout, cuts: &[Cut], y: &Layout) -> Result<Launch> {
         cut => Read::Place(cut),
     };
     let reading = Reading::along_itself(cuts.iter().map(read));
-    launch(op, dtype, x, &reading, y)
+    launch(dtype, x, &reading, y)
 }
 
 fn boxes(dtype: DType, x: &Layout, begin: &[Begin], y: &Layout) -> Result<Launch> {
-    let op = "slice";
-    check_alike(op, x, y)?;
-    check_axes(op, x, begin.len())?;
+    check_alike(x, y)?;
+    check_axes(x, begin.len())?;
     let read = |begin: &Begin| match *begin {
         Begin::At(index) => Read::from(index),
         Begin::ToEnd => Read::ToEnd,
         Begin::Centred => Read::Centred,
     };
     let reading = Reading::along_itself(begin.iter().map(read));
-    launch(op, dtype, x, &reading, y)
+    launch(dtype, x, &reading, y)
 }
 
 fn pad(dtype: DType, x: &Layout, widths: &[(usize, usize)]) -> Result<Launch> {
-    let op = "pad";
-    check_axes(op, x, widths.len())?;
+    check_axes(x, widths.len())?;
     let signed = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
     let wider = |element, axis: usize| {
         let (before, after) = widths[axis];
@@ -253,9 +254,9 @@ fn pad(dtype: DType, x: &Layout, widths: &[(usize, usize)]) -> Result<Launch> {
             .saturating_add(before as u64)
             .saturating_add(after as u64)
     };
-    let y = layout(op, x.len(), x.rank(), wider)?;
+    let y = layout(x.len(), x.rank(), wider)?;
     let reading = Reading::shifted(widths.iter().map(|width| -signed(width.0)));
-    launch(op, dtype, x, &reading, &y)
+    launch(dtype, x, &reading, &y)
 }
 
 /// Checks that a list of axes is short enough to be copied: distinct axes are at most as many as there are.
@@ -275,12 +276,11 @@ pub(crate) fn check_transpose(x: &Layout, permutation: &[usize]) -> Result<()> {
 }
 
 fn not_flipped(rank: usize, axes: &[usize]) -> Error {
-    Error::argument("flip", format!("distinct axes below {rank}"), listed(axes))
+    Error::argument(format!("distinct axes below {rank}"), listed(axes))
 }
 
 fn not_permuted(rank: usize, permutation: &[usize]) -> Error {
     Error::argument(
-        "transpose",
         format!("a permutation of the axes 0 to {}", rank - 1),
         listed(permutation),
     )
@@ -295,7 +295,6 @@ fn listed(axes: &[usize]) -> String {
 }
 
 fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Launch> {
-    let op = "flip";
     let rank = x.rank();
     let mut flipped = 0u32;
     for &axis in axes {
@@ -310,21 +309,20 @@ fn flip(dtype: DType, x: &Layout, axes: &[usize]) -> Result<Launch> {
             axis.read = Read::Backwards;
         }
     }
-    launch(op, dtype, x, &reading, x)
+    launch(dtype, x, &reading, x)
 }
 
-fn check_alike(op: &'static str, x: &Layout, y: &Layout) -> Result<()> {
-    y.check_rank_of(op, x, "the batch")?;
-    x.check_len(op, y.len())
+fn check_alike(x: &Layout, y: &Layout) -> Result<()> {
+    y.check_rank_of(x, "the batch")?;
+    x.check_len(y.len())
 }
 
-fn resize(op: &'static str, dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
-    check_alike(op, x, y)?;
-    windows(op, dtype, x, (1, 1), y)
+fn resize(dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
+    check_alike(x, y)?;
+    windows(dtype, x, (1, 1), y)
 }
 
 fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Launch> {
-    let op = "transpose";
     let rank = x.rank();
     let mut along = vec![rank; rank];
     for (a, &axis) in permutation.iter().enumerate() {
@@ -339,14 +337,14 @@ fn transpose(dtype: DType, x: &Layout, permutation: &[usize]) -> Result<Launch> 
     for (axis, &along) in reading.axes.iter_mut().zip(&along) {
         axis.along = along;
     }
-    let y = permuted(op, x, |a| permutation[a])?;
-    launch(op, dtype, x, &reading, &y)
+    let y = permuted(x, |a| permutation[a])?;
+    launch(dtype, x, &reading, &y)
 }
 
 /// The shapes of elements whose axis a is axis `from(a)` of `x`.
-fn permuted(op: &'static str, x: &Layout, from: impl Fn(usize) -> usize) -> Result<Layout> {
+fn permuted(x: &Layout, from: impl Fn(usize) -> usize) -> Result<Layout> {
     let rank = x.rank();
-    let mut extents = host::room(op, x.extents().len())?;
+    let mut extents = host::room(x.extents().len())?;
     if rank > 1 {
         for of in x.extents().chunks_exact(rank) {
             extents.extend((0..rank).map(|a| of[from(a)]));
@@ -358,12 +356,10 @@ fn permuted(op: &'static str, x: &Layout, from: impl Fn(usize) -> usize) -> Resu
 
 fn turn(dtype: DType, x: &Layout, of: Turn) -> Result<Launch> {
     let Turn {
-        op,
-        swapped,
-        backwards,
+        swapped, backwards, ..
     } = of;
     if x.rank() < 2 {
-        return Err(Error::rank(op, "at least 2", x.rank()));
+        return Err(Error::rank("at least 2", x.rank()));
     }
     let along = |axis: usize| match axis {
         0 | 1 if swapped => 1 - axis,
@@ -376,18 +372,16 @@ fn turn(dtype: DType, x: &Layout, of: Turn) -> Result<Launch> {
             axis.read = Read::Backwards;
         }
     }
-    let y = permuted(op, x, along)?;
-    launch(op, dtype, x, &reading, &y)
+    let y = permuted(x, along)?;
+    launch(dtype, x, &reading, &y)
 }
 
 fn broadcast(dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
-    let op = "broadcast";
-    check_alike(op, x, y)?;
+    check_alike(x, y)?;
     let repeats = |(from, to): (&u32, &u32)| from == to || *from == 1;
     for (element, (from, to)) in x.shapes().zip(y.shapes()).enumerate() {
         if !from.extents().iter().zip(to.extents()).all(repeats) {
             return Err(Error::shape(
-                op,
                 element,
                 format!("{from}, with any extent in place of an extent of 1"),
                 to,
@@ -398,5 +392,5 @@ fn broadcast(dtype: DType, x: &Layout, y: &Layout) -> Result<Launch> {
         repeat: true,
         ..Reading::plain(x.rank())
     };
-    launch(op, dtype, x, &reading, y)
+    launch(dtype, x, &reading, y)
 }

@@ -79,69 +79,62 @@ struct Stacks {
 /// Stacks these groups of `x` into at most `most` bytes of type `dtype` and at most `allowed` slices: a view, or a
 /// launch that makes the slices with the layout of the stacks attached.
 pub(super) fn stack(
-    op: &'static str,
     dtype: DType,
     x: &Layout,
     groups: &Groups,
     (most, allowed): (u64, u64),
 ) -> Result<Plan> {
     if x.rank() == MAX_RANK {
-        return Err(Error::rank(op, format!("1 to {}", MAX_RANK - 1), MAX_RANK));
+        return Err(Error::rank(format!("1 to {}", MAX_RANK - 1), MAX_RANK));
     }
     let Stacks {
         slices,
         stacked,
         as_they_are,
-    } = made(op, dtype, x, groups, (most, allowed))?;
+    } = made(dtype, x, groups, (most, allowed))?;
     if as_they_are {
         return Ok(Plan::view(OutputLayout::New(stacked), 0));
     }
-    let launch = windows(op, dtype, x, groups.windows(), &slices)?;
+    let launch = windows(dtype, x, groups.windows(), &slices)?;
     Ok(Plan::from(launch).with(Attachment::Layout(OutputLayout::New(stacked))))
 }
 
-fn check_budget(op: &'static str, bytes: u64, limit: u64) -> Result<()> {
+fn check_budget(bytes: u64, limit: u64) -> Result<()> {
     match bytes <= limit {
         true => Ok(()),
-        false => Err(Error::Budget { op, bytes, limit }),
+        false => Err(Error::budget(bytes, limit)),
     }
 }
 
-fn made(
-    op: &'static str,
-    dtype: DType,
-    x: &Layout,
-    groups: &Groups,
-    (most, allowed): (u64, u64),
-) -> Result<Stacks> {
+fn made(dtype: DType, x: &Layout, groups: &Groups, (most, allowed): (u64, u64)) -> Result<Stacks> {
     let rank = x.rank();
     // Checked before anything is allocated, and before the slices are visited.
     let slices = groups.slices();
-    check_work(op, None, slices as u64, allowed)?;
-    element_count(op, slices)?;
-    let boxes = Boxes::new(op, x, groups)?;
+    check_work(None, slices as u64, allowed)?;
+    element_count(slices)?;
+    let boxes = Boxes::new(x, groups)?;
     let mut bytes = 0u64;
     for group in groups.ranges() {
         let count = group.len() as u64;
         let size = size(&boxes.ambient(group)[..rank]).saturating_mul(count);
         bytes = bytes.saturating_add(size.saturating_mul(dtype.size() as u64));
     }
-    check_budget(op, bytes, most)?;
+    check_budget(bytes, most)?;
     let stacked = groups.ranges().size_hint().0;
     let each = if rank == 1 { 0 } else { rank };
-    host::check(op, slices, 4 * (1 + each))?;
-    host::check(op, stacked, 4 * (2 + rank))?;
-    let mut of_slices = Offset::new(op, slices)?;
-    let mut of_stacks = Offset::new(op, stacked)?;
-    let mut extents = host::room(op, slices * each)?;
-    let mut stack_extents = host::room(op, stacked * (1 + rank))?;
+    host::check(slices, 4 * (1 + each))?;
+    host::check(stacked, 4 * (2 + rank))?;
+    let mut of_slices = Offset::new(slices)?;
+    let mut of_stacks = Offset::new(stacked)?;
+    let mut extents = host::room(slices * each)?;
+    let mut stack_extents = host::room(stacked * (1 + rank))?;
     for group in groups.ranges() {
         let k = group.len();
         let ambient = boxes.ambient(group);
         let ambient = &ambient[..rank];
         let size = size(ambient);
         of_stacks.push(size.saturating_mul(k as u64))?;
-        host::reserve(op, &mut stack_extents, 1 + rank)?;
+        host::reserve(&mut stack_extents, 1 + rank)?;
         stack_extents.push(k as u32);
         stack_extents.extend_from_slice(ambient);
         for _ in 0..k {
@@ -176,16 +169,16 @@ struct Boxes<'a> {
 }
 
 impl<'a> Boxes<'a> {
-    fn new(op: &'static str, x: &'a Layout, groups: &Groups) -> Result<Boxes<'a>> {
+    fn new(x: &'a Layout, groups: &Groups) -> Result<Boxes<'a>> {
         let size = match *groups {
             Groups::Windows { size, stride, .. } if size > stride => size,
             _ => 0,
         };
         let (mut up_to, mut from) = (Vec::new(), Vec::new());
         if size > 0 {
-            host::check(op, x.len(), 2 * size_of::<[u32; MAX_RANK]>())?;
-            up_to = host::filled(op, [0; MAX_RANK], x.len())?;
-            from = host::filled(op, [0; MAX_RANK], x.len())?;
+            host::check(x.len(), 2 * size_of::<[u32; MAX_RANK]>())?;
+            up_to = host::filled([0; MAX_RANK], x.len())?;
+            from = host::filled([0; MAX_RANK], x.len())?;
             let blocks = up_to.chunks_mut(size).zip(from.chunks_mut(size));
             for (block, (up_to, from)) in blocks.enumerate() {
                 let first = block * size;
@@ -244,20 +237,20 @@ pub(super) fn size(extents: &[u32]) -> u64 {
 }
 
 /// The elements of `x` viewed as slices along their first axis.
-pub(super) fn slices(op: &'static str, x: &Layout) -> Result<Layout> {
+pub(super) fn slices(x: &Layout) -> Result<Layout> {
     let rank = x.rank();
     if rank == 1 {
-        return Err(Error::rank(op, format!("2 to {MAX_RANK}"), 1));
+        return Err(Error::rank(format!("2 to {MAX_RANK}"), 1));
     }
     let of = || x.extents().chunks_exact(rank);
     let count = of().fold(0usize, |sum, extents| {
         sum.saturating_add(extents[0] as usize)
     });
-    element_count(op, count)?;
+    element_count(count)?;
     let each = if rank > 2 { rank - 1 } else { 0 };
-    host::check(op, count, 4 * (1 + each))?;
-    let mut offsets = Offset::new(op, count)?;
-    let mut extents = host::room(op, count * each)?;
+    host::check(count, 4 * (1 + each))?;
+    let mut offsets = Offset::new(count)?;
+    let mut extents = host::room(count * each)?;
     for shape in of() {
         for _ in 0..shape[0] {
             offsets.push(size(&shape[1..]))?;

@@ -1,6 +1,7 @@
 //! Views: the same values in another layout, without a copy.
 
 use super::stacks::{size, slices};
+use crate::error::Named;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{Offset, OutputLayout, Plan};
 use crate::ragged::{Layout, MAX_RANK, Shape};
@@ -45,6 +46,21 @@ pub(crate) enum Fold {
 }
 
 impl Operation for View {
+    fn name(&self) -> &'static str {
+        match *self {
+            View::Elements(..) => "elements",
+            View::Reshape => "reshape",
+            View::Packed => "packed",
+            View::Unpacked => "unpacked",
+            View::Divided => "view",
+            View::Slices(op) => op,
+            View::Targets => "cross_entropy",
+            View::AsReal => "view_as_real",
+            View::AsComplex => "view_as_complex",
+            View::Fold(_) => "matmul",
+        }
+    }
+
     fn on_bytes(&mut self) -> OnBytes<'_> {
         OnBytes::Direct
     }
@@ -54,7 +70,7 @@ impl Operation for View {
         let x = inputs[0];
         Ok(match *self {
             View::Elements(start, end) => {
-                let layout = x.range(start..end).map_err(elements)?;
+                let layout = x.range(start..end).unnamed()?;
                 let skipped = x.offsets().as_slice()[start] as usize;
                 Plan::view(OutputLayout::New(layout), skipped)
             }
@@ -75,40 +91,23 @@ impl Operation for View {
             View::AsReal => Plan::view(OutputLayout::New(as_real(x)?), 0),
             View::AsComplex => Plan::view(OutputLayout::New(as_complex(x)?), 0),
             View::Fold(fold) => Plan::view(OutputLayout::New(folded(fold, x)?), 0),
-            View::Slices(op) => Plan::view(OutputLayout::New(slices(op, x)?), 0),
+            View::Slices(_) => Plan::view(OutputLayout::New(slices(x)?), 0),
         })
-    }
-}
-
-/// The error under the name of the operation.
-fn elements(error: Error) -> Error {
-    match error {
-        Error::ElementRange {
-            start, end, len, ..
-        } => Error::ElementRange {
-            op: "elements",
-            start,
-            end,
-            len,
-        },
-        other => other,
     }
 }
 
 /// Checks that elements of `x` may be viewed as those of `y`: each has as many values.
 fn check_reshape(x: &Layout, y: &Layout) -> Result<()> {
-    let op = "reshape";
-    x.check_len(op, y.len())?;
+    x.check_len(y.len())?;
     if x.offsets() == y.offsets() {
         return Ok(());
     }
-    y.check_lengths(op, x.lengths())
+    y.check_lengths(x.lengths())
 }
 
 /// The layout of one element with the rows of all elements, which must agree along all axes but the first. Its extents
 /// are 0 if there is no element.
 fn packed(x: &Layout) -> Result<Layout> {
-    let op = "packed";
     let (mut all, mut inner) = (0u64, [0; MAX_RANK]);
     for (element, shape) in x.shapes().enumerate() {
         let (rows, of) = (shape.extents()[0], &shape.extents()[1..]);
@@ -117,11 +116,11 @@ fn packed(x: &Layout) -> Result<Layout> {
             inner.copy_from_slice(of);
         } else if of != inner {
             let expected = format!("{}, with any number of rows", x.shape(0));
-            return Err(Error::shape(op, element, expected, shape));
+            return Err(Error::shape(element, expected, shape));
         }
         all += u64::from(rows);
         if all > u64::from(u32::MAX) {
-            return Err(Error::size_overflow(op, format!("{all} rows")).at(element));
+            return Err(Error::size_overflow(format!("{all} rows")).at(element));
         }
     }
     let mut extents = [all as u32; MAX_RANK];
@@ -132,17 +131,16 @@ fn packed(x: &Layout) -> Result<Layout> {
 
 /// Checks that the rows of the only element of `x` are those of all elements of `y`.
 fn check_unpacked(x: &Layout, y: &Layout) -> Result<()> {
-    let op = "unpacked";
     if x.len() != 1 {
-        return Err(Error::argument(op, "one element", x.len()));
+        return Err(Error::argument("one element", x.len()));
     }
-    y.check_rank_of(op, x, "the batch")?;
+    y.check_rank_of(x, "the batch")?;
     let whole = x.shape(0);
     let mut all = 0;
     for (element, shape) in y.shapes().enumerate() {
         if shape.extents()[1..] != whole.extents()[1..] {
             let expected = format!("{whole}, with any number of rows");
-            return Err(Error::shape(op, element, expected, shape));
+            return Err(Error::shape(element, expected, shape));
         }
         all += u64::from(shape.extents()[0]);
     }
@@ -151,20 +149,18 @@ fn check_unpacked(x: &Layout, y: &Layout) -> Result<()> {
         true => Ok(()),
         false => {
             let expected = format!("shapes of {rows} rows in all");
-            Err(Error::argument(op, expected, all))
+            Err(Error::argument(expected, all))
         }
     }
 }
 
 /// Checks that there is a target for each row of `x`, along its last axis.
 fn check_targets(x: &Layout, targets: &Layout) -> Result<()> {
-    let op = "cross_entropy";
-    x.check_len(op, targets.len())?;
+    x.check_len(targets.len())?;
     // A vector is one row.
     let rank = (x.rank() - 1).max(1);
     if targets.rank() != rank {
         return Err(Error::rank(
-            op,
             format!("{rank} for the targets of rows"),
             targets.rank(),
         ));
@@ -176,7 +172,6 @@ fn check_targets(x: &Layout, targets: &Layout) -> Result<()> {
         };
         if got.extents() != rows {
             return Err(Error::shape(
-                op,
                 element,
                 format!("{rows:?}, a target for each row"),
                 got,
@@ -188,10 +183,9 @@ fn check_targets(x: &Layout, targets: &Layout) -> Result<()> {
 
 /// The shapes of matrices in another form.
 fn folded(fold: Fold, x: &Layout) -> Result<Layout> {
-    let op = "matmul";
     let rank = if fold == Fold::Apart { 3 } else { 2 };
-    let mut offsets = Offset::new(op, x.len())?;
-    let mut all = host::room(op, x.len() * rank)?;
+    let mut offsets = Offset::new(x.len())?;
+    let mut all = host::room(x.len() * rank)?;
     for (element, of) in x.extents().chunks_exact(x.rank()).enumerate() {
         let [first, last] = [of[0], of[of.len() - 1]].map(u64::from);
         let extents = match fold {
@@ -201,9 +195,8 @@ fn folded(fold: Fold, x: &Layout) -> Result<Layout> {
             Fold::Turned => [2 * first, 2 * last, 1],
         };
         for &extent in &extents[..rank] {
-            let narrow = u32::try_from(extent).map_err(|_| {
-                Error::size_overflow(op, format!("an extent of {extent}")).at(element)
-            });
+            let narrow = u32::try_from(extent)
+                .map_err(|_| Error::size_overflow(format!("an extent of {extent}")).at(element));
             all.push(narrow?);
         }
         offsets.push(
@@ -217,17 +210,13 @@ fn folded(fold: Fold, x: &Layout) -> Result<Layout> {
 
 /// The shapes of complex values as pairs of floats: with a last axis of 2.
 fn as_real(x: &Layout) -> Result<Layout> {
-    let (op, rank) = ("view_as_real", x.rank() + 1);
+    let rank = x.rank() + 1;
     if rank > MAX_RANK {
-        return Err(Error::rank(
-            op,
-            format!("at most {}", MAX_RANK - 1),
-            x.rank(),
-        ));
+        return Err(Error::rank(format!("at most {}", MAX_RANK - 1), x.rank()));
     }
-    host::check(op, x.len(), 4 * (1 + rank))?;
-    let mut offsets = Offset::new(op, x.len())?;
-    let mut extents = host::room(op, x.len() * rank)?;
+    host::check(x.len(), 4 * (1 + rank))?;
+    let mut offsets = Offset::new(x.len())?;
+    let mut extents = host::room(x.len() * rank)?;
     for shape in x.shapes() {
         extents.extend_from_slice(shape.extents());
         extents.push(2);
@@ -238,18 +227,17 @@ fn as_real(x: &Layout) -> Result<Layout> {
 
 /// The shapes of pairs of floats as complex values: without the last axis, whose extent is 2.
 fn as_complex(x: &Layout) -> Result<Layout> {
-    let (op, rank) = ("view_as_complex", x.rank() - 1);
+    let rank = x.rank() - 1;
     if rank == 0 {
-        return Err(Error::rank(op, format!("2 to {MAX_RANK}"), 1));
+        return Err(Error::rank(format!("2 to {MAX_RANK}"), 1));
     }
     let each = if rank > 1 { rank } else { 0 };
-    host::check(op, x.len(), 4 * (1 + each))?;
-    let mut offsets = Offset::new(op, x.len())?;
-    let mut extents = host::room(op, x.len() * each)?;
+    host::check(x.len(), 4 * (1 + each))?;
+    let mut offsets = Offset::new(x.len())?;
+    let mut extents = host::room(x.len() * each)?;
     for (element, shape) in x.extents().chunks_exact(rank + 1).enumerate() {
         if shape[rank] != 2 {
             return Err(Error::shape(
-                op,
                 element,
                 "(.., 2)",
                 Shape::from_extents_unchecked(shape),

@@ -4,6 +4,7 @@ use num_complex::Complex32;
 
 use super::parts::{extent, layout, layout_at_pairs, one, over_pairs, product, sums};
 use super::rule::{Applied, Cotangent, Cotangents, GRADIENTS, Rule, each};
+use crate::error::Named;
 use crate::ops::ambient::{Along, Concat};
 use crate::ops::cells::{Cells, How as OfCells};
 use crate::ops::embedding::Embedding;
@@ -131,7 +132,7 @@ impl Rule for Transpose {
     fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
         // The entry at (i, k) is that at (k, i) of the result, row by row.
         let grid = applied.layout(1);
-        let mut from = host::room(GRADIENTS, grid.total())?;
+        let mut from = host::room(grid.total()).named(GRADIENTS)?;
         for (shape, begin) in grid.shapes().zip(grid.offsets().as_slice()) {
             let (rows, columns) = (shape.extents()[0], shape.extents()[1]);
             let row = |i: u32| (0..columns).map(move |k| begin + k * rows + i);
@@ -214,7 +215,7 @@ fn put_back<T: Number>(g: &Tensor<T>, cells: &Cells, x: &Layout) -> Result<Tenso
         OfCells::Downscale => g.cells_in(OfCells::Apart, by, x),
         OfCells::Apart => g.cells(OfCells::Downscale, by, T::default()),
         OfCells::Translate | OfCells::Crop => {
-            let mut back = host::room(GRADIENTS, by.len())?;
+            let mut back = host::room(by.len()).named(GRADIENTS)?;
             back.extend(by.iter().map(|by| by.map(i64::saturating_neg)));
             match cells.how {
                 OfCells::Crop => g.cells_in(OfCells::Crop, back.into(), x),
@@ -257,7 +258,7 @@ fn stacked<T: Number>(g: &Tensor<T>, groups: &Groups, x: &Layout) -> Result<Tens
         false => g.view_as(&x.range(0..groups.slices())?)?,
     };
     let there = (0..slices.len() as u32).filter(|&slice| groups.source(slice as usize) < x.len());
-    let there = host::collect(GRADIENTS, there)?;
+    let there = host::collect(there).named(GRADIENTS)?;
     let slices = match there.len() == slices.len() {
         true => slices,
         false => slices.select(&there)?,

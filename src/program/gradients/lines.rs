@@ -5,6 +5,7 @@ use num_complex::Complex32;
 
 use super::parts::{Lines, at_pairs, extent, layout, one, over_pairs};
 use super::rule::{Applied, Cotangent, Cotangents, GRADIENTS, Rule, each};
+use crate::error::Named;
 use crate::ops::cross_entropy::CrossEntropy;
 use crate::ops::lines::{Along, Cumulate, Cumulation, Function};
 use crate::ops::reduce::{PairReduction, Reduce, ReducePairs, Reduction};
@@ -320,18 +321,13 @@ fn of_quantile(applied: &Applied<'_>, quantile: Quantile, g: &Tensor<f32>) -> Re
     let count = |element: usize| extent(&lines.layout, element, lines.axis);
     let place = |element: usize| quantile_place(f64::from_bits(quantile.q), count(element));
     let elements = 0..x.len();
-    let low = applied.uploaded(host::exact(
-        GRADIENTS,
-        elements.clone().map(|element| place(element).0),
-    )?)?;
-    let above = applied.uploaded(host::exact(
-        GRADIENTS,
-        elements.map(|element| place(element).1),
-    )?)?;
-    let last = host::exact(
-        GRADIENTS,
-        (0..x.len()).map(|element| count(element).saturating_sub(1) as u32),
+    let low = applied.uploaded(
+        host::exact(elements.clone().map(|element| place(element).0)).named(GRADIENTS)?,
     )?;
+    let above = applied
+        .uploaded(host::exact(elements.map(|element| place(element).1)).named(GRADIENTS)?)?;
+    let last = host::exact((0..x.len()).map(|element| count(element).saturating_sub(1) as u32))
+        .named(GRADIENTS)?;
     let (last, zero) = (applied.uploaded(last)?, applied.filled(x.len(), 0.0f32)?);
     let y = applied.float_result()?;
     let missed = y.not_equal(&y)?;
@@ -377,7 +373,7 @@ fn of_slopes(applied: &Applied<'_>, g: &Tensor<f32>) -> Result<Cotangents> {
         // As in the slopes, a target out of range gives NaN.
         let targets = applied.operand::<u32>(1)?;
         let widths = (0..x.len()).map(|element| extent(x, element, x.rank() - 1) as u32);
-        let widths = applied.uploaded(host::exact(GRADIENTS, widths)?)?;
+        let widths = applied.uploaded(host::exact(widths).named(GRADIENTS)?)?;
         let none = applied.filled(x.len(), f32::NAN)?;
         let known: Tensor<u32> = targets.less(widths.each())?;
         let weights = known.if_else(&applied.operand::<f32>(3)?, none.each())?;

@@ -47,6 +47,7 @@ use std::sync::Arc;
 use self::rule::{Cotangent, GRADIENTS};
 use self::walk::accumulate;
 use super::Recording;
+use crate::error::Named;
 use crate::ragged::Scalar;
 use crate::tensor::{Tensor, Trace, ValueId};
 use crate::{Error, Result};
@@ -133,8 +134,10 @@ impl Recording {
         }
         let mut from = Vec::with_capacity(seeds.len());
         for (value, seed) in seeds {
-            value.layout().check_len(GRADIENTS, seed.len())?;
-            seed.layout().check_shapes(GRADIENTS, value.layout())?;
+            value.layout().check_len(seed.len()).named(GRADIENTS)?;
+            seed.layout()
+                .check_shapes(value.layout())
+                .named(GRADIENTS)?;
             from.push((
                 value.traced(GRADIENTS, &trace)?,
                 Cotangent::F32((*seed).clone()),

@@ -4,6 +4,7 @@ use half::f16;
 use num_complex::Complex32;
 
 use super::rule::{Applied, Cotangent, Cotangents, GRADIENTS};
+use crate::error::Named;
 use crate::ops::strided;
 use crate::ragged::{
     DType, Layout, Number, PairList, Pairing, Pairs, Permutation, Ragged, Scalar, Shape,
@@ -138,9 +139,7 @@ pub(super) fn layout(
     rank: usize,
     extent: impl Fn(usize, usize) -> usize,
 ) -> Result<Layout> {
-    strided::layout(GRADIENTS, elements, rank, |element, axis| {
-        extent(element, axis) as u64
-    })
+    strided::layout(elements, rank, |element, axis| extent(element, axis) as u64).named(GRADIENTS)
 }
 
 /// The extent of an element along an axis.
@@ -254,7 +253,7 @@ impl Lines {
     pub(super) fn counts(&self, applied: &Applied<'_>) -> Result<Tensor<f32>> {
         let counts =
             (0..self.layout.len()).map(|element| extent(&self.layout, element, self.axis) as f32);
-        applied.uploaded(host::exact(GRADIENTS, counts)?)
+        applied.uploaded(host::exact(counts).named(GRADIENTS)?)
     }
 
     /// A value of each line over the number of its values, repeated along it.
@@ -298,7 +297,7 @@ pub(super) fn at_pairs<T: Scalar>(x: &Tensor<T>, pairs: &Pairs, side: usize) -> 
         return Ok(x.clone());
     }
     let members = (0..pairs.len()).map(|pair| member(pairs, side)(pair) as u32);
-    x.select(&host::exact(GRADIENTS, members)?)
+    x.select(&host::exact(members).named(GRADIENTS)?)
 }
 
 /// The layout of the elements of an operand at each pair.
@@ -374,13 +373,13 @@ pub(super) fn sums<T: Number>(
     member: impl Fn(usize) -> usize,
     of: &Layout,
 ) -> Result<Tensor<T>> {
-    let members = host::exact(GRADIENTS, (0..values.len()).map(&member))?;
-    let mut counts = host::zeroed::<usize>(GRADIENTS, of.len())?;
+    let members = host::exact((0..values.len()).map(&member)).named(GRADIENTS)?;
+    let mut counts = host::zeroed::<usize>(of.len()).named(GRADIENTS)?;
     members.iter().for_each(|&element| counts[element] += 1);
     let together = match members.is_sorted() {
         true => values.clone(),
         false => {
-            let mut order = host::exact(GRADIENTS, 0..values.len() as u32)?;
+            let mut order = host::exact(0..values.len() as u32).named(GRADIENTS)?;
             order.sort_unstable_by_key(|&i| (members[i as usize], i));
             values.reorder(&Permutation::new(order)?)?
         }

@@ -5,6 +5,7 @@ use num_complex::Complex32;
 
 use super::parts::{layout, one};
 use super::rule::{Applied, Cotangent, Cotangents, GRADIENTS, Rule};
+use crate::error::Named;
 use crate::ops::fft::Transform;
 use crate::ops::frames::{Frames, LEAST};
 use crate::ragged::{Layout, Ragged};
@@ -28,7 +29,7 @@ fn transformed(applied: &Applied<'_>, transform: Transform, g: &Cotangent) -> Re
     // The number of values of each element, as weights of all values.
     let lengths = |of: &Layout, weight: fn(f32) -> f32| {
         let weights = of.lengths().map(|n| weight(n as f32));
-        applied.uploaded(host::exact(GRADIENTS, weights)?)
+        applied.uploaded(host::exact(weights).named(GRADIENTS)?)
     };
     match transform {
         Transform::Forward => {
@@ -78,7 +79,7 @@ fn by_frequency(
     once: fn(usize) -> f32,
     twice: impl Fn(usize) -> f32,
 ) -> Result<Tensor<Complex32>> {
-    let mut weights = host::room(GRADIENTS, g.layout().total())?;
+    let mut weights = host::room(g.layout().total()).named(GRADIENTS)?;
     for (n, values) in of.lengths().zip(g.layout().lengths()) {
         let weight = |k: usize| match k == 0 || 2 * k == n {
             true => once(n),

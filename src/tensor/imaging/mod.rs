@@ -16,6 +16,7 @@ pub use place::{Calibration, Machine, Place};
 use self::place::{Choice, Learned};
 use super::Device;
 use super::run::Call;
+use crate::error::Named;
 use crate::machine::{Traffic, Wait};
 use crate::ops::imaging::code::{Capacity, OVERFLOW, Step, VALID_STATE};
 use crate::ops::imaging::compile::{Compiled, Passes, compile};
@@ -154,26 +155,26 @@ impl ImageProgram {
         let graph: &RefCell<_> = &graph;
         let graph = graph.borrow();
         if let Some((expected, found)) = &graph.wrong {
-            return Err(Error::argument(OP, expected, found));
+            return Err(Error::argument(expected, found).named(OP));
         }
         if graph.outputs == 0 || graph.inputs == 0 {
             return Err(Error::argument(
-                OP,
                 "at least one call of `input` and of `output` in the program",
                 format!(
                     "{} of `input` and {} of `output`",
                     graph.inputs, graph.outputs
                 ),
-            ));
+            )
+            .named(OP));
         }
         let is_nothing = |step: &Step| step.capacity == Capacity::default();
         if graph.steps.iter().any(is_nothing) {
             let expected = "capacities of at least 1 cell in `within`, `regions`, `histogram`, `palette`, `filled` \
                             and `constant`";
-            return Err(Error::argument(OP, expected, 0));
+            return Err(Error::argument(expected, 0).named(OP));
         }
         Ok(ImageProgram {
-            compiled: Arc::new(compile(&graph, passes)?),
+            compiled: Arc::new(compile(&graph, passes).named(OP)?),
             learned: Mutex::default(),
         })
     }
@@ -243,26 +244,24 @@ impl ImageProgram {
         let Some(device) = place.device() else {
             return Ok(());
         };
-        let launch = self.launched(&Batch::default()).launch()?;
+        let launch = self.launched(&Batch::default()).launch().named(OP)?;
         device.prepare(OP, &launch.dispatches)
     }
 
     async fn ran(&self, place: &Place, inputs: &[&Ragged<i32>], wait: Wait) -> Result<Results> {
         let began = clock();
-        let samples = Samples::new(&self.compiled, inputs)?;
+        let samples = Samples::new(&self.compiled, inputs).named(OP)?;
         if let Place::Device(device) = place {
             let work = self.compiled.work(samples.units());
-            check_work(OP, None, work, device.traits().allowed)?;
+            check_work(None, work, device.traits().allowed).named(OP)?;
         }
         let choice = self.choose(place, &samples);
         let ran = match choice.device {
-            None => self.on_host(choice.machine, &samples)?,
-            Some(device) => {
-                let ran = self.on_gpu(device, &samples, wait).await;
-                ran.map_err(|error| error.named(OP))?
-            }
+            None => self.on_host(choice.machine, &samples),
+            Some(device) => self.on_gpu(device, &samples, wait).await,
         };
-        self.results(&choice, samples.len, ran, began)
+        let results = self.results(&choice, samples.len, ran.named(OP)?, began);
+        results.named(OP)
     }
 
     fn lock_learned(&self) -> MutexGuard<'_, Learned> {
@@ -275,7 +274,7 @@ impl ImageProgram {
             Machine::OneCore => vec![samples.run(&self.compiled, all)?],
             _ => samples.run_in_parallel(&self.compiled, all)?,
         };
-        let mut order = host::room(OP, samples.len)?;
+        let mut order = host::room(samples.len)?;
         for (i, part) in parts.iter().enumerate() {
             order.extend((0..part.samples).map(|sample| (i as u32, sample as u32)));
         }
@@ -290,14 +289,14 @@ impl ImageProgram {
         let mut batches = samples.batches(compiled, words.min(1 << 30))?;
         batches.reverse();
         let mut parts = Vec::new();
-        let mut order = host::filled(OP, (0, 0), samples.len)?;
+        let mut order = host::filled((0, 0), samples.len)?;
         while let Some(batch) = batches.pop() {
             let part = match self.batch_on_gpu(device, samples, &batch, wait).await {
                 // Half of the samples may fit.
                 Err(Error::OutOfMemory { .. }) if batch.samples.len() > 1 => {
                     let (first, rest) = batch.samples.split_at(batch.samples.len() / 2);
                     for half in [rest, first] {
-                        host::push(OP, &mut batches, samples.batch(compiled, half)?)?;
+                        host::push(&mut batches, samples.batch(compiled, half)?)?;
                     }
                     continue;
                 }
@@ -306,7 +305,7 @@ impl ImageProgram {
             for (k, &sample) in batch.samples.iter().enumerate() {
                 order[sample as usize] = (parts.len() as u32, k as u32);
             }
-            host::push(OP, &mut parts, part)?;
+            host::push(&mut parts, part)?;
         }
         Ok((parts, order, device.traffic().since(before)))
     }

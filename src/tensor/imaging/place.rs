@@ -7,6 +7,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::Result;
+use crate::error::Named;
 use crate::ops::imaging::compile::Class;
 use crate::ragged::{Layout, Ragged, Shape};
 use crate::tensor::Device;
@@ -146,7 +147,7 @@ impl Device {
     /// [`Unsupported`](crate::Error::Unsupported) in a browser; [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn calibrate(&self) -> Result<Calibration> {
-        Calibration::measured(self).map_err(|error| error.named("calibrate"))
+        Calibration::measured(self).named("calibrate")
     }
 }
 

@@ -121,6 +121,7 @@ impl Slopes {
 }
 
 impl Operation for Slopes {
+    const NAME: &str = OP;
     const KERNELS: &[&Kernel] = &[&KERNEL, &matrix::KERNEL];
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<crate::plan::Plan> {
@@ -170,7 +171,7 @@ impl Operation for Slopes {
         let twin_of = unscaled;
         let twin = CpuKernel::new(move |args| twin_slopes::run(&twin_of, side, heads, args));
         Ok(Launch {
-            op: OP,
+            op: "",
             outputs: vec![Output::new(dtype, OutputLayout::Input(like))],
             scratch: Vec::new(),
             work: crate::plan::cost_of(&dispatches),

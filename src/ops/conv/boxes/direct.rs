@@ -41,22 +41,21 @@ pub(super) fn dispatches(
     if chosen.is_empty() {
         return Ok(Vec::new());
     }
-    let op = request.op;
     let meeting = |pair: usize| request.window.meeting(a, b, pairs.get(pair));
     let mut by_cost = ByCost::new();
     let mut cost = 0u64;
     for &pair in chosen {
         let meeting = meeting(pair);
-        by_cost.push(op, pair as u32, meeting.terms())?;
+        by_cost.push(pair as u32, meeting.terms())?;
         cost = cost.saturating_add(meeting.results().saturating_mul(meeting.terms()));
     }
     let strips = |pair: u32| {
         let [planes, rows, columns] = meeting(pair as usize).axes.map(|axis| axis.kept);
         (pair, (planes * rows.div_ceil(R) * columns) as usize)
     };
-    let units = Worklist::new(op, by_cost.iter().map(strips), WG)?;
+    let units = Worklist::new(by_cost.iter().map(strips), WG)?;
     let c_meta = Slot::Meta(result.clone());
-    let ([pair_kind, pair_right], pair_list) = pair_params(op, pairs, b.len(), &c_meta)?;
+    let ([pair_kind, pair_right], pair_list) = pair_params(pairs, b.len(), &c_meta)?;
     let (groups, count, entries) = (units.groups, units.units, units.entries());
     let [stride_0, stride_1, stride_2] = request.window.strides(a.rank()).map(Param::U32);
     Ok(vec![Dispatch::new(

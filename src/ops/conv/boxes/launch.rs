@@ -17,12 +17,10 @@ pub(in crate::ops::conv) fn launch(
     b: &Layout,
     pairs: &Pairs,
 ) -> Result<Launch> {
-    let ConvRequest {
-        op, dtype, window, ..
-    } = request;
+    let ConvRequest { dtype, window, .. } = request;
     request.check_plan(pairs)?;
     let result = results(&request, a, b, pairs)?;
-    check_size(op, &result, dtype, request.binding)?;
+    check_size(&result, dtype, request.binding)?;
     let choices = request.choices_of_boxes(a, b, pairs)?;
     let work = request.work_of_boxes(a, b, pairs, &choices)?;
     // The CPU needs no dispatches: it runs the CPU kernel.
@@ -39,7 +37,7 @@ pub(in crate::ops::conv) fn launch(
         let bytes = choices.bytes();
         CpuKernel::new(move |args| mixed(args, &window, &choices, correlate)).holding(bytes)
     };
-    Ok(Launch::of(op, dtype, result, gpu, work, twin).with_pairs(pairs))
+    Ok(Launch::of(dtype, result, gpu, work, twin).with_pairs(pairs))
 }
 
 /// The dispatches that convolve every pair by its chosen method, and the words of their scratch buffers.
@@ -65,7 +63,7 @@ fn dispatches(
                 Choice::Direct => &mut directly,
                 Choice::Fft { .. } | Choice::OverlapSave { .. } => &mut by_transforms,
             };
-            host::push(request.op, alike, pair)?;
+            host::push(alike, pair)?;
         }
         direct::dispatches(request, correlate, (a, b), pairs, &directly, result)?
     };
@@ -107,9 +105,9 @@ impl<'a> Turn<'a> {
         let boxes = elements
             .clone()
             .map(|both| request.window.meeting(a, b, both));
-        let boxes = host::exact(request.op, boxes)?;
+        let boxes = host::exact(boxes)?;
         let lengths = |length: fn(Flat) -> u64| {
-            let mut offsets = Offset::new(request.op, boxes.len())?;
+            let mut offsets = Offset::new(boxes.len())?;
             for meeting in &boxes {
                 offsets.push(length(meeting.flat()))?;
             }
@@ -119,7 +117,7 @@ impl<'a> Turn<'a> {
             a: lengths(|flat| flat.m)?,
             b: lengths(|flat| flat.n)?,
             whole: lengths(|flat| flat.m + flat.n - 1)?,
-            elements: host::exact(request.op, elements.map(|(i, j)| (i as u32, j as u32)))?,
+            elements: host::exact(elements.map(|(i, j)| (i as u32, j as u32)))?,
             pairs,
             operands: (a, b),
             boxes,
@@ -137,15 +135,15 @@ impl<'a> Turn<'a> {
         own: usize,
         dispatches: &mut Vec<Dispatch>,
     ) -> Result<Vec<u64>> {
-        let choices = choices.only(request.op, self.pairs)?;
+        let choices = choices.only(self.pairs)?;
         let mut words = vec![self.whole.total() as u64];
         let vectors = own > OPERANDS;
         let (mut made, scratch) = if vectors {
             for (side, layout) in [&self.a, &self.b].into_iter().enumerate() {
                 words.push(layout.total() as u64);
-                dispatches.push(self.lay_out(request.op, side, layout)?);
+                dispatches.push(self.lay_out(side, layout)?);
             }
-            let pairs = Pairs::elementwise(request.op, &self.a, &self.b)?;
+            let pairs = Pairs::elementwise(&self.a, &self.b)?;
             gpu::dispatches(
                 request,
                 correlate,
@@ -158,7 +156,7 @@ impl<'a> Turn<'a> {
         } else {
             let (a, b) = self.operands;
             let list = PairList::new(self.elements.iter().copied())?;
-            let pairs = Pairs::new(request.op, a, b, Pairing::List(&list))?;
+            let pairs = Pairs::new(a, b, Pairing::List(&list))?;
             let all = (ConvMode::Full, &self.whole);
             gpu::dispatches(
                 request,
@@ -190,7 +188,7 @@ impl<'a> Turn<'a> {
     }
 
     /// The dispatch that lays out the boxes of one operand as vectors.
-    fn lay_out(&self, op: &'static str, side: usize, layout: &Layout) -> Result<Dispatch> {
+    fn lay_out(&self, side: usize, layout: &Layout) -> Result<Dispatch> {
         let source = [self.operands.0, self.operands.1][side];
         let starts = source.offsets().as_slice();
         let placed = self.boxes.iter().enumerate().map(|(number, meeting)| {
@@ -214,7 +212,7 @@ impl<'a> Turn<'a> {
             }
         });
         let from = (Slot::Input(side), Param::InputBase(side));
-        place::dispatch(op, placed, [1; 3], from, Slot::Scratch(OPERANDS + side))
+        place::dispatch(placed, [1; 3], from, Slot::Scratch(OPERANDS + side))
     }
 
     /// The dispatch that copies the kept results.
@@ -236,6 +234,6 @@ impl<'a> Turn<'a> {
         });
         let strides = request.window.strides(self.operands.0.rank());
         let from = (Slot::Scratch(WHOLE), Param::U32(0));
-        place::dispatch(request.op, placed, strides, from, Slot::Output(0))
+        place::dispatch(placed, strides, from, Slot::Output(0))
     }
 }

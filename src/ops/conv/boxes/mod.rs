@@ -27,8 +27,8 @@ use crate::{Result, host};
 /// The layout of the kept results.
 fn results(request: &ConvRequest<'_>, a: &Layout, b: &Layout, pairs: &Pairs) -> Result<Layout> {
     let rank = a.rank();
-    let mut offsets = Offset::new(request.op, pairs.len())?;
-    let mut extents = host::room(request.op, if rank == 1 { 0 } else { pairs.len() * rank })?;
+    let mut offsets = Offset::new(pairs.len())?;
+    let mut extents = host::room(if rank == 1 { 0 } else { pairs.len() * rank })?;
     for meeting in request.window.meetings(a, b, pairs) {
         offsets.push(meeting.results())?;
         if rank > 1 {

@@ -42,7 +42,6 @@ pub(super) struct Box {
 
 /// The dispatch that copies these boxes, reading in steps of `strides`.
 pub(super) fn dispatch(
-    op: &'static str,
     boxes: impl Iterator<Item = Box>,
     strides: [u32; AXES],
     (from, base): (Slot, Param),
@@ -53,10 +52,10 @@ pub(super) fn dispatch(
     // A distance above 32 bits is never multiplied by an index other than 0.
     let narrow = |distance: u64| u32::try_from(distance).unwrap_or(u32::MAX);
     for each in boxes {
-        host::push(op, &mut counts, each.values)?;
+        host::push(&mut counts, each.values)?;
         let [to_plane, to_row] = each.to.1.map(narrow);
         let [from_plane, from_row] = each.from.1.map(narrow);
-        host::reserve(op, &mut words, 6 + 2 * AXES)?;
+        host::reserve(&mut words, 6 + 2 * AXES)?;
         words.extend([
             each.to.0,
             to_plane,
@@ -68,7 +67,7 @@ pub(super) fn dispatch(
         words.extend(each.first.into_iter().chain(each.extents));
     }
     let values: usize = counts.iter().sum();
-    let units = Worklist::new(op, (0..).zip(counts), WG * EACH)?;
+    let units = Worklist::new((0..).zip(counts), WG * EACH)?;
     let (groups, count, entries) = (units.groups, units.units, units.entries());
     let [stride_0, stride_1, stride_2] = strides.map(Param::U32);
     Ok(Dispatch::new(

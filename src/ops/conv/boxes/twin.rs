@@ -123,7 +123,7 @@ fn a_line<T: Arithmetic>(
         return along(row(0, 0), out);
     }
     // `block` is the sum of a block of rows, `values` one row.
-    host::reserve("conv", sums, (2 * out.len()).saturating_sub(sums.len()))?;
+    host::reserve(sums, (2 * out.len()).saturating_sub(sums.len()))?;
     sums.resize(2 * out.len(), T::default());
     let (block, values) = sums.split_at_mut(out.len());
     out.fill(T::default());
@@ -192,7 +192,7 @@ fn transformed(
     let axes = meeting.rows();
     let begin = |plane: usize, row: usize| plane * flat.plane as usize + row * flat.row as usize;
     let lay_out = |values: &[f32], length: u64, extents: [u32; 3]| {
-        let mut vector = host::zeroed::<f32>("conv", length as usize)?;
+        let mut vector = host::zeroed::<f32>(length as usize)?;
         let [_, rows, columns] = extents.map(|extent| extent as usize);
         for (line, values) in values.chunks_exact(columns).enumerate() {
             let at = begin(line / rows, line % rows);
@@ -200,7 +200,7 @@ fn transformed(
         }
         Ok::<_, Error>(vector)
     };
-    let mut whole = host::zeroed("conv", (flat.m + flat.n - 1) as usize)?;
+    let mut whole = host::zeroed((flat.m + flat.n - 1) as usize)?;
     if axes[0].m == 1 && axes[1].m == 1 && axes[0].n == 1 && axes[1].n == 1 {
         engine.convolve(pair, (a, b), reversed, workspace, &mut whole)?;
     } else {

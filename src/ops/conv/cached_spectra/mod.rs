@@ -163,12 +163,8 @@ impl Cut {
 }
 
 /// The layout of the cached spectra.
-pub(crate) fn spectra_layout(
-    op: &'static str,
-    kernels: &Layout,
-    costs: &CostTable,
-) -> Result<Layout> {
-    let mut offsets = Offset::new(op, kernels.len())?;
+pub(crate) fn spectra_layout(kernels: &Layout, costs: &CostTable) -> Result<Layout> {
+    let mut offsets = Offset::new(kernels.len())?;
     for n in kernels.lengths() {
         let cut = Cut::new(n, costs);
         offsets.push((cut.parts * cut.spectrum) as u64)?;
@@ -181,6 +177,8 @@ pub(crate) fn spectra_layout(
 pub(crate) struct Spectra;
 
 impl Operation for Spectra {
+    const NAME: &str = "conv_plan";
+
     fn is_cached(&self) -> bool {
         false
     }
@@ -188,10 +186,9 @@ impl Operation for Spectra {
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let (kernels, signals) = request.both();
         let costs = request.device.costs;
-        let op = "conv_plan";
-        signals.check_rank(op, 1)?;
-        kernels.check_rank(op, 1)?;
-        let result = spectra_layout(op, kernels, costs)?;
+        signals.check_rank(1)?;
+        kernels.check_rank(1)?;
+        let result = spectra_layout(kernels, costs)?;
         let mut items: Vec<Vec<[u32; 8]>> = vec![Vec::new(); CLASSES.len()];
         if !costs.is_cpu() {
             for (k, n) in kernels.lengths().enumerate() {
@@ -208,20 +205,14 @@ impl Operation for Spectra {
                         1,
                         0,
                     ];
-                    host::push(op, &mut items[cut.build().min(CLASSES.len() - 1)], item)?;
+                    host::push(&mut items[cut.build().min(CLASSES.len() - 1)], item)?;
                 }
             }
         }
         let mut dispatches = Vec::new();
         for (class, items) in items.iter().enumerate() {
             let unused = Slot::Table(&TWIDDLES);
-            dispatches.extend(dispatch(
-                op,
-                class,
-                items,
-                1,
-                (Slot::Input(0), unused, true),
-            )?);
+            dispatches.extend(dispatch(class, items, 1, (Slot::Input(0), unused, true))?);
         }
         let transforms = kernels.lengths().map(|n| match n {
             0 => 0,
@@ -232,13 +223,12 @@ impl Operation for Spectra {
         let work = work.max(cost_of(&dispatches));
         let twin = CpuKernel::new(move |args| transform(args, &cpu));
         let gpu = (dispatches, Vec::new());
-        Ok(Launch::of(op, DType::C32, result.clone(), gpu, work, twin).into())
+        Ok(Launch::of(DType::C32, result.clone(), gpu, work, twin).into())
     }
 }
 
 /// The dispatch for the items of a class, or for the items of kernels with several parts.
 fn dispatch(
-    op: &'static str,
     build: usize,
     items: &[[u32; 8]],
     rounds: usize,
@@ -252,7 +242,7 @@ fn dispatch(
     let slots = group(known) >> known.log_lanes();
     let length = u64::from(known.length);
     let transforms: u64 = items.iter().map(|item| 1 + u64::from(item[3])).sum();
-    let words = host::copied(op, items.as_flattened())?;
+    let words = host::copied(items.as_flattened())?;
     Ok(Some(Dispatch::new(
         (&KERNEL, build),
         Slots {
@@ -302,20 +292,23 @@ impl Mode {
 impl Operation for Mode {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
+    fn name(&self) -> &'static str {
+        self.op()
+    }
+
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let (a, kernels) = (request.inputs[0], request.inputs[2]);
         let (costs, pairs) = (request.device.costs, request.pairs());
-        let op = self.op();
-        a.check_rank(op, 1)?;
-        kernels.check_rank(op, 1)?;
-        let mut offsets = Offset::new(op, pairs.len())?;
+        a.check_rank(1)?;
+        kernels.check_rank(1)?;
+        let mut offsets = Offset::new(pairs.len())?;
         for (i, k) in pairs.iter() {
             offsets.push(self.results(a.length(i), kernels.length(k)) as u64)?;
         }
         let result = Layout::from_offsets(offsets.finish());
         let dispatches = match costs.is_cpu() {
             true => Vec::new(),
-            false => dispatches(op, costs, a, kernels, pairs, &result)?,
+            false => dispatches(costs, a, kernels, pairs, &result)?,
         };
         let work = match costs.is_cpu() {
             // A block takes a forward transform, a product and an inverse.
@@ -333,23 +326,22 @@ impl Operation for Mode {
         let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
         let twin = CpuKernel::new(move |args| convolve(args, &kernels, &costs));
         let gpu = (dispatches, Vec::new());
-        Ok(Launch::of(op, DType::F32, result, gpu, work, twin)
+        Ok(Launch::of(DType::F32, result, gpu, work, twin)
             .with_pairs(pairs)
             .into())
     }
 }
 
 fn dispatches(
-    op: &'static str,
     costs: &CostTable,
     a: &Layout,
     kernels: &Layout,
     pairs: &Pairs,
     result: &Layout,
 ) -> Result<Vec<Dispatch>> {
-    let spectra = spectra_layout(op, kernels, costs)?;
+    let spectra = spectra_layout(kernels, costs)?;
     // Order pairs by kernel, so that its spectrum stays in a cache or in registers.
-    let mut order = host::room(op, pairs.len())?;
+    let mut order = host::room(pairs.len())?;
     order.extend(0..pairs.len() as u32);
     order.sort_unstable_by_key(|&pair| (pairs.get(pair as usize).1, pair));
     let mut of_class = vec![Vec::<Vec<[u32; 8]>>::new(); CLASSES.len() + 1];
@@ -363,7 +355,7 @@ fn dispatches(
         let cut = Cut::new(kernels.length(k), costs);
         let runs = &mut of_class[cut.build()];
         if before != Some(k) {
-            host::push(op, runs, Vec::new())?;
+            host::push(runs, Vec::new())?;
             before = Some(k);
         }
         let Some(run) = runs.last_mut() else { continue };
@@ -411,7 +403,7 @@ fn dispatches(
             let mut item = item.map(|word| word as u32);
             item[2] += spectrum;
             item[4] += c;
-            host::push(op, run, item)?;
+            host::push(run, item)?;
         }
     }
     let mut dispatches = Vec::new();
@@ -429,12 +421,12 @@ fn dispatches(
         for run in runs {
             let padded = (items.len() + run.len()).next_multiple_of(rounds);
             let more = padded - items.len();
-            host::reserve(op, &mut items, more)?;
+            host::reserve(&mut items, more)?;
             items.extend_from_slice(&run);
             items.resize(padded, [0; 8]);
         }
         let slots = (Slot::Input(0), Slot::Input(1), false);
-        dispatches.extend(dispatch(op, class, &items, rounds, slots)?);
+        dispatches.extend(dispatch(class, &items, rounds, slots)?);
     }
     Ok(dispatches)
 }

@@ -6,7 +6,6 @@ mod regions;
 pub(super) mod run;
 mod shapes;
 
-use super::OP;
 use super::code::{INVALID, OVERFLOW, VALID_STATE};
 use super::compile::{Compiled, NOTHING};
 use crate::ops::label::Bands;
@@ -93,7 +92,7 @@ impl Out<'_> {
         }
         self.cells.clear();
         if self.cells.capacity() < cells as usize {
-            host::reserve(OP, self.cells, cells as usize)?;
+            host::reserve(self.cells, cells as usize)?;
         }
         (self.rows, self.columns) = (rows, columns);
         Ok(self.cells)
@@ -131,7 +130,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     pub(crate) fn new(compiled: &Compiled) -> Result<Slots> {
-        let mut values = host::filled(OP, Value::default(), compiled.slots * BLOCK)?;
+        let mut values = host::filled(Value::default(), compiled.slots * BLOCK)?;
         values[NOTHING as usize * BLOCK..][..BLOCK]
             .iter_mut()
             .for_each(|value| value.state = VALID_STATE);

@@ -2,7 +2,6 @@
 
 use super::{Done, Out, View, invalid};
 use crate::host;
-use crate::ops::imaging::OP;
 use crate::ops::{occurrences, period};
 
 pub(super) fn histogram(size: usize, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
@@ -20,7 +19,7 @@ pub(super) fn histogram(size: usize, a: View<'_>, out: &mut Out<'_>) -> Done<()>
 }
 
 pub(super) fn palette(size: usize, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
-    let mut values = host::copied(OP, a.cells)?;
+    let mut values = host::copied(a.cells)?;
     values.sort_unstable();
     values.dedup();
     let is_outside = |value: &i32| usize::try_from(*value).map_or(true, |value| value >= size);
@@ -90,7 +89,7 @@ pub(super) fn sort(
     if (keys.rows, keys.columns) != (table.rows, 1) {
         return invalid();
     }
-    let mut order: Vec<usize> = host::exact(OP, 0..table.rows)?;
+    let mut order: Vec<usize> = host::exact(0..table.rows)?;
     // The complement reverses the order of all integers.
     let key = |row: usize| {
         if descending {

@@ -2,7 +2,6 @@
 
 use super::{Done, Out, View, invalid};
 use crate::host;
-use crate::ops::imaging::OP;
 use crate::ops::kit::Neighbours;
 use crate::ops::label::{Label, Rule};
 use crate::ops::regions::Region;
@@ -51,7 +50,7 @@ pub(super) fn regions(limit: usize, labels: View<'_>, a: View<'_>, out: &mut Out
         return Err(super::Stop::State(super::OVERFLOW));
     }
     let table = out.filled(n, 8, 0)?;
-    let mut regions = host::zeroed::<Region>(OP, n)?;
+    let mut regions = host::zeroed::<Region>(n)?;
     let cells = bytemuck::cast_slice(labels.cells);
     Region::add_all(&mut regions, cells, a.columns, 0);
     for (row, region) in table.chunks_exact_mut(8).zip(&regions) {
@@ -75,7 +74,7 @@ pub(super) fn fill_holes(
 ) -> Done<()> {
     let (background, value) = (background.number()?, value.number()?);
     // The components of background cells.
-    let others: Vec<i32> = host::exact(OP, a.cells.iter().map(|&x| i32::from(x != background)))?;
+    let others: Vec<i32> = host::exact(a.cells.iter().map(|&x| i32::from(x != background)))?;
     let label = Label {
         neighbours: Neighbours::Four,
         foreground: true,
@@ -94,7 +93,7 @@ pub(super) fn fill_holes(
     )?;
     // Those that have a cell of the border. The other cells have the label 0.
     let count = out.cells.iter().copied().max().unwrap_or(0) as usize;
-    let mut is_open = host::filled(OP, false, count + 1)?;
+    let mut is_open = host::filled(false, count + 1)?;
     is_open[0] = true;
     for (row, labels) in out.cells.chunks_exact(a.columns.max(1)).enumerate() {
         let step = match row == 0 || row + 1 == a.rows {

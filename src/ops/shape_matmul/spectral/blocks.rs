@@ -29,7 +29,7 @@ impl Block<'_> {
     }
 
     /// Two blocks with half as many rows, or columns; `None` for a block of a single result.
-    fn halves(&self, op: &'static str) -> Result<Option<[Self; 2]>> {
+    fn halves(&self) -> Result<Option<[Self; 2]>> {
         let (rows, columns) = (&self.rows[..], &self.columns[..]);
         let [first, second] = if rows.len() >= columns.len() {
             let (first, second) = rows.split_at(rows.len().div_ceil(2));
@@ -43,8 +43,8 @@ impl Block<'_> {
         }
         let block = |(rows, columns)| {
             Ok::<_, Error>(Block {
-                rows: host::copied(op, rows)?,
-                columns: host::copied(op, columns)?,
+                rows: host::copied(rows)?,
+                columns: host::copied(columns)?,
                 ..*self
             })
         };
@@ -53,7 +53,7 @@ impl Block<'_> {
 }
 
 /// Every block of the plan, product by product.
-fn blocks<'a>(op: &'static str, plan: &'a Products) -> Result<Vec<Block<'a>>> {
+fn blocks<'a>(plan: &'a Products) -> Result<Vec<Block<'a>>> {
     let mut blocks = Vec::new();
     for product in &plan.products {
         let mut of_length: BTreeMap<u32, [Vec<usize>; 2]> = BTreeMap::new();
@@ -61,8 +61,8 @@ fn blocks<'a>(op: &'static str, plan: &'a Products) -> Result<Vec<Block<'a>>> {
             let length = plan.lengths[product.result(i, k)];
             if length > 0 {
                 let [rows, columns] = of_length.entry(length).or_default();
-                host::push(op, rows, i)?;
-                host::push(op, columns, k)?;
+                host::push(rows, i)?;
+                host::push(columns, k)?;
             }
         }
         for (length, [mut rows, mut columns]) in of_length {
@@ -75,7 +75,7 @@ fn blocks<'a>(op: &'static str, plan: &'a Products) -> Result<Vec<Block<'a>>> {
                 rows,
                 columns,
             };
-            host::push(op, &mut blocks, block)?;
+            host::push(&mut blocks, block)?;
         }
     }
     Ok(blocks)
@@ -104,12 +104,11 @@ impl Part<'_> {
 /// The spectra of a turn take at most `most` words, and so do its sums, unless those of one result and one j take more.
 /// A block that does not fit alone runs in separate turns, in the order of j.
 pub(in super::super) fn turns<'a>(
-    op: &'static str,
     plan: &'a Products,
     most: u64,
     mut run: impl FnMut(&[Part<'a>]) -> Result<()>,
 ) -> Result<()> {
-    let mut waiting = blocks(op, plan)?;
+    let mut waiting = blocks(plan)?;
     waiting.reverse();
     let (mut turn, mut used) = (Vec::new(), [0; 2]);
     while let Some(block) = waiting.pop() {
@@ -125,14 +124,14 @@ pub(in super::super) fn turns<'a>(
         }
         if sums <= most && spectra <= most {
             let inner = 0..inner;
-            host::push(op, &mut turn, Part { block, inner })?;
+            host::push(&mut turn, Part { block, inner })?;
             used = [used[0] + sums, used[1] + spectra];
             continue;
         }
         if (sums > most || one > most)
-            && let Some(halves) = block.halves(op)?
+            && let Some(halves) = block.halves()?
         {
-            host::extend(op, &mut waiting, halves)?;
+            host::extend(&mut waiting, halves)?;
             continue;
         }
         let step = ((most / one) as usize).max(1);
@@ -150,8 +149,8 @@ pub(in super::super) fn turns<'a>(
 
 /// The multiply-adds of all blocks: those of the transforms of factors and results, and four per frequency of each
 /// term.
-pub(in super::super) fn work(op: &'static str, plan: &Products) -> Result<u64> {
-    let blocks = blocks(op, plan)?;
+pub(in super::super) fn work(plan: &Products) -> Result<u64> {
+    let blocks = blocks(plan)?;
     Ok(blocks.iter().fold(0, |work: u64, block| {
         let length = u64::from(block.length);
         let (rows, columns) = (block.rows.len() as u64, block.columns.len() as u64);

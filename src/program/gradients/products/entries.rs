@@ -1,6 +1,7 @@
 //! Products of matrices of vectors. Each term of a result gives cotangents to its two entries.
 
 use super::kron::{from_left, from_right};
+use crate::error::Named;
 use crate::error::Side;
 use crate::ops::choice::ConvMode;
 use crate::ops::shape_matmul::{Model, ShapeMatmul};
@@ -28,7 +29,7 @@ impl Terms {
             for i in 0..rows {
                 for k in 0..columns {
                     let term = |j: u32| [result, of_a + i * inner + j, of_b + j * columns + k];
-                    host::extend(GRADIENTS, &mut all, (0..inner).map(term))?;
+                    host::extend(&mut all, (0..inner).map(term)).named(GRADIENTS)?;
                     result += 1;
                 }
             }
@@ -72,10 +73,11 @@ impl Rule for ShapeMatmul {
                     };
                     let flat = layout(terms.len(), 1, |term, _| extents(term).iter().product())?;
                     let table = layout(terms.len(), 2, |term, axis| extents(term)[axis])?;
-                    let results = host::exact(GRADIENTS, terms.all.iter().map(|term| term[0]))?;
+                    let results =
+                        host::exact(terms.all.iter().map(|term| term[0])).named(GRADIENTS)?;
                     let table = g.select(&results)?.resize(&flat)?.view_as(&table)?;
                     let list = PairList::new(terms.all.iter().map(|term| (term[1], term[2])))?;
-                    let pairs = Pairs::new(GRADIENTS, a, b, Pairing::List(&list))?;
+                    let pairs = Pairs::new(a, b, Pairing::List(&list))?;
                     match side {
                         0 => from_right(&table, other, &pairs)?.view_as(&shapes)?,
                         _ => from_left(other, &table, &pairs)?.view_as(&shapes)?,

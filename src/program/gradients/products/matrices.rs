@@ -3,6 +3,7 @@
 use half::f16;
 
 use crate::Result;
+use crate::error::Named;
 use crate::ops::matmul::{Activation, Bias, Epilogue, Form, Matmul};
 use crate::program::gradients::maps::slope;
 use crate::program::gradients::parts::{at_pairs, before, is_each, over_pairs, stacked_rows, with};
@@ -91,7 +92,7 @@ fn factors<T: Float>(
         };
         match rows {
             Some(_) => {
-                let one = Pairs::elementwise(GRADIENTS, a.layout(), g.layout())?;
+                let one = Pairs::elementwise(a.layout(), g.layout()).named(GRADIENTS)?;
                 each(&a, &g, &one)?.resize(b.layout())
             }
             None => over_pairs(&each(&a, &g, pairs)?, pairs, 1, b.layout()),

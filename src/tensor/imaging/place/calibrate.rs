@@ -37,9 +37,9 @@ impl Calibration {
     pub(super) fn measured(device: &Device) -> Result<Calibration> {
         if cfg!(target_family = "wasm") {
             return Err(Error::unsupported(
-                "calibrate",
                 "measuring costs in a browser; name a place instead of Auto",
-            ));
+            )
+            .named("calibrate"));
         }
         const CHAIN: i32 = 32;
         /// Seconds.

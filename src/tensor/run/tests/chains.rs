@@ -6,6 +6,7 @@ use half::f16;
 
 use super::super::Call;
 use super::devices;
+use crate::error::Named;
 use crate::ops::Op;
 use crate::ops::ambient::Combine;
 use crate::ops::chain::{Chain, Code, INPUTS, INSTRUCTIONS, Instruction, WORDS};
@@ -78,7 +79,7 @@ fn operation(code: Code, dtype: DType) -> Op {
 fn run<T: Value>(op: Op, operands: &[&Tensor<T>], scalars: &[u32]) -> Vec<Tensor<T>> {
     let device = &operands[0].device;
     let layout = operands[0].layout();
-    let pairs = Pairs::elementwise("test", layout, layout).unwrap();
+    let pairs = Pairs::elementwise(layout, layout).named("test").unwrap();
     let is_chain = matches!(op, Op::Chain(_));
     let operands: Vec<_> = operands.iter().map(|x| x.operand()).collect();
     let call = Call {
