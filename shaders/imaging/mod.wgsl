@@ -27,32 +27,6 @@ const HELD = 320u;
 // Regions that are described at a time.
 const REGIONS_AT_A_TIME = WG;
 
-const STATE_INVALID = 0u;
-const STATE_VALID = 1u;
-const STATE_OVERFLOW = 2u;
-
-// Functions of two cells.
-const PLUS = 0u;
-const MINUS = 1u;
-const TIMES = 2u;
-const DIVIDE = 3u;
-const REMAINDER = 4u;
-const MINIMUM = 5u;
-const MAXIMUM = 6u;
-const EQUALS = 7u;
-const DIFFERS = 8u;
-const LESS = 9u;
-const AT_MOST = 10u;
-const GREATER = 11u;
-const AT_LEAST = 12u;
-const AND = 13u;
-const OR = 14u;
-
-// What invocations or cells of a line are combined to.
-const SUM = 0u;
-const SMALLEST = 1u;
-const LARGEST = 2u;
-
 // Which neighbouring cells belong together.
 const ALIKE = 0u;
 const FOREGROUND = 1u;

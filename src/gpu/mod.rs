@@ -3,7 +3,6 @@
 #[cfg(feature = "testing")]
 mod accesses;
 mod account;
-mod assembler;
 #[cfg(feature = "testing")]
 mod bounds;
 mod context;
@@ -49,7 +48,6 @@ use crate::Result;
 use crate::machine::{Memory, Traffic};
 use crate::plan::Matrices;
 
-pub(crate) use assembler::assemble;
 pub use context::GpuOptions;
 pub(crate) use context::{adapters, choose, open};
 pub(crate) use frame::GpuFrame;

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use hashbrown::DefaultHashBuilder;
 use rayon::prelude::*;
 
-use super::assembler::assemble_as;
 use super::errors::Health;
 use super::kept::Kept;
 use super::rewriting::Rewriting;
-use crate::plan::{Access, Dispatch, Kernel, Listed};
+use crate::plan::assembler::assemble;
+use crate::plan::{Access, Chosen, Dispatch, Kernel, Listed};
 use crate::{Error, Result};
 
 /// Bytes of a kernel's parameter block.
@@ -102,14 +102,8 @@ impl Pipelines {
         }
         drop(made);
         let listed = kernel.variants.get(variant);
-        let listed = listed.ok_or_else(|| {
-            Error::gpu(
-                op,
-                format!("kernel {} has no such variant", kernel.shader.stem),
-            )
-        })?;
         let source = assembled(op, kernel, listed)?;
-        let name = kernel.name(variant);
+        let name = kernel.name(listed);
         let compiled = self.compile(health, limits, op, kernel, name, source, self.checked)?;
         let pipeline = Arc::new(compiled);
         let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
@@ -126,21 +120,25 @@ impl Pipelines {
         wanted: impl Iterator<Item = (&'static str, &'a Dispatch)>,
     ) -> Result<()> {
         let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
-        let mut missing: Vec<(&str, &Dispatch)> = Vec::new();
+        let mut missing: Vec<(&str, &'static Kernel, usize)> = Vec::new();
         for (op, dispatch) in wanted {
-            let key = |d: &Dispatch| (d.kernel.shader.stem, d.variant);
-            if dispatch.written.is_none()
-                && !made.contains_key(&key(dispatch))
-                && missing.iter().all(|(_, other)| key(other) != key(dispatch))
-            {
-                missing.push((op, dispatch));
+            let Chosen::Listed(variant) = dispatch.variant else {
+                continue;
+            };
+            let key = (dispatch.kernel.shader.stem, variant);
+            let is_known =
+                |(_, kernel, variant): &(_, &Kernel, _)| (kernel.shader.stem, *variant) == key;
+            if !made.contains_key(&key) && !missing.iter().any(is_known) {
+                missing.push((op, dispatch.kernel, variant));
             }
         }
         drop(made);
-        missing.into_par_iter().try_for_each(|(op, dispatch)| {
-            self.get(health, limits, op, dispatch.kernel, dispatch.variant)?;
-            Ok(())
-        })
+        missing
+            .into_par_iter()
+            .try_for_each(|(op, kernel, variant)| {
+                self.get(health, limits, op, kernel, variant)?;
+                Ok(())
+            })
     }
 
     /// A kernel with an expression of the application: compiled once for each text, with all of wgpu's runtime checks.
@@ -157,7 +155,7 @@ impl Pipelines {
         if let Some(hit) = lock().get(&source) {
             return Ok(hit.clone());
         }
-        let (name, key) = (kernel.name_of(Some(variant)), source.clone());
+        let (name, key) = (kernel.name(variant), source.clone());
         let pipeline = Arc::new(self.compile(health, limits, op, kernel, name, source, true)?);
         let mut written = lock();
         if written.len() >= WRITTEN {
@@ -183,7 +181,7 @@ impl Pipelines {
         // A browser's clock is not that of the standard library.
         let start = (!cfg!(target_family = "wasm")).then(std::time::Instant::now);
         #[cfg(feature = "testing")]
-        super::assembler::mutant::report(&source);
+        crate::plan::assembler::mutant::report(&source);
         check_needs(op, &name, &source, limits)?;
         let own = kernel.interface.access.len();
         let source = self.rewriting.rewritten(op, &name, source, own)?;
@@ -292,7 +290,7 @@ impl Pipelines {
 }
 
 fn assembled(op: &'static str, kernel: &Kernel, variant: &dyn Listed) -> Result<String> {
-    assemble_as(kernel, variant).map_err(|message| Error::gpu(op, message))
+    assemble(kernel, variant).map_err(|message| Error::gpu(op, message))
 }
 
 /// Creates a shader of the closed list without runtime checks.

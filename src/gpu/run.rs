@@ -17,7 +17,8 @@ use super::pipelines::Pipeline;
 use super::pool::GpuBuffer;
 use crate::error::Named;
 use crate::plan::{
-    Dispatch, Kernel, Launch, Listed, Output, Param, PlanBuffer, Prepared, Slot, Table, check_size,
+    Chosen, Dispatch, Kernel, Launch, Listed, Output, Param, PlanBuffer, Prepared, Slot, Table,
+    check_size,
 };
 use crate::ragged::{DType, Identity, Layout};
 use crate::{Error, Result, host};
@@ -236,12 +237,13 @@ impl Gpu {
 
     fn pipeline(&self, op: &'static str, dispatch: &Dispatch) -> Result<Arc<Pipeline>> {
         let (health, limits, kernel) = (&self.health, &self.limits, dispatch.kernel);
-        if let Some(variant) = &dispatch.written {
-            return self.written(op, kernel, variant.as_ref());
+        match &dispatch.variant {
+            Chosen::Listed(variant) => self
+                .pipelines
+                .get(health, limits, op, kernel, *variant)
+                .map_err(|e| self.noted(e)),
+            Chosen::Written(variant) => self.written(op, kernel, &**variant),
         }
-        self.pipelines
-            .get(health, limits, op, kernel, dispatch.variant)
-            .map_err(|e| self.noted(e))
     }
 
     /// The pipeline of a kernel with an expression of the application, compiled now if it is new.

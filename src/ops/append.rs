@@ -99,10 +99,7 @@ impl Operation for Append {
         let (items, tiles) = items(keys, k, tile)?;
         let number = |n: usize| Param::U32(n as u32);
         let dispatch = Dispatch::new(
-            (
-                &KERNEL,
-                KERNEL.variant(if units == 2 { DType::F16 } else { DType::U32 }, &[]),
-            ),
+            KERNEL.variant(if units == 2 { DType::F16 } else { DType::U32 }, &[]),
             Slots {
                 k: Slot::Input(3),
                 v: Slot::Input(4),

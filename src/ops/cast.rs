@@ -58,7 +58,7 @@ impl Cast {
             DType::U8 => "FROM_U8",
             DType::C32 => unreachable!("no conversion"),
         };
-        (&KERNEL, KERNEL.variant(self.to, &[flag]))
+        KERNEL.variant(self.to, &[flag])
     }
 }
 

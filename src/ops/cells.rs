@@ -157,7 +157,7 @@ impl Operation for Cells {
             _ => DType::U32,
         };
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(kernel_type, &[])),
+            KERNEL.variant(kernel_type, &[]),
             Slots {
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),

@@ -56,7 +56,7 @@ impl Operation for Convert {
                 widen(x, cast_slice_mut(args.outputs[0].words));
             }),
         };
-        Ok(launch((&KERNEL, KERNEL.variant(dtype, &[])), dtype, x, twin).into())
+        Ok(launch(KERNEL.variant(dtype, &[]), dtype, x, twin).into())
     }
 }
 
@@ -81,13 +81,7 @@ pub(in crate::ops) fn dispatch(
     base: Param,
     to: Slot,
 ) -> Dispatch {
-    convert(
-        (&KERNEL, KERNEL.variant(dtype, &[])),
-        values,
-        from,
-        base,
-        to,
-    )
+    convert(KERNEL.variant(dtype, &[]), values, from, base, to)
 }
 
 pub(super) fn convert(

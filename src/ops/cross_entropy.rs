@@ -89,7 +89,7 @@ impl Operation for CrossEntropy {
             dtype,
             OutputLayout::Input(1),
             Dispatch::new(
-                (&KERNEL, KERNEL.variant(dtype, &[])),
+                KERNEL.variant(dtype, &[]),
                 Slots {
                     x: Slot::Input(0),
                     x_meta: Slot::InputMeta(0),
@@ -128,7 +128,7 @@ fn launch_of_slopes(dtype: DType, inputs: &[&Layout]) -> Launch {
         dtype,
         OutputLayout::Input(0),
         Dispatch::new(
-            (&SLOPES, SLOPES.variant(dtype, &[])),
+            SLOPES.variant(dtype, &[]),
             SlopeSlots {
                 x: Slot::Input(0),
                 targets: Slot::Input(1),

@@ -77,7 +77,7 @@ impl Operation for Eval {
         let c_meta = result.map_or(Slot::InputMeta(1), Slot::Meta);
         let ([pair_kind, pair_right], pair_list) = pair_params(pairs, b.len(), &c_meta)?;
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(dtype, &[])),
+            KERNEL.variant(dtype, &[]),
             Slots {
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),

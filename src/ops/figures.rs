@@ -192,7 +192,7 @@ impl Operation for Figures {
         let number = |n: usize| Param::U32(n as u32);
         let dispatch = |kernel: &'static Kernel, flags: &[&str], groups: usize, cost: u64| {
             Dispatch::new(
-                (kernel, kernel.variant(DType::U32, flags)),
+                kernel.variant(DType::U32, flags),
                 Slots {
                     x: Slot::Input(0),
                     figures: Slot::Input(1),

@@ -101,7 +101,7 @@ impl Operation for Frames {
         let tile = stream_tile(total, elements);
         let cost = total as u64 * u64::from(times);
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::F32, &[flag])),
+            KERNEL.variant(DType::F32, &[flag]),
             Slots {
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),

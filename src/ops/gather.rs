@@ -106,7 +106,7 @@ pub(in crate::ops) fn plan(
     let (indices, lists) = (indices.clone(), indices.lists().clone());
     let bytes = size_of_val(indices.values());
     let dispatch = Dispatch::new(
-        (&KERNEL, KERNEL.variant(kernel_type, flags)),
+        KERNEL.variant(kernel_type, flags),
         Slots {
             x: Slot::Input(0),
             x_meta: Slot::InputMeta(0),

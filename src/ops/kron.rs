@@ -104,7 +104,7 @@ impl Operation for Kron {
         let c_meta = Slot::Meta(Layout::from_offsets(result.offsets().clone()));
         let ([pair_kind, pair_right], pair_list) = pair_params(pairs, b.len(), &c_meta)?;
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(dtype, flags)),
+            KERNEL.variant(dtype, flags),
             Slots {
                 a: Slot::Input(0),
                 a_meta,

@@ -82,7 +82,7 @@ impl Operation for Lookup {
             _ => DType::U32,
         };
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(kernel_type, flags)),
+            KERNEL.variant(kernel_type, flags),
             Slots {
                 index: Slot::Input(0),
                 table: Slot::Input(1),

@@ -137,7 +137,7 @@ impl Operation for Map {
         };
         let words = dtype.words(x.total());
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(kernel_type, flag)),
+            KERNEL.variant(kernel_type, flag),
             Slots {
                 y: Slot::Output(0),
                 x: Slot::Input(0),
@@ -168,7 +168,7 @@ fn each<T: Scalar>(args: &mut CpuArgs<'_>, f: impl Fn(T) -> T + Sync) {
 /// Fills a buffer with these two words, alternately.
 fn filled(words: usize, y: Slot, [scalar, second]: [Param; 2]) -> Dispatch {
     Dispatch::new(
-        (&FILL, FILL.variant(DType::U32, &["FILL"])),
+        FILL.variant(DType::U32, &["FILL"]),
         FillSlots { y },
         FillParams {
             total: Param::U32(words as u32),

@@ -58,6 +58,8 @@ pub(crate) mod written;
 #[cfg(feature = "testing")]
 pub(crate) mod extremes;
 
+use crate::plan::assembler::assemble;
+
 pub(crate) use op::{InWords, Op, all_kernels, for_payload};
 pub(crate) use operation::{FftLimits, PlanRequest, Traits};
 
@@ -72,12 +74,11 @@ pub(crate) use operation::{FftLimits, PlanRequest, Traits};
 ///     assert!(source.contains("fn main"), "{name}");
 /// }
 /// ```
-#[cfg(feature = "gpu")]
 pub fn kernels() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for kernel in all_kernels() {
-        for variant in 0..kernel.listed().count() {
-            let text = crate::gpu::assemble(kernel, variant)
+        for variant in kernel.listed() {
+            let text = assemble(kernel, variant)
                 .unwrap_or_else(|wrong| format!("// cannot be assembled: {wrong}"));
             all.push((kernel.name(variant), text));
         }

@@ -73,7 +73,7 @@ impl Extremes {
         };
         let (params, groups) = self.params(&strips, signed);
         Ok(Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::U32, &[])),
+            KERNEL.variant(DType::U32, &[]),
             Slots {
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),
@@ -89,7 +89,7 @@ impl Extremes {
     fn of_bytes(self, x: &Layout) -> Dispatch {
         let (params, groups) = self.params(x, 0);
         Dispatch::new(
-            (&BYTES, BYTES.variant(DType::U8, &[])),
+            BYTES.variant(DType::U8, &[]),
             ByteSlots {
                 x: Slot::Input(0),
                 c: Slot::Output(0),

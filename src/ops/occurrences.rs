@@ -75,7 +75,7 @@ impl Operation for Occurrences {
         let tile = stream_tile(total, c.len());
         let number = |n: usize| Param::U32(n as u32);
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::U32, &[])),
+            KERNEL.variant(DType::U32, &[]),
             Slots {
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),

@@ -63,7 +63,7 @@ impl Operation for OneHot {
             dtype,
             c,
             Dispatch::new(
-                (&KERNEL, KERNEL.variant(kernel_type, &[])),
+                KERNEL.variant(kernel_type, &[]),
                 Slots {
                     c: Slot::Output(0),
                     x: Slot::Input(0),

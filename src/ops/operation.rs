@@ -86,6 +86,7 @@ pub(crate) struct Traits<'a> {
 }
 
 /// The largest number of words of all scratch buffers together: 512 MiB.
+#[cfg(feature = "gpu")]
 pub(super) const SCRATCH: u64 = 1 << 27;
 
 /// The limits of a GPU for transforms.
@@ -101,6 +102,7 @@ pub(crate) struct FftLimits {
 
 impl FftLimits {
     /// The limits for these sizes of workgroup memory and of a binding, in bytes.
+    #[cfg(feature = "gpu")]
     pub(crate) fn new(workgroup: u32, binding: u64) -> FftLimits {
         FftLimits {
             workgroup,

@@ -49,7 +49,7 @@ impl Operation for Period {
         let out = Layout::uniform(x.len(), Shape::new(&[1])?).unnamed()?;
         let work = 2 * x.total() as u64;
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::U32, &[])),
+            KERNEL.variant(DType::U32, &[]),
             Slots {
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),

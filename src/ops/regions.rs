@@ -99,7 +99,7 @@ impl Operation for Regions {
         if total > 0 {
             dispatches.push(map::zeros(FIELDS * total, sums.clone()));
             dispatches.push(Dispatch::new(
-                (&KERNEL, KERNEL.variant(DType::U32, &[])),
+                KERNEL.variant(DType::U32, &[]),
                 Slots {
                     sums: sums.clone(),
                     labels: Slot::Input(1),
@@ -115,7 +115,7 @@ impl Operation for Regions {
                 2 * x.total() as u64,
             ));
             dispatches.push(Dispatch::new(
-                (&FINISH, FINISH.variant(DType::U32, &[])),
+                FINISH.variant(DType::U32, &[]),
                 FinishSlots {
                     areas: Slot::Output(0),
                     boxes: Slot::Output(1),

@@ -176,7 +176,7 @@ impl Operation for Rotary {
             dtype,
             OutputLayout::Input(0),
             Dispatch::new(
-                (&KERNEL, KERNEL.variant(dtype, flags)),
+                KERNEL.variant(dtype, flags),
                 Slots {
                     x: Slot::Input(0),
                     table: Slot::PlanBuffer(words),

@@ -52,7 +52,7 @@ impl Operation for Runs {
         let lengths = *self != Runs::Firsts;
         let others = if *self == Runs::Shortest { u32::MAX } else { 0 };
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::U32, &[])),
+            KERNEL.variant(DType::U32, &[]),
             Slots {
                 x: Slot::Input(0),
                 c: Slot::Output(0),

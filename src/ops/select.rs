@@ -172,7 +172,7 @@ pub(super) fn plan(dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch>
     let tile = stream_tile(result.total(), result.len());
     let elements = PlanBuffer::new(host::copied(elements)?);
     let dispatch = Dispatch::new(
-        (&SELECT, SELECT.variant(kernel_type, flags)),
+        SELECT.variant(kernel_type, flags),
         Slots {
             x: Slot::Input(0),
             x_meta: Slot::InputMeta(0),
@@ -229,7 +229,7 @@ impl Join {
         let [end0, end1, end2, end3, end4, end5, end6] = std::array::from_fn(end);
         let [base0, base1, base2, base3, base4, base5, base6] = std::array::from_fn(base);
         Dispatch::new(
-            (&JOIN, JOIN.variant(kernel_type, &[])),
+            JOIN.variant(kernel_type, &[]),
             JoinSlots {
                 y: Slot::Output(0),
                 x0,

@@ -106,7 +106,7 @@ impl Operation for Sequence {
             dtype,
             layout.clone(),
             Dispatch::new(
-                (&KERNEL, KERNEL.variant(kernel_type, &[flag])),
+                KERNEL.variant(kernel_type, &[flag]),
                 Slots {
                     c: Slot::Output(0),
                     c_meta: Slot::Meta(layout.clone()),

@@ -88,7 +88,7 @@ impl Operation for Take {
         let tile = stream_tile(total, c.len());
         let number = |n: usize| Param::U32(n as u32);
         let dispatch = Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::U32, flags)),
+            KERNEL.variant(DType::U32, flags),
             Slots {
                 x: Slot::Input(0),
                 index: Slot::Input(1),

@@ -46,9 +46,9 @@ pub(super) fn dispatch(
     matrices: impl Iterator<Item = [u32; 3]>,
 ) -> Result<Option<Dispatch>> {
     let (variant, side) = match dtype {
-        DType::U8 => ((&BYTES, BYTES.variant(dtype, &[])), BYTE_SIDE),
-        DType::C32 => ((&KERNEL, KERNEL.variant(dtype, &[])), SIDE),
-        _ => ((&KERNEL, KERNEL.variant(DType::U32, &[])), SIDE),
+        DType::U8 => (BYTES.variant(dtype, &[]), BYTE_SIDE),
+        DType::C32 => (KERNEL.variant(dtype, &[]), SIDE),
+        _ => (KERNEL.variant(DType::U32, &[]), SIDE),
     };
     let mut tiles = Vec::new();
     let (mut all, mut far) = (0, 0);

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::{ambient, maps};
 use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::plan::{CpuArgs, CpuKernel, Kernel, Launch, Listed, OutputLayout, Param, Plan};
+use crate::plan::{Chosen, CpuArgs, CpuKernel, Launch, Listed, OutputLayout, Param, Plan};
 use crate::ragged::{DType, Layout, Real};
 
 /// The longest text in bytes.
@@ -100,37 +100,11 @@ impl Written {
         &self.text
     }
 
-    /// The name of the public method that made it.
-    pub(crate) fn op(&self) -> &'static str {
-        match self.operands {
-            1 => "map1",
-            _ => "map2",
-        }
-    }
-
     fn names(&self) -> &'static [&'static str] {
         match self.operands {
             1 => &["x"],
             _ => &["a", "b"],
         }
-    }
-
-    /// Compiles the text by itself. An error has the line, and naga's message.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn check(&self) -> Result<()> {
-        check::check(&self.text, self.names(), self.computed.name())
-    }
-
-    /// The kernel that the function is a variant of, and the variant for values of a type.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn variant(&self, dtype: DType) -> (&'static Kernel, Variant) {
-        let (text, operands) = (self.text.clone(), self.names());
-        let variant = Variant {
-            text,
-            names: operands,
-            dtype,
-        };
-        (kernel(operands), variant)
     }
 
     /// The function over values of a type, as an operation. Only operations for the CPU hold the Rust function; others
@@ -145,10 +119,35 @@ impl Written {
     }
 }
 
-fn kernel(names: &[&str]) -> &'static Kernel {
-    match names.len() {
-        1 => &maps::KERNEL,
-        _ => &ambient::FLAT,
+/// What a GPU needs of a function.
+#[cfg(feature = "gpu")]
+impl Written {
+    /// The name of the public method that made it.
+    pub(crate) fn op(&self) -> &'static str {
+        match self.operands {
+            1 => "map1",
+            _ => "map2",
+        }
+    }
+
+    /// Compiles the text by itself. An error has the line, and naga's message.
+    pub(crate) fn check(&self) -> Result<()> {
+        check::check(&self.text, self.names(), self.computed.name())
+    }
+
+    /// The kernel that the function is a variant of, and the variant for values of a type.
+    pub(crate) fn variant(&self, dtype: DType) -> (&'static crate::plan::Kernel, Variant) {
+        let (text, operands) = (self.text.clone(), self.names());
+        let variant = Variant {
+            text,
+            names: operands,
+            dtype,
+        };
+        let kernel = match operands.len() {
+            1 => &maps::KERNEL,
+            _ => &ambient::FLAT,
+        };
+        (kernel, variant)
     }
 }
 
@@ -203,13 +202,17 @@ impl Operation for Apply {
             check_alike(a, b)?;
         }
         let (x, dtype) = (inputs[0], self.dtype);
+        let variant = Chosen::Written(Arc::new(Variant {
+            text: self.text.clone(),
+            names: self.names,
+            dtype,
+        }));
         let dispatch = match inputs.len() {
             1 => {
-                let variant = (&maps::KERNEL, usize::MAX);
                 let words = dtype.words(x.total());
-                maps::dispatch(variant, x, Param::InputBase(0), words)
+                maps::dispatch((&maps::KERNEL, variant), x, Param::InputBase(0), words)
             }
-            _ => ambient::flat(x, dtype, usize::MAX),
+            _ => ambient::flat(x, dtype, variant),
         };
         let twin = self.twin.clone();
         let twin = CpuKernel::new(move |args| {
@@ -221,11 +224,6 @@ impl Operation for Apply {
                 }
             }
         });
-        let dispatch = dispatch.written(Arc::new(Variant {
-            text: self.text.clone(),
-            names: self.names,
-            dtype,
-        }));
         let launch = Launch::new(dtype, OutputLayout::Input(0), dispatch, twin);
         Ok(Launch {
             work: x.total() as u64,

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::kernel::{Access, Field, Interface, Kernel, Listed};
+use super::kernel::{Access, Chosen, Field, Interface, Kernel};
 use crate::ragged::{Identity, Layout};
 
 /// A binding of a dispatch.
@@ -64,9 +64,7 @@ pub(crate) enum Param {
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
     pub kernel: &'static Kernel,
-    pub variant: usize,
-    /// A variant that the kernel does not list, used instead of a listed one: a function that the application wrote.
-    pub written: Option<Arc<dyn Listed + Send + Sync>>,
+    pub variant: Chosen,
     pub slots: Vec<Slot>,
     /// The parameters that follow the two common ones (first workgroup, number of workgroups).
     pub params: Vec<Param>,
@@ -78,7 +76,7 @@ pub(crate) struct Dispatch {
 
 impl Dispatch {
     pub(crate) fn new<S: Slots, P: Params>(
-        (kernel, variant): (&'static Kernel, usize),
+        (kernel, variant): (&'static Kernel, impl Into<Chosen>),
         slots: S,
         params: P,
         groups: u32,
@@ -104,8 +102,7 @@ impl Dispatch {
         );
         Dispatch {
             kernel,
-            variant,
-            written: None,
+            variant: variant.into(),
             slots,
             params: words,
             groups,
@@ -113,11 +110,11 @@ impl Dispatch {
         }
     }
 
-    /// The dispatch with a variant that the kernel does not list.
-    pub(crate) fn written(self, variant: Arc<dyn Listed + Send + Sync>) -> Dispatch {
-        Dispatch {
-            written: Some(variant),
-            ..self
+    /// The name of the kernel's variant.
+    pub(crate) fn name(&self) -> String {
+        match &self.variant {
+            Chosen::Listed(variant) => self.kernel.name(self.kernel.variants.get(*variant)),
+            Chosen::Written(variant) => self.kernel.name(&**variant),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::ragged::DType;
 
@@ -60,12 +61,16 @@ pub(crate) trait Listed: fmt::Debug + Sync {
 
 /// The variants of a kernel: an array of what it lists.
 pub(crate) trait Listing: fmt::Debug + Sync {
-    fn get(&self, variant: usize) -> Option<&dyn Listed>;
+    fn len(&self) -> usize;
+    fn get(&self, variant: usize) -> &dyn Listed;
 }
 
 impl<V: Listed, const N: usize> Listing for [V; N] {
-    fn get(&self, variant: usize) -> Option<&dyn Listed> {
-        <[V]>::get(self, variant).map(|listed| listed as _)
+    fn len(&self) -> usize {
+        N
+    }
+    fn get(&self, variant: usize) -> &dyn Listed {
+        &self[variant]
     }
 }
 
@@ -75,11 +80,28 @@ pub(crate) fn named(flags: &[(bool, &'static str)]) -> Cow<'static, [&'static st
     on.map(|(_, flag)| *flag).collect()
 }
 
-/// The index of a row in the table of a kernel. Unit tests request every row that planners can request.
+/// The index of a row in the table of a kernel.
+///
+/// # Panics
+/// If it is not listed: unit tests request every row that planners can request.
 pub(crate) fn place_of<V: Listed + PartialEq>(table: &[V], row: &V) -> usize {
     let found = table.iter().position(|listed| listed == row);
-    debug_assert!(found.is_some(), "{row:?} is not listed");
-    found.unwrap_or(usize::MAX)
+    found.unwrap_or_else(|| panic!("{row:?} is not listed"))
+}
+
+/// The variant of a kernel that a dispatch runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Chosen {
+    /// The index of one that the kernel lists.
+    Listed(usize),
+    /// One that it does not list: a function that the application wrote.
+    Written(Arc<dyn Listed + Send + Sync>),
+}
+
+impl From<usize> for Chosen {
+    fn from(place: usize) -> Chosen {
+        Chosen::Listed(place)
+    }
 }
 
 /// A way to build a kernel: the element type and the flags with which its source is assembled.
@@ -190,41 +212,29 @@ impl Kernel {
     /// The variants in the order of their indices.
     pub(crate) fn listed(&self) -> impl Iterator<Item = &'static dyn Listed> + use<> {
         let variants = self.variants;
-        (0..).map_while(|variant| variants.get(variant))
+        (0..variants.len()).map(|variant| variants.get(variant))
     }
 
-    /// The index of the [`Variant`] for this element type and exactly these flags. Running a launch with a missing
-    /// variant reports it by name.
-    pub(crate) fn variant(&self, dtype: DType, flags: &[&str]) -> usize {
-        let found = self
-            .listed()
-            .position(|v| v.dtype() == dtype && *v.flags() == *flags);
-        debug_assert!(
-            found.is_some(),
-            "{} is not listed for {dtype} {flags:?}",
-            self.shader.stem
-        );
-        found.unwrap_or(usize::MAX)
+    /// The kernel with the index of the [`Variant`] for this element type and exactly these flags.
+    ///
+    /// # Panics
+    /// If it is not listed: unit tests plan everything that planners can request.
+    pub(crate) fn variant(&'static self, dtype: DType, flags: &[&str]) -> (&'static Kernel, usize) {
+        let is_asked = |v: &dyn Listed| v.dtype() == dtype && *v.flags() == *flags;
+        let found = self.listed().position(is_asked);
+        let stem = self.shader.stem;
+        let place = found.unwrap_or_else(|| panic!("{stem} is not listed for {dtype} {flags:?}"));
+        (self, place)
     }
 
-    /// The name in profiles and errors: stem, element type and flags.
-    pub(crate) fn name(&self, variant: usize) -> String {
-        self.name_of(self.variants.get(variant))
-    }
-
-    /// As [`name`](Self::name), for a variant that may not be listed.
-    pub(crate) fn name_of(&self, variant: Option<&dyn Listed>) -> String {
-        match variant {
-            Some(v) => {
-                let mut name = format!("{}.{}", self.shader.stem, v.dtype().name());
-                for flag in v.flags().iter() {
-                    name.push('.');
-                    name.push_str(&flag.to_lowercase());
-                }
-                name
-            }
-            None => format!("{}.?", self.shader.stem),
+    /// The name of a variant in profiles and errors: stem, element type and flags.
+    pub(crate) fn name(&self, variant: &dyn Listed) -> String {
+        let mut name = format!("{}.{}", self.shader.stem, variant.dtype().name());
+        for flag in variant.flags().iter() {
+            name.push('.');
+            name.push_str(&flag.to_lowercase());
         }
+        name
     }
 }
 

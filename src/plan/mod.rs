@@ -1,6 +1,7 @@
 //! The intermediate form: what an operation runs, as plain data that can be inspected without a GPU.
 
 mod arena;
+pub(crate) mod assembler;
 mod boxes;
 mod cache;
 mod dispatch;
@@ -17,8 +18,8 @@ pub(crate) use dispatch::{
     Dispatch, Param, Params, PlanBuffer, Slot, Slots, Table, Words, cost_of, params, slots,
 };
 pub(crate) use kernel::{
-    Access, Constants, Field, Interface, Kernel, Listed, Matrices, Shader, Variant, constants,
-    for_each_type, named, place_of, shader, stem_length, stem_of,
+    Access, Chosen, Constants, Field, Interface, Kernel, Listed, Matrices, Shader, Variant,
+    constants, for_each_type, named, place_of, shader, stem_length, stem_of,
 };
 pub(crate) use launch::{
     Attachment, CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Outcome, Output, OutputLayout,
@@ -26,4 +27,6 @@ pub(crate) use launch::{
 };
 pub(crate) use schedule::{Memory, Schedule, Step, StepOperand};
 pub(crate) use tiles::{TileList, stream_tile};
-pub(crate) use work::{WorkSum, check_size, check_work, largest};
+#[cfg(feature = "gpu")]
+pub(crate) use work::largest;
+pub(crate) use work::{WorkSum, check_size, check_work};

@@ -294,6 +294,10 @@ impl Outputs {
         self.values.iter().map(one).collect()
     }
 
+    #[cfg_attr(
+        not(feature = "gpu"),
+        expect(unused_variables, reason = "only a GPU is waited for")
+    )]
     async fn read(&self, to: &mut [HostOutput], wait: Wait) -> Result<()> {
         #[cfg(feature = "gpu")]
         if let Backend::Gpu(gpu) = self.device.backend() {

@@ -91,7 +91,7 @@ impl Report {
                 .dispatches
                 .iter()
                 .filter(|dispatch| dispatch.groups > 0)
-                .map(|dispatch| (dispatch.kernel.name(dispatch.variant), dispatch.groups));
+                .map(|dispatch| (dispatch.name(), dispatch.groups));
             steps.push(Step {
                 op: launch.op.to_owned(),
                 kernels: kernels.collect(),

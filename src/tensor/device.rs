@@ -19,6 +19,7 @@ use crate::gpu::{self, Gpu, GpuOptions};
 use crate::machine::{Memory, Traffic};
 use crate::ops::FftLimits;
 use crate::ops::choice::CostTable;
+#[cfg(feature = "gpu")]
 use crate::ops::matmul::tiles::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
 use crate::ops::{Op, Traits};
 use crate::plan::{Dispatch, Matrices, PlanCache};
@@ -359,6 +360,10 @@ impl Device {
     }
 
     /// Compiles the kernels of these dispatches, in parallel; nothing on the CPU.
+    #[cfg_attr(
+        not(feature = "gpu"),
+        expect(unused_variables, reason = "only a GPU compiles kernels")
+    )]
     pub(super) fn prepare(&self, op: &'static str, dispatches: &[Dispatch]) -> Result<()> {
         match &self.backend {
             Backend::Cpu(_) => Ok(()),

@@ -97,6 +97,10 @@ impl Device {
         ))
     }
 
+    #[cfg_attr(
+        not(feature = "gpu"),
+        expect(unused_variables, reason = "only a GPU is waited for")
+    )]
     async fn read_times(&self, measured: Measured, wait: Wait) -> Result<Profile> {
         #[cfg(feature = "gpu")]
         if let (Backend::Gpu(gpu), Some(timestamps)) = (self.backend(), measured.timestamps) {

@@ -225,6 +225,10 @@ fn view(operands: &[Operand<'_>], layout: &OutputLayout, skipped: usize) -> Vec<
 }
 
 /// Runs a launch on the device.
+#[cfg_attr(
+    not(feature = "gpu"),
+    expect(unused_variables, reason = "only a GPU prepares launches")
+)]
 fn launched(
     device: &Device,
     launch: &Launch,

@@ -327,6 +327,10 @@ impl<T: Scalar> Tensor<T> {
     }
 
     /// Copies as many bytes of the values as there are in `to`.
+    #[cfg_attr(
+        not(feature = "gpu"),
+        expect(unused_variables, reason = "only a GPU is waited for")
+    )]
     pub(super) async fn read_bytes(
         &self,
         op: &'static str,

@@ -23,8 +23,8 @@ use super::maps::{MapInfo, Part, same};
 use crate::ops::kit::{PAIRING, STREAM, pair_params, stream_groups};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    Boxes, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, OutputLayout, Param,
-    Plan, Slot, params, place_of, shader, slots, stream_tile,
+    Boxes, Chosen, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, OutputLayout,
+    Param, Plan, Slot, params, place_of, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Error, Result};
@@ -314,7 +314,7 @@ impl Operation for Combine {
 }
 
 /// The dispatch of a variant of [`FLAT`] over two batches of layout `x`.
-pub(crate) fn flat(x: &Layout, dtype: DType, variant: usize) -> Dispatch {
+pub(crate) fn flat(x: &Layout, dtype: DType, variant: impl Into<Chosen>) -> Dispatch {
     Dispatch::new(
         (&FLAT, variant),
         FlatSlots {

@@ -40,7 +40,7 @@ pub(super) fn dispatch(
         Some(_) => 1 + place,
     };
     Dispatch::new(
-        (&KERNEL, KERNEL.variant(dtype, &[])),
+        KERNEL.variant(dtype, &[]),
         Slots {
             o: Slot::Output(0),
             lse: Slot::Output(1),

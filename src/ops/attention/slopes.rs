@@ -175,7 +175,7 @@ impl Operation for Stats {
             2
         };
         let dispatch = Dispatch::new(
-            (&STATS, STATS.variant(self.dtype, &[])),
+            STATS.variant(self.dtype, &[]),
             StatsSlots {
                 g: Slot::Input(0),
                 o: Slot::Input(1),

@@ -58,7 +58,7 @@ impl Copies {
         let quads = (values / 8) as u32;
         let [count, block_high, block_wide, high, wide] = params.map(Param::U32);
         self.dispatches.push(Dispatch::new(
-            (&KERNEL, KERNEL.variant(DType::F16, flags)),
+            KERNEL.variant(DType::F16, flags),
             Slots {
                 y: to.clone(),
                 x: Slot::Input(input),

@@ -68,7 +68,7 @@ pub(super) fn dispatch(request: &Request<'_>, sums: Slot) -> Result<Dispatch> {
     };
     let values = result.total();
     Ok(Dispatch::new(
-        (&KERNEL, KERNEL.variant(DType::F32, flags)),
+        KERNEL.variant(DType::F32, flags),
         Slots {
             y,
             list: Slot::PlanBuffer(list),

@@ -64,7 +64,7 @@ impl Finish<'_> {
         };
         let cost = u64::from(self.high) * u64::from(rows.slots);
         Ok(Dispatch::new(
-            (&FINISH, FINISH.variant(DType::F32, &[])),
+            FINISH.variant(DType::F32, &[]),
             slots,
             params,
             groups(panels, rows.heavy, strips)?,

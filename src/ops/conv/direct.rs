@@ -85,7 +85,7 @@ pub(super) fn dispatches(
         let (x, y) = (swapped, 1 - swapped);
         let backwards = |operand: usize| Param::U32(u32::from(correlate && operand == 1));
         dispatches.push(Dispatch::new(
-            (&KERNEL, KERNEL.variant(dtype, &[])),
+            KERNEL.variant(dtype, &[]),
             Slots {
                 x: Slot::Input(x),
                 x_meta: Slot::InputMeta(x),

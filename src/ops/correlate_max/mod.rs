@@ -171,7 +171,7 @@ impl Operation for CorrelateMax {
         }
         dispatches.extend((plan.groups > 0).then(|| {
             Dispatch::new(
-                (&TILES, TILES.variant(DType::F32, flags)),
+                TILES.variant(DType::F32, flags),
                 TileSlots {
                     a: a_values,
                     a_meta: Slot::InputMeta(0),
@@ -196,7 +196,7 @@ impl Operation for CorrelateMax {
             )
         }));
         dispatches.push(Dispatch::new(
-            (&FINISH, FINISH.variant(DType::F32, flags)),
+            FINISH.variant(DType::F32, flags),
             FinishSlots {
                 partials: Slot::Scratch(0),
                 starts,

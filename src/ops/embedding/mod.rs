@@ -70,7 +70,7 @@ impl Operation for Embedding {
             dtype,
             c,
             Dispatch::new(
-                (&KERNEL, KERNEL.variant(kernel_type, &[])),
+                KERNEL.variant(kernel_type, &[]),
                 Slots {
                     x: Slot::Input(0),
                     ids: Slot::Input(1),

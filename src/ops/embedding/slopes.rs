@@ -105,7 +105,7 @@ fn dispatches(dtype: DType, places: usize, [rows, width]: [usize; 2]) -> (Vec<Di
     let (starts, sums) = (Slot::Scratch(0), Slot::Scratch(1));
     let steps = u64::from(usize::BITS - places.leading_zeros());
     let starting = Dispatch::new(
-        (&STARTS, STARTS.variant(DType::U32, &[])),
+        STARTS.variant(DType::U32, &[]),
         StartSlots {
             ids: Slot::Input(1),
             order: Slot::Input(2),
@@ -122,7 +122,7 @@ fn dispatches(dtype: DType, places: usize, [rows, width]: [usize; 2]) -> (Vec<Di
     );
     let summing = |flags: &[&str], total: usize, sums: &Slot, c: Slot| {
         Dispatch::new(
-            (&KERNEL, KERNEL.variant(dtype, flags)),
+            KERNEL.variant(dtype, flags),
             Slots {
                 x: Slot::Input(0),
                 ids: Slot::Input(1),

@@ -83,7 +83,7 @@ impl Operation for Histogram {
         }
         let number = Param::U32;
         dispatches.push(Dispatch::new(
-            (&KERNEL, KERNEL.variant(dtype, flags)),
+            KERNEL.variant(dtype, flags),
             Slots {
                 counts: Slot::Output(0),
                 items: Slot::PlanBuffer(items.words),

@@ -2,7 +2,7 @@
 //!
 //! To add an instruction:
 //!
-//! 1. Here: a row of `opcodes!`, with a name for the shader, and with the operands and the meaning of the two numbers
+//! 1. Here: a row of `Opcode`, with a name for the shader, and with the operands and the meaning of the two numbers
 //!    if they are not obvious. A function of two cells is a variant of `Function` instead, and needs no capacity.
 //! 2. `graph.rs`: the capacity of its result, in `Graph::capacity`. In `compile.rs`, `Class::of` says what a cell
 //!    costs; `words` lists the opcodes that need as many words again for themselves.
@@ -17,115 +17,134 @@
 //! 6. `tests/suite/imaging.rs`: cases in `by_hand`, among them an invalid one; an arm in `recorded`, which the random
 //!    programs draw from; and a comparison in `as_on_tensors` if a method of `Tensor` does the same.
 
-use crate::plan::Constants;
+use crate::plan::{Constants, constants};
 
-macro_rules! opcodes {
-    ($($(#[$about:meta])* $name:ident $upper:ident,)+) => {
-        /// What an instruction computes. `numbers` are its two constant numbers.
+/// Makes enums whose variants are constants of the shader, by the names beside them.
+macro_rules! numbered {
+    ($($(#[$of:meta])* enum $type:ident as $constants:ident $($all:ident)? {
+        $($(#[$about:meta])* $name:ident $upper:ident,)+
+    })+) => {$(
+        $(#[$of])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u32)]
-        pub(crate) enum Opcode {
+        pub(crate) enum $type {
             $($(#[$about])* $name,)+
         }
 
-        /// The numbers of opcodes, for the shader.
-        pub(super) const OPCODES: Constants = &[$((stringify!($upper), Opcode::$name as u32)),+];
+        pub(super) const $constants: Constants = &[$((stringify!($upper), $type::$name as u32)),+];
+
+        numbered!(@all $type [$($all)?] $($name)+);
+    )+};
+    (@all $type:ident [] $($name:ident)+) => {};
+    (@all $type:ident [ALL] $($name:ident)+) => {
+        impl $type {
+            /// All of them, by their numbers.
+            pub(crate) const ALL: &[$type] = &[$($type::$name),+];
+        }
     };
 }
 
-opcodes! {
-    /// Input image `numbers[0]` of the sample.
-    Input INPUT,
-    /// `numbers[1]` constants from `numbers[0]` on, as a row.
-    Constant CONSTANT,
-    /// A [`Function`] of two, per cell, with extents of 1 repeated.
-    Combine COMBINE,
-    Choose CHOOSE,
-    /// The image turned or reflected: an [`Orientation`].
-    Orient ORIENT,
-    /// Operands: image, box. `numbers[0]`: whether a box that reaches outside makes the result invalid.
-    Crop CROP,
-    Upscale UPSCALE,
-    Downscale DOWNSCALE,
-    Tile TILE,
-    /// Along axis `numbers[0]`.
-    Join JOIN,
-    /// Operands: image, offset, fill.
-    Translate TRANSLATE,
-    /// `numbers[0]`: 1 for the maximum, 0 for the minimum; `numbers[1]`: whether there are eight neighbours.
-    Extreme EXTREME,
-    /// Operands: image, patch, place.
-    Paste PASTE,
-    /// Operands: image, background. `numbers[0]`: whether all of the foreground is alike; `numbers[1]`: whether there
-    /// are eight neighbours.
-    Label LABEL,
-    /// Operands: labels, image. `numbers[0]`: the largest number of rows.
-    Regions REGIONS,
-    /// Operands: image, background, value.
-    FillHoles FILL_HOLES,
-    /// `numbers[0]`: the number of bins.
-    Histogram HISTOGRAM,
-    /// `numbers[0]`: one more than the largest value.
-    Palette PALETTE,
-    /// Operands: image, table.
-    Lookup LOOKUP,
-    /// `numbers[0]`: sum 0, minimum 1, maximum 2; `numbers[1]`: along rows (columns remain) 0, along columns (rows
-    /// remain) 1, both 2.
-    Reduce REDUCE,
-    /// The place of the first minimum (`numbers[0]` 0) or maximum (1).
-    Place PLACE,
-    Box BOX,
-    /// Operands: image, flags. `numbers[0]`: the axis.
-    Compact COMPACT,
-    /// Operands: table, keys. `numbers[0]`: whether the order descends.
-    Sort SORT,
-    /// Operands: image, number. `numbers[0]`: 0 for a row, 1 for a column.
-    Pick PICK,
-    /// Operands: image, box, value.
-    Outline OUTLINE,
-    /// Operands: image, both ends as a row of four, value.
-    Line LINE,
-    /// Operands: image, template.
-    Match MATCH,
-    /// Along axis `numbers[0]`.
-    Period PERIOD,
-    Same SAME,
-    /// The extent of axis `numbers[0]`.
-    Extent EXTENT,
-    /// The position of each cell along axis `numbers[0]`.
-    Numbers NUMBERS,
-    /// A scan: `numbers[0]` sum 0, maximum 1, minimum 2, last value that is not 0 3; `numbers[1]` a [`Direction`].
-    Scan SCAN,
-    Valid VALID,
-    OrElse OR_ELSE,
-    /// Operands: image, condition.
-    When WHEN,
-    /// Operands: rows, columns, value.
-    Fill FILL,
-    /// Result `numbers[0]` of the program.
-    Output OUTPUT,
-}
+numbered! {
+    /// What an instruction computes. `numbers` are its two constant numbers.
+    enum Opcode as OPCODES {
+        /// Input image `numbers[0]` of the sample.
+        Input INPUT,
+        /// `numbers[1]` constants from `numbers[0]` on, as a row.
+        Constant CONSTANT,
+        /// A [`Function`] of two, per cell, with extents of 1 repeated.
+        Combine COMBINE,
+        Choose CHOOSE,
+        /// The image turned or reflected: an [`Orientation`].
+        Orient ORIENT,
+        /// Operands: image, box. `numbers[0]`: whether a box that reaches outside makes the result invalid.
+        Crop CROP,
+        Upscale UPSCALE,
+        Downscale DOWNSCALE,
+        Tile TILE,
+        /// Along axis `numbers[0]`.
+        Join JOIN,
+        /// Operands: image, offset, fill.
+        Translate TRANSLATE,
+        /// `numbers[0]`: 1 for the maximum, 0 for the minimum; `numbers[1]`: whether there are eight neighbours.
+        Extreme EXTREME,
+        /// Operands: image, patch, place.
+        Paste PASTE,
+        /// Operands: image, background. `numbers[0]`: whether all of the foreground is alike; `numbers[1]`: whether there
+        /// are eight neighbours.
+        Label LABEL,
+        /// Operands: labels, image. `numbers[0]`: the largest number of rows.
+        Regions REGIONS,
+        /// Operands: image, background, value.
+        FillHoles FILL_HOLES,
+        /// `numbers[0]`: the number of bins.
+        Histogram HISTOGRAM,
+        /// `numbers[0]`: one more than the largest value.
+        Palette PALETTE,
+        /// Operands: image, table.
+        Lookup LOOKUP,
+        /// `numbers[0]`: a [`Fold`]; `numbers[1]`: along rows (columns remain) 0, along columns (rows
+        /// remain) 1, both 2.
+        Reduce REDUCE,
+        /// The place of the first minimum (`numbers[0]` 0) or maximum (1).
+        Place PLACE,
+        Box BOX,
+        /// Operands: image, flags. `numbers[0]`: the axis.
+        Compact COMPACT,
+        /// Operands: table, keys. `numbers[0]`: whether the order descends.
+        Sort SORT,
+        /// Operands: image, number. `numbers[0]`: 0 for a row, 1 for a column.
+        Pick PICK,
+        /// Operands: image, box, value.
+        Outline OUTLINE,
+        /// Operands: image, both ends as a row of four, value.
+        Line LINE,
+        /// Operands: image, template.
+        Match MATCH,
+        /// Along axis `numbers[0]`.
+        Period PERIOD,
+        Same SAME,
+        /// The extent of axis `numbers[0]`.
+        Extent EXTENT,
+        /// The position of each cell along axis `numbers[0]`.
+        Numbers NUMBERS,
+        /// A scan: `numbers[0]` sum 0, maximum 1, minimum 2, last value that is not 0 3; `numbers[1]` a [`Direction`].
+        Scan SCAN,
+        Valid VALID,
+        OrElse OR_ELSE,
+        /// Operands: image, condition.
+        When WHEN,
+        /// Operands: rows, columns, value.
+        Fill FILL,
+        /// Result `numbers[0]` of the program.
+        Output OUTPUT,
+    }
 
-/// A function of two cells: `numbers[0]` of [`Opcode::Combine`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub(crate) enum Function {
-    Plus,
-    Minus,
-    Times,
-    Divide,
-    Remainder,
-    Minimum,
-    Maximum,
-    Equals,
-    Differs,
-    Less,
-    AtMost,
-    Greater,
-    AtLeast,
-    And,
-    Or,
-    Xor,
+    /// A function of two cells: `numbers[0]` of [`Opcode::Combine`].
+    enum Function as FUNCTIONS ALL {
+        Plus PLUS,
+        Minus MINUS,
+        Times TIMES,
+        Divide DIVIDE,
+        Remainder REMAINDER,
+        Minimum MINIMUM,
+        Maximum MAXIMUM,
+        Equals EQUALS,
+        Differs DIFFERS,
+        Less LESS,
+        AtMost AT_MOST,
+        Greater GREATER,
+        AtLeast AT_LEAST,
+        And AND,
+        Or OR,
+        Xor XOR,
+    }
+
+    /// What many cells become: `numbers[0]` of [`Opcode::Reduce`].
+    enum Fold as FOLDS ALL {
+        Sum SUM,
+        Smallest SMALLEST,
+        Largest LARGEST,
+    }
 }
 
 /// A rotation or reflection: `numbers[0]` of [`Opcode::Orient`]. Bit 2: the axes are exchanged; then bit 1: the rows of
@@ -230,7 +249,8 @@ impl Step {
 }
 
 /// What is known of a value besides its cells. A value that is not valid has no cells.
-pub(crate) const INVALID: u32 = 0;
-pub(crate) const VALID_STATE: u32 = 1;
+pub(crate) const STATE_INVALID: u32 = 0;
+pub(crate) const STATE_VALID: u32 = 1;
 /// The result would have more cells than its capacity.
-pub(crate) const OVERFLOW: u32 = 2;
+pub(crate) const STATE_OVERFLOW: u32 = 2;
+pub(super) const STATES: Constants = constants![STATE_INVALID, STATE_VALID, STATE_OVERFLOW];

@@ -71,7 +71,7 @@ impl Imaging {
         let mut dispatches = host::room(compiled.levels.len())?;
         for level in &compiled.levels {
             dispatches.push(Dispatch::new(
-                (&KERNEL, variant),
+                variant,
                 Slots {
                     samples: Slot::Input(0),
                     code: Slot::PlanBuffer(compiled.code.clone()),

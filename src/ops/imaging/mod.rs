@@ -49,6 +49,6 @@ params! {
 static KERNEL: Kernel = Kernel {
     shader: shader!("imaging/mod"),
     interface: Interface::of::<Slots, Params>(),
-    constants: &[code::OPCODES],
+    constants: &[code::OPCODES, code::FUNCTIONS, code::FOLDS, code::STATES],
     variants: &[Variant::of(DType::I32, &[])],
 };

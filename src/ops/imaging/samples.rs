@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::code::VALID_STATE;
+use super::code::STATE_VALID;
 use super::compile::{Compiled, RESULT_HEADER};
 use super::twin::run::walk;
 use super::twin::{BLOCK, Slots, View};
@@ -330,7 +330,7 @@ pub(crate) fn assemble(
     let mut total = 0;
     for at in order {
         let (state, shape, cells) = result(at);
-        debug_assert!(state == VALID_STATE || cells.is_empty());
+        debug_assert!(state == STATE_VALID || cells.is_empty());
         states.push(state);
         extents.extend(shape);
         lengths.push(cells.len());

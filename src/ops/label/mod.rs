@@ -130,7 +130,7 @@ impl Label {
                 x: Slot::Input(0),
                 x_meta: Slot::InputMeta(0),
             };
-            let kernel = (&KERNEL, KERNEL.variant(DType::U32, &["WHOLE"]));
+            let kernel = KERNEL.variant(DType::U32, &["WHOLE"]);
             let cost = u64::from(work.whole_groups) * plan::CELLS as u64;
             all.push(Dispatch::new(
                 kernel,
@@ -153,8 +153,8 @@ impl Label {
             x: Slot::Input(0),
             x_meta: Slot::InputMeta(0),
         };
-        let tiles = (&TILES, TILES.variant(DType::U32, &["TILES"]));
-        let borders = (&BORDERS, BORDERS.variant(DType::U32, &[]));
+        let tiles = TILES.variant(DType::U32, &["TILES"]);
+        let borders = BORDERS.variant(DType::U32, &[]);
         all.push(Dispatch::new(
             tiles,
             of_tiles(),
@@ -172,7 +172,7 @@ impl Label {
         let blocks = work.words.div_ceil(plan::BLOCK as u32);
         for flags in [&["SUMS"][..], &[]] {
             all.push(Dispatch::new(
-                (&RANKS, RANKS.variant(DType::U32, flags)),
+                RANKS.variant(DType::U32, flags),
                 RankSlots {
                     ranks: ranks.clone(),
                     sums: sums.clone(),
@@ -186,7 +186,7 @@ impl Label {
             ));
         }
         all.push(Dispatch::new(
-            (&FINISH, FINISH.variant(DType::U32, &[])),
+            FINISH.variant(DType::U32, &[]),
             FinishSlots {
                 labels,
                 counts,

@@ -100,7 +100,7 @@ impl Cumulation {
     }
 
     /// The variant for a kind of dispatch. Sums and products of integers do not depend on the sign.
-    fn variant(self, dtype: DType, part: &[&'static str]) -> usize {
+    fn variant(self, dtype: DType, part: &[&'static str]) -> (&'static Kernel, usize) {
         let dtype = match (self, dtype, part) {
             (Cumulation::Sum | Cumulation::Product, DType::I32, _) => DType::U32,
             (_, DType::F16, ["FINISH"]) => DType::F32,
@@ -133,7 +133,7 @@ impl Cumulate {
                         groups,
                         cost| {
             Dispatch::new(
-                (&CUMULATE, self.function.variant(self.dtype, part)),
+                self.function.variant(self.dtype, part),
                 Slots {
                     out,
                     items,

@@ -313,7 +313,7 @@ impl Along {
             });
             flags.extend((work.kind == Kind::Narrow).then_some("NARROW"));
             dispatches.push(Dispatch::new(
-                (&KERNEL, KERNEL.variant(self.dtype, &flags)),
+                KERNEL.variant(self.dtype, &flags),
                 Slots {
                     out: out.clone(),
                     items: Slot::PlanBuffer(work.words.clone()),
@@ -333,7 +333,7 @@ impl Along {
             part.extend(half.then_some("PAIRS"));
             let tiles = params(0);
             dispatches.push(Dispatch::new(
-                (&PARTS, PARTS.variant(self.dtype, &part)),
+                PARTS.variant(self.dtype, &part),
                 PartSlots {
                     out: Slot::Scratch(0),
                     items: items.clone(),
@@ -352,10 +352,7 @@ impl Along {
                 Slot::Scratch(1)
             };
             dispatches.push(Dispatch::new(
-                (
-                    &FINISH,
-                    FINISH.variant(DType::F32, &[&[family], finish].concat()),
-                ),
+                FINISH.variant(DType::F32, &[&[family], finish].concat()),
                 FinishSlots {
                     out: to,
                     items: Slot::PlanBuffer(long.finish.clone()),
@@ -371,7 +368,7 @@ impl Along {
             ));
             if result.is_none() {
                 dispatches.push(Dispatch::new(
-                    (&KERNEL, KERNEL.variant(self.dtype, &with("APPLY"))),
+                    KERNEL.variant(self.dtype, &with("APPLY")),
                     Slots {
                         out: Slot::Output(0),
                         items,

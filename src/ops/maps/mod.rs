@@ -24,8 +24,8 @@ use self::table::{MAPS, Map};
 use crate::ops::kit::{STREAM, par_pieces, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan,
-    Slot, params, shader, slots,
+    Chosen, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param,
+    Plan, Slot, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
@@ -250,7 +250,7 @@ impl Operation for Apply {
 
 /// The dispatch over all values of input 0, whose results take `words` words.
 pub(crate) fn dispatch(
-    variant: (&'static Kernel, usize),
+    variant: (&'static Kernel, impl Into<Chosen>),
     x: &Layout,
     x_base: Param,
     words: usize,

@@ -55,7 +55,7 @@ impl Operation for Pool {
         let [total_param, elements, tile_param] = [total, y.len(), tile].map(|n| n as u32);
         let number = Param::U32;
         dispatches.push(Dispatch::new(
-            (&KERNEL, KERNEL.variant(kernel_type, &flags)),
+            KERNEL.variant(kernel_type, &flags),
             Slots {
                 x: match dispatches.last() {
                     Some(pass) => passes::result(pass),

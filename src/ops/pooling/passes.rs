@@ -88,7 +88,7 @@ pub(super) fn dispatches(pool: Pool, x: &Layout, window: [u64; 2]) -> (Vec<Dispa
             };
             let each = 4 * u64::from(covered > 0) + singles;
             all.push(Dispatch::new(
-                (&KERNEL, KERNEL.variant(pool.dtype, pool.kind.flags())),
+                KERNEL.variant(pool.dtype, pool.kind.flags()),
                 Slots {
                     x: Slot::Input(0),
                     base: slot(base),

@@ -232,7 +232,7 @@ impl Operation for Random {
                 };
                 let variant = UNIFORM.variant(kernel_type, &["UNIFORM"]);
                 let slots = UniformSlots { c, c_meta };
-                Dispatch::new((&UNIFORM, variant), slots, params, groups, cost)
+                Dispatch::new(variant, slots, params, groups, cost)
             }
             Kind::Normal => {
                 let variant = NORMAL.variant(dtype, &["NORMAL"]);
@@ -241,7 +241,7 @@ impl Operation for Random {
                     c_meta,
                     quantiles: Slot::Table(&quantiles::TABLE),
                 };
-                Dispatch::new((&NORMAL, variant), slots, normal, groups, cost)
+                Dispatch::new(variant, slots, normal, groups, cost)
             }
         };
         Ok(Launch::new(
@@ -301,7 +301,7 @@ impl Operation for Dropout {
             dtype,
             OutputLayout::Input(0),
             Dispatch::new(
-                (&DROPOUT, DROPOUT.variant(dtype, &["DROPOUT"])),
+                DROPOUT.variant(dtype, &["DROPOUT"]),
                 DropoutSlots {
                     c: Slot::Output(0),
                     c_meta: Slot::InputMeta(0),

@@ -124,7 +124,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
         let mut flags = flags.to_vec();
         flags.extend((work.kind == Kind::Narrow).then_some("NARROW"));
         dispatches.push(Dispatch::new(
-            (&LINES, LINES.variant(reduce.kernel_type(), &flags)),
+            LINES.variant(reduce.kernel_type(), &flags),
             Slots {
                 out: out.clone(),
                 items: Slot::PlanBuffer(work.words.clone()),
@@ -140,7 +140,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
     if let Some(long) = &plan.long {
         let part = [&flags[..], &["PART"]].concat();
         dispatches.push(Dispatch::new(
-            (&LINE_PARTS, LINE_PARTS.variant(reduce.kernel_type(), &part)),
+            LINE_PARTS.variant(reduce.kernel_type(), &part),
             PartSlots {
                 out: Slot::Scratch(0),
                 items: Slot::PlanBuffer(long.items.clone()),
@@ -153,7 +153,7 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
         ));
         let finish = reduction.flags();
         dispatches.push(Dispatch::new(
-            (&FINISH, FINISH.variant(reduce.finish_type(), finish)),
+            FINISH.variant(reduce.finish_type(), finish),
             FinishSlots {
                 out: out.clone(),
                 items: Slot::PlanBuffer(long.finish.clone()),

@@ -418,7 +418,7 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
                 listed: Param::U32(u32::from(listed.is_some())),
                 ..recipe.params
             };
-            let of = |kernel: &'static Kernel| (kernel, kernel.variant(recipe.dtype, &flags));
+            let of = |kernel: &'static Kernel| kernel.variant(recipe.dtype, &flags);
             match (recipe.right.clone(), name) {
                 (None, "TILES") => {
                     let slots = TileSlots {
@@ -495,7 +495,7 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
             other => other,
         };
         dispatches.push(Dispatch::new(
-            (&FINISH, FINISH.variant(dtype, recipe.flags)),
+            FINISH.variant(dtype, recipe.flags),
             FinishSlots {
                 out: Slot::Output(0),
                 items: Slot::PlanBuffer(finish.clone()),

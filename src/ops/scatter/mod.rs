@@ -288,7 +288,7 @@ fn dispatch(
     let tile = stream_tile(total, layout.len());
     let cost = (total + tables.sources.data().len()) as u64;
     Dispatch::new(
-        (&ADD, ADD.variant(kernel_type, flags)),
+        ADD.variant(kernel_type, flags),
         Slots {
             y: Slot::Input(0),
             sums: sums.map_or(Slot::Input(0), Slot::Scratch),

@@ -191,7 +191,7 @@ impl Products {
         let elements = offsets.len() as u32 - 1;
         Ok((total > 0).then(|| {
             Dispatch::new(
-                (&KERNEL, KERNEL.variant(dtype, flags)),
+                KERNEL.variant(dtype, flags),
                 Slots {
                     a: Slot::Input(0),
                     a_meta: Slot::InputMeta(0),

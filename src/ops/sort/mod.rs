@@ -141,7 +141,7 @@ impl Sort {
             };
             let [capacity, units, entries, odd] = of.map(number);
             Dispatch::new(
-                (&KERNEL, KERNEL.variant(self.dtype, &flags)),
+                KERNEL.variant(self.dtype, &flags),
                 Slots {
                     out: to[0].clone(),
                     places: to[1].clone(),
@@ -212,7 +212,7 @@ impl Sort {
                 false => (self.dtype, with(&[], half)),
             };
             dispatches.push(Dispatch::new(
-                (&MERGE, MERGE.variant(dtype, &flags)),
+                MERGE.variant(dtype, &flags),
                 MergeSlots {
                     out: to[0].clone(),
                     places: to[1].clone(),

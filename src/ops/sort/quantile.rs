@@ -79,7 +79,7 @@ impl Operation for Quantile {
         };
         let total = c.total();
         let dispatch = Dispatch::new(
-            (&QUANTILE, QUANTILE.variant(dtype, &[])),
+            QUANTILE.variant(dtype, &[]),
             Slots {
                 c: Slot::Output(0),
                 c_meta: Slot::Meta(c.clone()),

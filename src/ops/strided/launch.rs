@@ -65,13 +65,7 @@ pub(super) fn launch(dtype: DType, x: &Layout, reading: &Reading, y: &Layout) ->
             }),
             words: Param::U32(words),
         };
-        Dispatch::new(
-            (&RUNS, RUNS.variant(kind, &[])),
-            slots,
-            params,
-            groups,
-            cost,
-        )
+        Dispatch::new(RUNS.variant(kind, &[]), slots, params, groups, cost)
     } else {
         let (mut along, mut flags) = (0, u32::from(merged.reading.repeat) << 8);
         let mut shift = [Param::U32(0); MAX_RANK];
@@ -115,13 +109,7 @@ pub(super) fn launch(dtype: DType, x: &Layout, reading: &Reading, y: &Layout) ->
             (true, false) => &["PLACED"],
             (true, true) => &["PLACED", "RANK2"],
         };
-        Dispatch::new(
-            (&BOXES, BOXES.variant(kind, variant)),
-            slots,
-            params,
-            groups,
-            cost,
-        )
+        Dispatch::new(BOXES.variant(kind, variant), slots, params, groups, cost)
     };
     let twin = twin(dtype, merged);
     Ok(Launch::new(dtype, y.clone(), dispatch, twin))

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::ops::imaging::code::{Direction, Function, Opcode, Orientation};
+use crate::ops::imaging::code::{Direction, Fold, Function, Opcode, Orientation};
 use crate::ops::imaging::graph::Graph;
 use crate::ops::kit::Neighbours;
 
@@ -300,31 +300,31 @@ operations! {
     fn lookup(table) = Lookup [0, 0];
 
     /// The sum of all cells; 0 if there is none.
-    fn sum() = Reduce [0, 2];
+    fn sum() = Reduce [Fold::Sum, 2];
 
     /// The sum of each row, as a column; 0 if there is none.
-    fn sum_of_rows() = Reduce [0, 1];
+    fn sum_of_rows() = Reduce [Fold::Sum, 1];
 
     /// The sum of each column, as a row; 0 if there is none.
-    fn sum_of_columns() = Reduce [0, 0];
+    fn sum_of_columns() = Reduce [Fold::Sum, 0];
 
     /// The smallest of all cells; invalid if there is none.
-    fn min() = Reduce [1, 2];
+    fn min() = Reduce [Fold::Smallest, 2];
 
     /// The smallest cell of each row, as a column; invalid if there is none.
-    fn min_of_rows() = Reduce [1, 1];
+    fn min_of_rows() = Reduce [Fold::Smallest, 1];
 
     /// The smallest cell of each column, as a row; invalid if there is none.
-    fn min_of_columns() = Reduce [1, 0];
+    fn min_of_columns() = Reduce [Fold::Smallest, 0];
 
     /// The largest of all cells; invalid if there is none.
-    fn max() = Reduce [2, 2];
+    fn max() = Reduce [Fold::Largest, 2];
 
     /// The largest cell of each row, as a column; invalid if there is none.
-    fn max_of_rows() = Reduce [2, 1];
+    fn max_of_rows() = Reduce [Fold::Largest, 1];
 
     /// The largest cell of each column, as a row; invalid if there is none.
-    fn max_of_columns() = Reduce [2, 0];
+    fn max_of_columns() = Reduce [Fold::Largest, 0];
 
     /// The position, in row-major order and from 0 on, of the first of the largest cells. Invalid for an empty image.
     fn place_of_max() = Place [1, 0];

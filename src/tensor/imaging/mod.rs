@@ -18,7 +18,7 @@ use super::Device;
 use super::run::Call;
 use crate::error::Named;
 use crate::machine::{Traffic, Wait};
-use crate::ops::imaging::code::{Capacity, OVERFLOW, Step, VALID_STATE};
+use crate::ops::imaging::code::{Capacity, STATE_OVERFLOW, STATE_VALID, Step};
 use crate::ops::imaging::compile::{Compiled, Passes, compile};
 use crate::ops::imaging::samples::{Batch, Collected, Samples, assemble};
 use crate::ops::imaging::{Imaging, OP};
@@ -369,8 +369,8 @@ impl ImageProgram {
             uploads: traffic.uploads,
             downloads: traffic.downloads,
             submissions: traffic.submissions,
-            invalid: count(|state| state != VALID_STATE),
-            overflown: count(|state| state == OVERFLOW),
+            invalid: count(|state| state != STATE_VALID),
+            overflown: count(|state| state == STATE_OVERFLOW),
             predicted: choice.predicted.map(Duration::from_secs_f64),
             actual,
         };
@@ -407,7 +407,7 @@ impl Results {
     /// # Panics
     /// If the program has no output `i`, or the batch no such sample.
     pub fn is_valid(&self, i: usize, sample: usize) -> bool {
-        self.states[i][sample] == VALID_STATE
+        self.states[i][sample] == STATE_VALID
     }
 
     /// Whether output `i` of a sample is invalid because it, or an image that it depends on, has more cells than its
@@ -416,7 +416,7 @@ impl Results {
     /// # Panics
     /// If the program has no output `i`, or the batch no such sample.
     pub fn is_overflown(&self, i: usize, sample: usize) -> bool {
-        self.states[i][sample] == OVERFLOW
+        self.states[i][sample] == STATE_OVERFLOW
     }
 
     /// What the run did, and how long it took.

@@ -59,7 +59,7 @@ pub(super) fn dispatches(
     let (groups, count, entries) = (units.groups, units.units, units.entries());
     let [stride_0, stride_1, stride_2] = request.window.strides(a.rank()).map(Param::U32);
     Ok(vec![Dispatch::new(
-        (&KERNEL, KERNEL.variant(request.dtype, &[])),
+        KERNEL.variant(request.dtype, &[]),
         Slots {
             x: Slot::Input(0),
             x_meta: Slot::InputMeta(0),

@@ -71,7 +71,7 @@ pub(super) fn dispatch(
     let (groups, count, entries) = (units.groups, units.units, units.entries());
     let [stride_0, stride_1, stride_2] = strides.map(Param::U32);
     Ok(Dispatch::new(
-        (&KERNEL, KERNEL.variant(DType::U32, &[])),
+        KERNEL.variant(DType::U32, &[]),
         Slots {
             from_values: from,
             to_values: to,

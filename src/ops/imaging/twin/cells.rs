@@ -1,7 +1,7 @@
 //! Cell by cell: functions, neighbourhoods, scans and reductions.
 
 use super::{Done, Out, View, invalid};
-use crate::ops::imaging::code::Function;
+use crate::ops::imaging::code::{Fold, Function};
 
 /// The extent of an axis along which both operands are repeated.
 fn common(m: usize, n: usize) -> Done<usize> {
@@ -14,25 +14,7 @@ fn common(m: usize, n: usize) -> Done<usize> {
 }
 
 pub(super) fn combine(function: u32, a: View<'_>, b: View<'_>, out: &mut Out<'_>) -> Done<()> {
-    const FUNCTIONS: [Function; 16] = [
-        Function::Plus,
-        Function::Minus,
-        Function::Times,
-        Function::Divide,
-        Function::Remainder,
-        Function::Minimum,
-        Function::Maximum,
-        Function::Equals,
-        Function::Differs,
-        Function::Less,
-        Function::AtMost,
-        Function::Greater,
-        Function::AtLeast,
-        Function::And,
-        Function::Or,
-        Function::Xor,
-    ];
-    match FUNCTIONS[function as usize] {
+    match Function::ALL[function as usize] {
         Function::Plus => apply(a, b, out, i32::wrapping_add),
         Function::Minus => apply(a, b, out, i32::wrapping_sub),
         Function::Times => apply(a, b, out, i32::wrapping_mul),
@@ -296,10 +278,10 @@ fn scan_by(
 }
 
 pub(super) fn reduce(function: u32, axes: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
-    match function {
-        0 => reduce_by(axes, a, out, Some(0), i32::wrapping_add),
-        1 => reduce_by(axes, a, out, None, i32::min),
-        _ => reduce_by(axes, a, out, None, i32::max),
+    match Fold::ALL[function as usize] {
+        Fold::Sum => reduce_by(axes, a, out, Some(0), i32::wrapping_add),
+        Fold::Smallest => reduce_by(axes, a, out, None, i32::min),
+        Fold::Largest => reduce_by(axes, a, out, None, i32::max),
     }
 }
 

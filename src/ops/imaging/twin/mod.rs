@@ -6,7 +6,7 @@ mod regions;
 pub(super) mod run;
 mod shapes;
 
-use super::code::{INVALID, OVERFLOW, VALID_STATE};
+use super::code::{STATE_INVALID, STATE_OVERFLOW, STATE_VALID};
 use super::compile::{Compiled, NOTHING};
 use crate::ops::label::Bands;
 use crate::{Error, Result, host};
@@ -33,14 +33,17 @@ impl View<'_> {
     fn number(&self) -> Done<i32> {
         match *self.cells {
             [cell] => Ok(cell),
-            _ => Err(Stop::State(INVALID)),
+            _ => Err(Stop::State(STATE_INVALID)),
         }
     }
 
     fn numbers<const N: usize>(&self) -> Done<[i32; N]> {
         match self.rows {
-            1 => self.cells.try_into().map_err(|_| Stop::State(INVALID)),
-            _ => Err(Stop::State(INVALID)),
+            1 => self
+                .cells
+                .try_into()
+                .map_err(|_| Stop::State(STATE_INVALID)),
+            _ => Err(Stop::State(STATE_INVALID)),
         }
     }
 
@@ -69,7 +72,7 @@ impl From<Error> for Stop {
 pub(super) type Done<T> = std::result::Result<T, Stop>;
 
 fn invalid<T>() -> Done<T> {
-    Err(Stop::State(INVALID))
+    Err(Stop::State(STATE_INVALID))
 }
 
 /// The cells of a result, before they are written.
@@ -88,7 +91,7 @@ impl Out<'_> {
         let cells = rows as u64 * columns as u64;
         // Extents are numbers in programs, too.
         if cells > self.capacity || rows.max(columns) > i32::MAX as usize {
-            return Err(Stop::State(OVERFLOW));
+            return Err(Stop::State(STATE_OVERFLOW));
         }
         self.cells.clear();
         if self.cells.capacity() < cells as usize {
@@ -133,7 +136,7 @@ impl Slots {
         let mut values = host::filled(Value::default(), compiled.slots * BLOCK)?;
         values[NOTHING as usize * BLOCK..][..BLOCK]
             .iter_mut()
-            .for_each(|value| value.state = VALID_STATE);
+            .for_each(|value| value.state = STATE_VALID);
         let bands = Bands::default();
         Ok(Slots { values, bands })
     }

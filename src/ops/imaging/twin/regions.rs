@@ -47,7 +47,7 @@ pub(super) fn regions(limit: usize, labels: View<'_>, a: View<'_>, out: &mut Out
         return invalid();
     }
     if n > limit {
-        return Err(super::Stop::State(super::OVERFLOW));
+        return Err(super::Stop::State(super::STATE_OVERFLOW));
     }
     let table = out.filled(n, 8, 0)?;
     let mut regions = host::zeroed::<Region>(n)?;

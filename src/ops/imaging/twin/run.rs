@@ -3,7 +3,7 @@
 use super::{BLOCK, Done, Out, Slots, Stop, Value, View, cells, invalid, parts, regions, shapes};
 use crate::Result;
 use crate::ops::figures::Figures;
-use crate::ops::imaging::code::{Opcode, Step, VALID_STATE};
+use crate::ops::imaging::code::{Opcode, STATE_VALID, Step};
 use crate::ops::imaging::compile::Compiled;
 use crate::ragged::DType;
 
@@ -52,7 +52,7 @@ pub(crate) fn walk(
             let value = &mut values[place];
             match done {
                 Ok(()) => {
-                    (value.state, value.rows, value.columns) = (VALID_STATE, rows, columns);
+                    (value.state, value.rows, value.columns) = (STATE_VALID, rows, columns);
                 }
                 Err(Stop::State(state)) => {
                     cells.clear();
@@ -75,23 +75,23 @@ fn run(
     let [m, n] = step.numbers;
     match step.opcode {
         Opcode::Valid => {
-            let is_valid = operands[0].state == VALID_STATE;
+            let is_valid = operands[0].state == STATE_VALID;
             return out.number(is_valid.into());
         }
         Opcode::OrElse => {
-            let chosen = if operands[0].state == VALID_STATE {
+            let chosen = if operands[0].state == STATE_VALID {
                 operands[0]
             } else {
                 operands[1]
             };
             return match chosen.state {
-                VALID_STATE => out.copy(chosen.view()),
+                STATE_VALID => out.copy(chosen.view()),
                 state => Err(Stop::State(state)),
             };
         }
         _ => {}
     }
-    if let Some(value) = operands.iter().find(|value| value.state != VALID_STATE) {
+    if let Some(value) = operands.iter().find(|value| value.state != STATE_VALID) {
         return Err(Stop::State(value.state));
     }
     let view = |i: usize| operands[i].view();

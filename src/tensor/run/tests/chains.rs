@@ -13,7 +13,7 @@ use crate::ops::chain::{Chain, Code, INPUTS, INSTRUCTIONS, Instruction, WORDS};
 use crate::ops::extremes::launched;
 use crate::ops::map::{Kind, Map};
 use crate::ops::maps::Apply;
-use crate::plan::Dispatch;
+use crate::plan::{Chosen, Dispatch};
 use crate::ragged::{DType, Float, Layout, Pairs};
 use crate::{Device, Ragged, Tensor};
 
@@ -169,8 +169,13 @@ impl Case {
         let layout = Layout::from_lengths([1]).unwrap();
         let launch = launched(self.chain(dtype)?, &vec![&layout; self.inputs]);
         let Dispatch {
-            kernel, variant, ..
-        } = launch.unwrap().dispatches.remove(0);
+            kernel,
+            variant: Chosen::Listed(variant),
+            ..
+        } = launch.unwrap().dispatches.remove(0)
+        else {
+            unreachable!("chains have listed kernels");
+        };
         Some((kernel.shader.stem, variant % (kernel.listed().count() / 2)))
     }
 

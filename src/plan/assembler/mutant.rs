@@ -29,7 +29,7 @@ pub(super) fn mutate(stem: &str, flags: &[&str], source: &mut String) {
 const MARK: &str = "// mutated";
 
 /// Reports that a mutated kernel runs.
-pub(in crate::gpu) fn report(source: &str) {
+pub(crate) fn report(source: &str) {
     if source.ends_with(MARK) {
         eprintln!("COMPILED");
     }

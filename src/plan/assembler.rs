@@ -109,17 +109,8 @@ const LIBRARY: &[(&str, &str)] = library![
     "window_keys",
 ];
 
-/// The complete WGSL of a listed variant; the error says which directive is wrong.
-pub(crate) fn assemble(kernel: &Kernel, variant: usize) -> Result<String, String> {
-    let v = kernel.variants.get(variant);
-    assemble_as(
-        kernel,
-        v.ok_or_else(|| format!("kernel {} has no such variant", kernel.shader.stem))?,
-    )
-}
-
-/// The same for any variant, listed or not.
-pub(crate) fn assemble_as(kernel: &Kernel, v: &dyn Listed) -> Result<String, String> {
+/// The complete WGSL of a variant; the error says which directive is wrong.
+pub(crate) fn assemble(kernel: &Kernel, v: &dyn Listed) -> Result<String, String> {
     let dtype_flag = v.dtype().name().to_uppercase();
     let mut flags: Vec<&str> = v.flags().into_owned();
     flags.push(&dtype_flag);
@@ -129,7 +120,7 @@ pub(crate) fn assemble_as(kernel: &Kernel, v: &dyn Listed) -> Result<String, Str
     };
     let mut out = format!(
         "// {}\n{enabled}alias E = {};\n",
-        kernel.name_of(Some(v)),
+        kernel.name(v),
         match v.dtype() {
             DType::C32 => "vec2<f32>",
             DType::F16 | DType::U8 => "u32",
@@ -497,7 +488,7 @@ fn body<'l, 'a>(lines: &'l [&'a str], begin: &str, end: &str) -> Result<&'l [&'a
 }
 
 #[cfg(feature = "testing")]
-pub(super) mod mutant;
+pub(crate) mod mutant;
 
 #[cfg(feature = "testing")]
 mod tests;
