@@ -35,7 +35,7 @@ fn entry_of(e: u32) -> Entry {
 #include "tables"
 #include "value_at"
 #if F16
-#include "half_bits"
+#include "half_round"
 
 fn bits_of(loss: f32) -> u32 {
     return half_bits(loss);

@@ -37,7 +37,7 @@ fn entry_of(e: u32) -> Entry {
 #include "ends"
 #include "exp"
 #if F16
-#include "half_bits"
+#include "half_round"
 #endif
 
 fn slope(v: u32, tile: Tile) -> f32 {

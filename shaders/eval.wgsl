@@ -21,9 +21,9 @@
 #include "entries"
 
 #if F16
-#include "half_of"
-#include "half_bits"
-#include "halves"
+#include "half_load"
+#include "half_round"
+#include "half_store"
 
 alias V = f32;
 

@@ -139,8 +139,8 @@ fn after(place: Place, i: u32, entry: Entry) -> Place {
 
 // The products of values i of a and values j of b.
 #if F16
-#include "half_of"
-#include "half_bits"
+#include "half_load"
+#include "half_round"
 
 alias Quad = vec2<u32>;
 

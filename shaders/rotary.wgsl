@@ -38,7 +38,7 @@ fn entry_of(e: u32) -> Entry {
 #include "rows"
 #include "value_at"
 #if F16
-#include "half_bits"
+#include "half_round"
 
 fn bits_of(y: f32) -> u32 {
     return half_bits(y);

@@ -27,7 +27,7 @@ struct Entry {
 #include "search"
 #if F16
 #if !EYE
-#include "half_bits"
+#include "half_round"
 #endif
 #endif
 

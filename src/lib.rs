@@ -198,7 +198,7 @@ pub mod image {
     pub use crate::ops::imaging::code::Direction;
     pub use crate::ops::kit::Neighbours;
     pub use crate::tensor::{
-        Alike, Calibration, Components, Factors, Image, ImageOperand, ImageProgram, ImageReport,
+        Calibration, Components, Factors, Image, ImageOperand, ImageProgram, ImageReport, LabelBy,
         Machine, Place, Recorder, Regions, Results,
     };
 }

@@ -197,7 +197,7 @@ const STEP = 4u;
 #else
 
 #if $(PACKED) == halves
-#include "half_bits"
+#include "half_round"
 
 fn bits_of(half: R) -> u32 {
     return half_bits(half);

@@ -34,8 +34,8 @@ var<workgroup> sh_part: array<f32, $(4 * SIDE)>;
 #include "log"
 #include "log_sum_exp"
 #if F16
-#include "half_of"
-#include "half_bits"
+#include "half_load"
+#include "half_round"
 #endif
 
 fn bias_at(i: u32) -> f32 {

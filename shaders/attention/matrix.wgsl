@@ -56,7 +56,7 @@ const LIMIT = 16384.0;
 #include "grid"
 #include "ends"
 #include "exp"
-#include "half_of"
+#include "half_load"
 #include "log_sum_exp"
 #include "log_sum_exp2"
 

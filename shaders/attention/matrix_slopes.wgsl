@@ -55,7 +55,7 @@ const NONE = -0x4000;
 #include "grid"
 #include "ends"
 #include "exp"
-#include "half_of"
+#include "half_load"
 #include "log_sum_exp2"
 
 fn bias_at(i: u32) -> f32 {

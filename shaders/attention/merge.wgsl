@@ -22,7 +22,7 @@ const LOWEST = -3.0e38;
 #include "log"
 #include "log_sum_exp"
 #if F16
-#include "half_bits"
+#include "half_round"
 #endif
 
 // The weight of a piece; 0 if it has no keys.

@@ -41,8 +41,8 @@ var<workgroup> sh_place: array<u32, $(TILES * ROWS + TILES)>;
 #include "log"
 #include "log_sum_exp"
 #if F16
-#include "half_of"
-#include "half_bits"
+#include "half_load"
+#include "half_round"
 #endif
 
 #for x in q, k, v

@@ -34,8 +34,8 @@ var<workgroup> sh_columns: array<u32, $(TILES * KEYS)>;
 #include "ends"
 #include "exp"
 #if F16
-#include "half_of"
-#include "half_bits"
+#include "half_load"
+#include "half_round"
 #endif
 
 #for x in q, k, v, g, bias

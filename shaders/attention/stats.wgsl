@@ -16,7 +16,7 @@ const LANES = 16u;
 var<workgroup> sh_sums: array<f32, WG>;
 
 #if F16
-#include "half_of"
+#include "half_load"
 #endif
 
 #for x in g, o

@@ -22,7 +22,7 @@ const QUADS = STREAM_TILE / (4u * WG);
 
 #include "gelu"
 #if HALVES
-#include "half_of"
+#include "half_load"
 
 fn bias_value(i: u32) -> E {
     return half_of(bias[i / 2u], i);

@@ -33,7 +33,7 @@ const SIGNS = 0x80000000u;
 #include "$(file)"
 #endfor
 #if F16
-#include "half_bits"
+#include "half_round"
 #endif
 
 // The words of an invocation. They are the bits of values, so that moving them changes nothing.

@@ -18,7 +18,7 @@ const WG = 256u;
 
 #include "value_at"
 #if HALVES
-#include "half_bits"
+#include "half_round"
 #endif
 
 // Value k of the row of x at a place of the order.

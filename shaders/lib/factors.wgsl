@@ -1,6 +1,6 @@
 // The factors a and b, by value and by quad; indices count values. With HALVES the factors hold words of two f16.
 #if HALVES
-#include "half_of"
+#include "half_load"
 
 fn a_value(i: u32) -> E {
     return half_of(a[i / 2u], i);

@@ -1,6 +1,6 @@
 // The lines that share a workgroup have the same number of invocations each. `items` has four words for each workgroup,
 // and from p.entries on, for each element with lines in a class, their first number and the element.
-#include "line"
+#include "element_lines"
 
 // Invocations of a workgroup.
 #if NARROW

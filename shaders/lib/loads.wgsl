@@ -88,7 +88,7 @@ fn packed(r: vec4<R>) -> C {
 }
 #else
 #if $(PACKED) == halves
-#include "half_bits"
+#include "half_round"
 #endif
 alias C = vec2<u32>;
 fn packed(r: vec4<R>) -> C {

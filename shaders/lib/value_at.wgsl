@@ -1,6 +1,6 @@
 // Value i of x, in the type used for computation: f32 for f16, of which a word holds two.
 #if F16
-#include "half_of"
+#include "half_load"
 
 fn value_at(i: u32) -> f32 {
     return half_of(x[i / 2u], i);

@@ -8,8 +8,8 @@
 // tile, number of the line among the long lines]. PART combines each tile. FINISH cumulates the tiles of each line,
 // listed as [-, first tile, tiles]. APPLY cumulates the values of each tile, starting from the tiles before it.
 //
-// f16 is computed in f32, and rounded when it is written (HALVES: by words, see lib/halves.wgsl). Consecutive values
-// are read in pairs (PAIRS). Parts of tiles are f32.
+// f16 is computed in f32, and rounded when it is written (HALVES: by words, see lib/half_store.wgsl). Consecutive
+// values are read in pairs (PAIRS). Parts of tiles are f32.
 
 #params
 #if HALVES
@@ -109,8 +109,8 @@ fn taken(at: u32) -> Acc {
 #endif
 
 #if HALVES
-#include "half_bits"
-#include "halves"
+#include "half_round"
+#include "half_store"
 
 fn half_of_acc(acc: Acc) -> u32 {
     return half_bits(bitcast<f32>(bits_of(acc)));

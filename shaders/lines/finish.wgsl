@@ -14,7 +14,7 @@ const WG = 256u;
 // Tiles that an invocation merges in one chain: keeps chains short however long the line is.
 const CHAIN = 32u;
 
-#include "lines"
+#include "line_statistics"
 
 var<workgroup> sh_parts: array<Known, WG>;
 

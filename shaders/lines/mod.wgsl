@@ -1,5 +1,5 @@
 // Reduces each line of the elements of x (the values along an axis) to one value, or maps every value by the statistics
-// of its line. The functions are in lib/lines.wgsl.
+// of its line. The functions are in lib/line_statistics.wgsl.
 //
 // HELD and APART: several invocations share a line, see lib/line_groups.wgsl. HELD: the values of a line are
 // consecutive, and each invocation keeps up to 16 of them in registers. APART: neighbouring invocations process
@@ -9,7 +9,7 @@
 //
 // f16 is computed in f32. An invocation holds pairs of neighbouring halves (PAIRS), so that it can read whole words.
 // Results for each value (HALVES) are written by words, too. A word may belong to two lines that other workgroups
-// process: each then sets its half, see lib/halves.wgsl. Results for each line are written as f32.
+// process: each then sets its half, see lib/half_store.wgsl. Results for each line are written as f32.
 //
 // p.ones: see ends.wgsl.
 
@@ -44,13 +44,13 @@ const FIRST = 1u;
 #endif
 
 #include "line_groups"
-#include "lines"
+#include "line_statistics"
 
 #include "value_at"
 
 #if HALVES
-#include "half_bits"
-#include "halves"
+#include "half_round"
+#include "half_store"
 #endif
 
 #if !APPLY

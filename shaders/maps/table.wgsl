@@ -50,7 +50,7 @@ fn words_from(base: u32, q: u32) -> vec4<E> {
 }
 
 #if F16
-#include "half_bits"
+#include "half_round"
 
 fn quad(q: u32) -> vec4<E> {
     let words = words_from(p.x_base / 2u, q);

@@ -20,7 +20,7 @@
 @group(0) @binding(7) var<storage, read_write> c_words: array<vec4<u32>>;
 
 #include "grid"
-#include "half_of"
+#include "half_load"
 #include "product"
 
 // Flag of p.epilogue: c is f16.

@@ -65,7 +65,7 @@ fn entry_of(e: u32) -> Entry {
 #if MAX
 #if FINISH
 #if F16
-#include "half_order"
+#include "half_keys"
 #else
 #include "order"
 #endif
@@ -116,7 +116,7 @@ fn pooled(begin: u32, width: u32) -> u32 {
 #endif
 #else
 #if F16
-#include "half_bits"
+#include "half_round"
 #endif
 #if !FINISH
 #include "value_at"

@@ -130,8 +130,8 @@ fn value_of(word: u32) -> u32 {
 #if DROPOUT
 const STREAM = 2u;
 #if F16
-#include "half_bits"
-#include "half_of"
+#include "half_round"
+#include "half_load"
 #endif
 
 // Value v of x, or zero; the bits of c's value.

@@ -47,9 +47,9 @@ struct Entry {
 #include "search"
 #include "shifted"
 #if F16
-#include "half_of"
+#include "half_load"
 #if !PARTIAL
-#include "half_bits"
+#include "half_round"
 #endif
 #endif
 

@@ -5,7 +5,7 @@
 // McColl and Bader, 2012). p.left merges follow; the last one turns keys into values.
 //
 // p.flip has all bits set for an order from the largest to the smallest value. The last merge of f16 writes values by
-// words (HALVES: see lib/halves.wgsl).
+// words (HALVES: see lib/half_store.wgsl).
 
 #params
 #if HALVES
@@ -25,11 +25,11 @@ const WG = 256u;
 // Values of an invocation.
 const EACH = 8u;
 
-#include "line"
+#include "element_lines"
 #include "merges"
 #if HALVES
-#include "half_order"
-#include "halves"
+#include "half_keys"
+#include "half_store"
 #else
 #include "order"
 #endif

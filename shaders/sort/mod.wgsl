@@ -7,7 +7,7 @@
 // PAIRS: the places of the values in their line go with them, and order equal values.
 //
 // p.flip has all bits set for an order from the largest to the smallest value. Values of f16 are written by words
-// (HALVES: see lib/halves.wgsl), but keys are words of their own.
+// (HALVES: see lib/half_store.wgsl), but keys are words of their own.
 
 #params
 #if HALVES
@@ -29,10 +29,10 @@ const EACH = BLOCK / WG;
 const NONE = 0xffffffffu;
 
 #include "entries"
-#include "line"
+#include "element_lines"
 #include "merges"
 #if F16
-#include "half_order"
+#include "half_keys"
 #else
 #include "order"
 #endif
@@ -48,7 +48,7 @@ fn key_at(i: u32) -> u32 {
 #endif
 
 #if HALVES
-#include "halves"
+#include "half_store"
 #endif
 
 var<workgroup> sh_keys: array<u32, BLOCK>;

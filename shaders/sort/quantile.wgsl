@@ -16,13 +16,13 @@
 const WG = 256u;
 
 #include "grid"
-#include "line"
+#include "element_lines"
 #include "ends"
 #include "nan"
 
 #include "value_at"
 #if F16
-#include "half_bits"
+#include "half_round"
 #endif
 
 fn between(low: f32, high: f32, weight: f32) -> f32 {

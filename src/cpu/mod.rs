@@ -1,4 +1,4 @@
-//! The CPU device: runs the CPU kernels of launches, with rayon.
+//! The CPU device: runs the twins of launches, with rayon.
 
 mod fft;
 mod pool;
@@ -72,7 +72,7 @@ impl Cpu {
         Ok(Arc::new(words))
     }
 
-    /// Runs the launch's CPU kernel. `changed` are the operands that it changes in place, in order. Returns the other
+    /// Runs the launch's twin. `changed` are the operands that it changes in place, in order. Returns the other
     /// results.
     pub(crate) fn run(
         &self,

@@ -1,4 +1,4 @@
-//! Runs a program's schedule: the CPU kernels of its launches over the slabs of an arena.
+//! Runs a program's schedule: the twins of its launches over the slabs of an arena.
 //!
 //! A run takes the buffers that a step writes out of the arena, so that it can borrow the others, and puts them back.
 //! If a kernel panics, the slabs are lost and allocated again.
@@ -67,11 +67,11 @@ impl CpuBuffers<'_> {
         let Lists { taken, inputs } = lists;
         host::reserve(taken, step.results.len())?;
         for memory in &step.results {
-            let of = match *memory {
+            let buffer = match *memory {
                 Memory::Slab { slab, .. } => self.slabs[slab].take().map(|b| Taken::Slab(slab, b)),
                 Memory::External(i) => self.externals[i].take().map(|b| Taken::External(i, b)),
             };
-            taken.push(of.ok_or_else(misplaced)?);
+            taken.push(buffer.ok_or_else(misplaced)?);
         }
         let mut operands = emptied(std::mem::take(inputs));
         let done = self

@@ -35,12 +35,12 @@ impl Workspaces {
 
     /// The bytes of the workspaces that are not in use.
     pub(super) fn bytes(&self) -> u64 {
-        let of = |workspace: &Workspace| {
+        let bytes_of = |workspace: &Workspace| {
             let spectra = [&workspace.spectrum, &workspace.taps, &workspace.scratch];
             let complex: usize = spectra.iter().map(|values| values.capacity()).sum();
             workspace.values.capacity() * size_of::<f32>() + complex * size_of::<Complex32>()
         };
-        self.lock().iter().map(of).sum::<usize>() as u64
+        self.lock().iter().map(bytes_of).sum::<usize>() as u64
     }
 
     fn with<R>(&self, body: impl FnOnce(&mut Workspace) -> R) -> R {

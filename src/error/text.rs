@@ -18,19 +18,19 @@ pub(super) fn at_most(element: &Option<usize>) -> &'static str {
 }
 
 /// Writes a value between two texts, or nothing.
-struct Given<'a, T>(&'static str, &'a Option<T>, &'static str);
+struct Optional<'a, T>(&'static str, &'a Option<T>, &'static str);
 
-impl<T: fmt::Display> fmt::Display for Given<'_, T> {
+impl<T: fmt::Display> fmt::Display for Optional<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Given(before, Some(value), after) => write!(f, "{before}{value}{after}"),
-            Given(_, None, _) => Ok(()),
+            Optional(before, Some(value), after) => write!(f, "{before}{value}{after}"),
+            Optional(_, None, _) => Ok(()),
         }
     }
 }
 
 pub(super) fn at(element: &Option<usize>) -> impl fmt::Display {
-    Given("element ", element, ": ")
+    Optional("element ", element, ": ")
 }
 
 /// Writes ` at [1, 2]`, or nothing for the element itself.
@@ -42,11 +42,11 @@ pub(super) fn null_at(index: &[usize]) -> impl fmt::Display {
 }
 
 pub(super) fn pair_fits(what: &Option<&'static str>) -> impl fmt::Display {
-    Given("; to make the pair fit, use ", what, "")
+    Optional("; to make the pair fit, use ", what, "")
 }
 
 pub(super) fn bytes_available(bytes: &Option<u64>) -> impl fmt::Display {
-    Given(", ", bytes, " available")
+    Optional(", ", bytes, " available")
 }
 
 /// What fits batches of unequal sizes.

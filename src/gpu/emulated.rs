@@ -29,7 +29,7 @@ pub(super) fn emulated(source: &str, matrices: Matrices) -> Result<String, Strin
         return Ok(source.to_owned());
     }
     let lanes = lanes(matrices);
-    let mut of = Emulation {
+    let mut emulation = Emulation {
         side: matrices.side(),
         lanes,
         types: Vec::new(),
@@ -40,10 +40,10 @@ pub(super) fn emulated(source: &str, matrices: Matrices) -> Result<String, Strin
         functions: Vec::new(),
     };
     let code = without_comments(&source.replace(ENABLE, ""));
-    let code = of.without_types(&code)?;
-    let (code, longest) = queued(&of.rewritten(&code)?)?;
+    let code = emulation.without_types(&code)?;
+    let (code, longest) = queued(&emulation.rewritten(&code)?)?;
     let code = with_lanes(&code, lanes)?;
-    Ok(code + &of.functions.concat() + &of.last(longest))
+    Ok(code + &emulation.functions.concat() + &emulation.last(longest))
 }
 
 struct Emulation {

@@ -9,8 +9,8 @@
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::strided::extent_of;
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan,
-    PlanBuffer, Slot, Variant, params, shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, PlanBuffer,
+    Slot, Twin, Variant, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
@@ -134,7 +134,7 @@ impl Operation for Append {
             work: dispatch.cost,
             dispatches: vec![dispatch],
             pairs: None,
-            twin: CpuKernel::new(move |args: &mut CpuArgs<'_>| twin(args, dtype, widths)),
+            twin: Twin::new(move |args: &mut CpuArgs<'_>| twin(args, dtype, widths)),
         }
         .into())
     }

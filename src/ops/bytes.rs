@@ -6,10 +6,10 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::cast::Cast;
+use super::convert::cast::Cast;
 use crate::host;
 use crate::ops::kit::par_map;
-use crate::plan::{CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Param, Slot, cost_of};
+use crate::plan::{CpuArgs, CpuInput, CpuOutput, Launch, Param, Slot, Twin, cost_of};
 use crate::ragged::{DType, Layout};
 
 /// The launch of an operation over u32, with bytes for operand i if bit i of `operands` is set, and for results in the
@@ -78,10 +78,10 @@ fn replace(slots: &mut [Slot], from: &Slot, to: &Slot) {
     }
 }
 
-/// The CPU kernel of an operation over u32, for these operands of bytes.
-pub(super) fn widened(kernel: CpuKernel, operands: u32) -> CpuKernel {
+/// The twin of an operation over u32, for these operands of bytes.
+pub(super) fn widened(kernel: Twin, operands: u32) -> Twin {
     let held = kernel.bytes();
-    let of = move |args: &mut CpuArgs<'_>| {
+    let run = move |args: &mut CpuArgs<'_>| {
         let mut wide = Vec::with_capacity(args.inputs.len());
         for (i, input) in args.inputs.iter().enumerate() {
             let mut words = Vec::new();
@@ -115,11 +115,11 @@ pub(super) fn widened(kernel: CpuKernel, operands: u32) -> CpuKernel {
             pairs: args.pairs,
         })
     };
-    CpuKernel::new(of).holding(held)
+    Twin::new(run).holding(held)
 }
 
 /// The same for these results.
-fn narrowed(kernel: CpuKernel, results: u32) -> CpuKernel {
+fn narrowed(kernel: Twin, results: u32) -> Twin {
     let held = kernel.bytes();
     let of = move |args: &mut CpuArgs<'_>| {
         let mut wide = Vec::with_capacity(args.outputs.len());
@@ -157,7 +157,7 @@ fn narrowed(kernel: CpuKernel, results: u32) -> CpuKernel {
         }
         Ok(())
     };
-    CpuKernel::new(of).holding(held)
+    Twin::new(of).holding(held)
 }
 
 fn is_set(bits: u32, i: usize) -> bool {

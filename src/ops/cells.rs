@@ -9,8 +9,8 @@ use super::strided;
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer,
-    Slot, Variant, constants, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer, Slot,
+    Twin, Variant, constants, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -187,7 +187,7 @@ impl Operation for Cells {
         );
         let by = self.by.clone();
         let bytes = size_of_val(&by[..]);
-        let twin = CpuKernel::new(move |args| match dtype {
+        let twin = Twin::new(move |args| match dtype {
             DType::U8 => twin(args, how, &by, |fill| fill[0] as u8),
             DType::F16 => twin(args, how, &by, |fill| fill[0] as u16),
             DType::C32 => twin(args, how, &by, |fill| [fill[0], fill[1]]),

@@ -15,8 +15,8 @@ use crate::Result;
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
+    params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -110,7 +110,7 @@ impl Operation for CrossEntropy {
                 total.div_ceil(tile) as u32,
                 total as u64,
             ),
-            CpuKernel::new(move |args| match dtype {
+            Twin::new(move |args| match dtype {
                 DType::F16 => twin(args, f16::from_f32),
                 _ => twin::<f32>(args, |y| y),
             }),
@@ -153,7 +153,7 @@ fn launch_of_slopes(dtype: DType, inputs: &[&Layout]) -> Launch {
             total.div_ceil(tile) as u32,
             total as u64,
         ),
-        CpuKernel::new(move |args| match dtype {
+        Twin::new(move |args| match dtype {
             DType::F16 => twin_of_slopes(args, f16::from_f32),
             _ => twin_of_slopes::<f32>(args, |y| y),
         }),

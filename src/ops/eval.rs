@@ -7,8 +7,8 @@ use crate::ops::kit::{worklist::ByCost, worklist::Worklist};
 
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Plan,
-    Slot, Variant, constants, params, shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Plan, Slot, Twin,
+    Variant, constants, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs, Scalar};
 use crate::{Result, host};
@@ -99,7 +99,7 @@ impl Operation for Eval {
             groups,
             cost,
         );
-        let twin = CpuKernel::new(move |args| match dtype {
+        let twin = Twin::new(move |args| match dtype {
             DType::F32 => twin::<f32, f32>(args, |x| x, |y| y),
             DType::I32 => twin::<i32, i32>(args, |x| x, |y| y),
             DType::U32 => twin::<u32, u32>(args, |x| x, |y| y),

@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-use super::{map, strided};
+use super::{linear, strided};
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, constants, cost_of, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
+    constants, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -221,13 +221,13 @@ impl Operation for Figures {
         let dispatches = match searched <= FEW.saturating_mul(cells) {
             true => vec![dispatch(&KERNEL, &[], tiles, cells + searched)],
             false => vec![
-                map::zeros(x.total(), Slot::Output(0)),
+                linear::zeros(x.total(), Slot::Output(0)),
                 dispatch(&MARKS, &["MARK"], figures.total() / 4, marked),
                 dispatch(&MARKS, &["COLOURS"], tiles, 2 * cells),
             ],
         };
-        let of = *self;
-        let twin = CpuKernel::new(move |args| twin(args, of));
+        let drawn = *self;
+        let twin = Twin::new(move |args| twin(args, drawn));
         let work = cost_of(&dispatches);
         Ok(Launch::of(
             dtype,

@@ -11,8 +11,8 @@
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, Slot, Variant,
-    params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, Slot, Twin, Variant, params,
+    shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -123,7 +123,7 @@ impl Operation for Frames {
             cost,
         );
         let (size, hop, of) = (size as usize, hop as usize, *self);
-        let twin = CpuKernel::new(move |args| match of {
+        let twin = Twin::new(move |args| match of {
             Frames::Cut { .. } => cut(args, size, hop),
             Frames::Add { .. } => add(args, size, hop, |sum, squares| match squares <= LEAST {
                 true => 0.0,

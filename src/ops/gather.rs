@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::ops::kit::{PAIRING, bits_of, pair_params, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot,
-    Variant, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot, Twin, Variant,
+    params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
 use crate::{Error, Result, host};
@@ -127,7 +127,7 @@ pub(in crate::ops) fn plan(
         result.total().div_ceil(tile) as u32,
         dtype.words(result.total()) as u64,
     );
-    let twin = CpuKernel::new(move |args| bits_of!(dtype, twin)(args, &indices)).holding(bytes);
+    let twin = Twin::new(move |args| bits_of!(dtype, twin)(args, &indices)).holding(bytes);
     Ok(Launch::new(dtype, result, dispatch, twin).with_pairs(pairs))
 }
 

@@ -9,7 +9,7 @@ use half::f16;
 use crate::ops::kit::{Arithmetic, PAIRING, pair_params, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Variant, merge,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Twin, Variant, merge,
     params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Scalar};
@@ -128,7 +128,7 @@ impl Operation for Kron {
             result.total().div_ceil(tile) as u32,
             result.total() as u64,
         );
-        let twin = CpuKernel::new(move |args| {
+        let twin = Twin::new(move |args| {
             let merged = merged.as_ref();
             match dtype {
                 DType::F32 => twin(args, rank, merged, f32::times),

@@ -5,8 +5,8 @@
 use crate::ops::kit::{bits_of, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
+    params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -105,7 +105,7 @@ impl Operation for Lookup {
         } else {
             usize::MAX
         };
-        let twin = CpuKernel::new(move |args| match index_type {
+        let twin = Twin::new(move |args| match index_type {
             DType::U8 => bits_of!(dtype, of_bytes)(args, most),
             _ => bits_of!(dtype, of_words)(args, most),
         });

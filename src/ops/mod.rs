@@ -1,4 +1,4 @@
-//! The operations: one module each, with its shape rules, launch, kernels and CPU kernel.
+//! The operations: one module each, with its shape rules, launch, kernels and twin.
 //!
 //! A module turns layouts into a [`Launch`] and does not depend on tensors or devices.
 
@@ -8,7 +8,6 @@ pub(crate) mod attention;
 pub(crate) mod bsr;
 mod butterfly;
 mod bytes;
-pub(crate) mod cast;
 pub(crate) mod cells;
 pub(crate) mod chain;
 pub(crate) mod choice;
@@ -27,9 +26,9 @@ pub(crate) mod imaging;
 pub(crate) mod kit;
 pub(crate) mod kron;
 pub(crate) mod label;
+pub(crate) mod linear;
 pub(crate) mod lines;
 pub(crate) mod lookup;
-pub(crate) mod map;
 pub(crate) mod maps;
 pub(crate) mod matmul;
 pub(crate) mod morphology;
@@ -56,7 +55,7 @@ mod transpose;
 pub(crate) mod written;
 
 #[cfg(feature = "testing")]
-pub(crate) mod extremes;
+pub(crate) mod limits;
 
 use crate::plan::assembler::assemble;
 

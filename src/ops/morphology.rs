@@ -11,8 +11,8 @@ use crate::ops::kit::Neighbours;
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, constants, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
+    constants, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -50,14 +50,14 @@ static BYTES: Kernel = Kernel {
 
 /// The extremes of neighbourhoods, over integers of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Extremes {
+pub(crate) struct Morphology {
     pub neighbours: Neighbours,
     /// Whether the smallest values are sought.
     pub least: bool,
     pub dtype: DType,
 }
 
-impl Extremes {
+impl Morphology {
     fn of_words(self, x: &Layout) -> Result<Dispatch> {
         // An item of work is a column of a strip.
         let strips = strided::layout(x.len(), 2, |element, axis| {
@@ -118,7 +118,7 @@ impl Extremes {
     }
 }
 
-impl Operation for Extremes {
+impl Operation for Morphology {
     const KERNELS: &[&Kernel] = &[&KERNEL, &BYTES];
 
     fn name(&self) -> &'static str {
@@ -136,12 +136,12 @@ impl Operation for Extremes {
             DType::U8 => self.of_bytes(x),
             _ => self.of_words(x)?,
         };
-        let Extremes {
+        let Morphology {
             dtype,
             least,
             neighbours,
         } = *self;
-        let twin = CpuKernel::new(move |args| match (dtype, least) {
+        let twin = Twin::new(move |args| match (dtype, least) {
             (DType::I32, false) => twin(args, neighbours, i32::max),
             (DType::I32, true) => twin(args, neighbours, i32::min),
             (DType::U8, false) => twin(args, neighbours, u8::max),

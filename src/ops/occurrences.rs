@@ -7,8 +7,8 @@ use super::strided;
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
+    slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -60,12 +60,12 @@ impl Operation for Occurrences {
             let got = templates.shape(element).to_string();
             return Err(Error::argument("templates with values", got).at(element));
         }
-        let of = |element, axis| {
+        let extent_of = |element, axis| {
             let template = template_of(templates, element);
             strided::extent_of(templates, template, axis)
         };
         let c = strided::layout(x.len(), 2, |element, axis| {
-            (strided::extent_of(x, element, axis) + 1).saturating_sub(of(element, axis))
+            (strided::extent_of(x, element, axis) + 1).saturating_sub(extent_of(element, axis))
         })?;
         let cost = (0..x.len()).fold(0u64, |cost, element| {
             let template = templates.length(template_of(templates, element)) as u64;
@@ -96,7 +96,7 @@ impl Operation for Occurrences {
             total.div_ceil(tile) as u32,
             cost,
         );
-        Ok(Launch::new(DType::U32, c, dispatch, CpuKernel::new(twin)).into())
+        Ok(Launch::new(DType::U32, c, dispatch, Twin::new(twin)).into())
     }
 }
 

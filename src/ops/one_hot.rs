@@ -10,8 +10,8 @@ use crate::ops::kit::STREAM_TILE;
 use crate::ops::kit::{STREAM, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
+    slots,
 };
 use crate::ragged::{DType, MAX_RANK};
 use crate::{Error, Result};
@@ -77,7 +77,7 @@ impl Operation for OneHot {
                 stream_groups(total),
                 total as u64,
             ),
-            CpuKernel::new(move |args| match dtype {
+            Twin::new(move |args| match dtype {
                 DType::F16 => twin(args, depth, |bits| bits as u16),
                 _ => twin(args, depth, |bits| bits),
             }),

@@ -2,14 +2,14 @@
 
 use super::operation::{OnBytes, Operation, PlanRequest};
 use super::{
-    ambient, append, attention, bsr, bytes, cast, cells, chain, conv, convert, correlate_max,
+    ambient, append, attention, bsr, bytes, cells, chain, conv, convert, correlate_max,
     cross_entropy, embedding, eval, fft, figures, frames, gather, histogram, imaging, kron, label,
-    lines, lookup, map, maps, matmul, morphology, multipass, occurrences, one_hot, period, pooling,
-    random, reduce, regions, rotary, runs, scatter, select, sequence, shape_matmul, sort, strided,
-    take, written,
+    linear, lines, lookup, maps, matmul, morphology, multipass, occurrences, one_hot, period,
+    pooling, random, reduce, regions, rotary, runs, scatter, select, sequence, shape_matmul, sort,
+    strided, take, written,
 };
 use crate::Result;
-use crate::plan::{Kernel, Plan, What};
+use crate::plan::{Kernel, Plan, PlanKind};
 use crate::ragged::DType;
 
 /// Makes [`Op`] from the list of all operations, and what follows from it. `$d` is `$`, which an inner macro needs.
@@ -49,15 +49,15 @@ macro_rules! operations {
 }
 
 operations! { $
-    Map(map::Map),
-    Full(map::Full),
+    Linear(linear::Linear),
+    Full(linear::Full),
     Sequence(sequence::Sequence),
     Random(random::Random),
     Dropout(random::Dropout),
     Apply(maps::Apply),
     Complex(maps::Complex),
     Written(written::Apply),
-    Cast(cast::Cast),
+    Cast(convert::cast::Cast),
     Convert(convert::Convert),
     Combine(ambient::Combine),
     Chain(chain::Chain),
@@ -85,7 +85,7 @@ operations! { $
     Planes(fft::planes::Planes),
     Frames(frames::Frames),
     Pool(pooling::Pool),
-    Extremes(morphology::Extremes),
+    Morphology(morphology::Morphology),
     OneHot(one_hot::OneHot),
     Embedding(embedding::Embedding),
     EmbeddingSlopes(embedding::slopes::Slopes),
@@ -148,13 +148,13 @@ impl Operation for InWords {
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let plan = self.op.plan(request)?;
-        Ok(match plan.what {
-            What::Launch(launch) => {
+        Ok(match plan.kind {
+            PlanKind::Launch(launch) => {
                 let masks = [self.operands, self.results];
                 Plan::from(bytes::in_words(launch, request.inputs, masks)).with(plan.attached)
             }
             // A view moves no values.
-            What::View { .. } => plan,
+            PlanKind::View { .. } => plan,
         })
     }
 }
@@ -216,7 +216,7 @@ impl Op {
     pub(crate) fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let planned = for_payload!(self, of => of.plan(request));
         let mut plan = planned.map_err(|error| error.or_named(self.name()))?;
-        if let What::Launch(launch) = &mut plan.what {
+        if let PlanKind::Launch(launch) = &mut plan.kind {
             launch.op = self.name();
         }
         Ok(plan)

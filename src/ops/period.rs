@@ -9,8 +9,8 @@ use crate::error::Named;
 use crate::ops::kit::par_runs;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
+    slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Result, host};
@@ -68,7 +68,7 @@ impl Operation for Period {
         // A word for each prefix of an element, of which there is one more than slices.
         let borders = (x.total() + x.len()).max(1) as u64;
         let gpu = (vec![dispatch], vec![borders]);
-        let twin = CpuKernel::new(move |args| twin(args, axis));
+        let twin = Twin::new(move |args| twin(args, axis));
         Ok(Launch::of(DType::U32, out, gpu, work, twin).into())
     }
 }

@@ -10,13 +10,13 @@
 
 use rayon::prelude::*;
 
-use super::map;
+use super::linear;
 use crate::error::Named;
 use crate::ops::kit::join;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout,
-    Param, Plan, Slot, Variant, check_size, constants, cost_of, params, shader, slots,
+    Constants, CpuArgs, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan,
+    Slot, Twin, Variant, check_size, constants, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets};
 use crate::{Result, host};
@@ -97,7 +97,7 @@ impl Operation for Regions {
         let sums = Slot::Scratch(0);
         let mut dispatches = Vec::new();
         if total > 0 {
-            dispatches.push(map::zeros(FIELDS * total, sums.clone()));
+            dispatches.push(linear::zeros(FIELDS * total, sums.clone()));
             dispatches.push(Dispatch::new(
                 KERNEL.variant(DType::U32, &[]),
                 Slots {
@@ -149,7 +149,7 @@ impl Operation for Regions {
             work: cost_of(&dispatches),
             dispatches,
             pairs: None,
-            twin: CpuKernel::new(twin),
+            twin: Twin::new(twin),
         }
         .into())
     }

@@ -14,8 +14,8 @@ use super::strided;
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer,
-    Slot, Variant, constants, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer, Slot,
+    Twin, Variant, constants, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result, host};
@@ -74,7 +74,7 @@ impl Rotary {
         // Elements without rows have no widths.
         let with_rows = x.shapes().enumerate();
         for (element, shape) in with_rows.filter(|(_, shape)| shape.extents()[0] > 0) {
-            let of = match *shape.extents() {
+            let own = match *shape.extents() {
                 [_, heads, d] => [heads as usize * d as usize, d as usize],
                 [_, width] => {
                     let width = width as usize;
@@ -87,14 +87,14 @@ impl Rotary {
                 _ => return Err(Error::rank("2 or 3", x.rank())),
             };
             match found {
-                Some((first, widths)) if widths != of => {
+                Some((first, widths)) if widths != own => {
                     let of_first = x.shape(first);
                     let expected =
                         format!("{of_first}, with any number of rows, as in element {first}");
                     return Err(Error::shape(element, expected, shape));
                 }
                 Some(_) => (),
-                None => found = Some((element, of)),
+                None => found = Some((element, own)),
             }
         }
         let widths = found.map_or([2; 2], |(_, widths)| widths);
@@ -164,12 +164,12 @@ impl Operation for Rotary {
         let neighbours = self.neighbours;
         let (dtype, starts) = (self.dtype, self.starts);
         let flags: &[&str] = if starts { &["STARTS"] } else { &[] };
-        let twin = CpuKernel::new(move |args: &mut CpuArgs<'_>| {
-            let of = (&table[..], [width, d], neighbours, turn);
+        let twin = Twin::new(move |args: &mut CpuArgs<'_>| {
+            let turning = (&table[..], [width, d], neighbours, turn);
             let starts = starts.then(|| args.input::<u32>(1).0);
             match dtype {
-                DType::F16 => twin(args, of, starts, f16::from_f32),
-                _ => twin::<f32>(args, of, starts, |y| y),
+                DType::F16 => twin(args, turning, starts, f16::from_f32),
+                _ => twin::<f32>(args, turning, starts, |y| y),
             }
         });
         Ok(Launch::new(

@@ -7,8 +7,8 @@ use crate::Result;
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
+    params, shader, slots, stream_tile,
 };
 use crate::ragged::DType;
 
@@ -69,7 +69,7 @@ impl Operation for Runs {
             total.div_ceil(tile) as u32,
             total as u64,
         );
-        let twin = CpuKernel::new(move |args| twin(args, lengths, others));
+        let twin = Twin::new(move |args| twin(args, lengths, others));
         let layout = OutputLayout::Input(0);
         Ok(Launch::new(DType::U32, layout, dispatch, twin).into())
     }

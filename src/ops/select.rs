@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use crate::ops::kit::{STREAM, bits_of, par_tiles, stream_groups};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    Attachment, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer,
-    Slot, Variant, cost_of, params, shader, slots, stream_tile,
+    Attachment, CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot, Twin,
+    Variant, cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Offsets, Permutation, total_overflow};
 use crate::{Error, Result, host};
@@ -157,8 +157,8 @@ pub(super) fn plan(dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch>
         1 => Vec::new(),
         _ => {
             let mut extents = host::room(elements.len() * rank)?;
-            let of = |&i: &u32| &x.extents()[i as usize * rank..][..rank];
-            extents.extend(elements.iter().flat_map(of));
+            let shape_of = |&i: &u32| &x.extents()[i as usize * rank..][..rank];
+            extents.extend(elements.iter().flat_map(shape_of));
             extents
         }
     };
@@ -189,7 +189,7 @@ pub(super) fn plan(dtype: DType, x: &Layout, elements: &[u32]) -> Result<Launch>
         result.total().div_ceil(tile) as u32,
         dtype.words(result.total()) as u64,
     );
-    let twin = CpuKernel::new(move |args| bits_of!(dtype, twin)(args, elements.data()));
+    let twin = Twin::new(move |args| bits_of!(dtype, twin)(args, elements.data()));
     Ok(Launch::new(dtype, result, dispatch, twin))
 }
 
@@ -298,7 +298,7 @@ impl Operation for Join {
         let dispatches = host::exact(firsts.map(|first| self.dispatch(&ends, first)))?;
         let offsets = Offsets::from_vec_unchecked(offsets);
         let result = Layout::unchecked(offsets, rank, extents);
-        let (work, twin) = (cost_of(&dispatches), CpuKernel::new(join_twin));
+        let (work, twin) = (cost_of(&dispatches), Twin::new(join_twin));
         let gpu = (dispatches, Vec::new());
         Ok(Launch::of(dtype, result, gpu, work, twin).into())
     }

@@ -11,8 +11,8 @@ use crate::Result;
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
+    slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -121,7 +121,7 @@ impl Operation for Sequence {
                 total.div_ceil(tile) as u32,
                 total as u64,
             ),
-            CpuKernel::new(twin),
+            Twin::new(twin),
         )
         .into())
     }

@@ -5,12 +5,12 @@
 //! the result is filled with zeros first, in another one.
 
 use super::lines::{check_axis, place_of_axis};
-use super::{map, strided};
+use super::{linear, strided};
 use crate::ops::kit::{par_runs, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, cost_of, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
+    cost_of, params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -109,16 +109,16 @@ impl Operation for Take {
             total as u64,
         );
         if !put {
-            let twin = CpuKernel::new(move |args| taken(args, along));
+            let twin = Twin::new(move |args| taken(args, along));
             return Ok(Launch::new(dtype, OutputLayout::Input(1), dispatch, twin).into());
         }
         let dispatches = match one {
             true => vec![dispatch],
-            false => vec![map::zeros(lines.total(), Slot::Output(0)), dispatch],
+            false => vec![linear::zeros(lines.total(), Slot::Output(0)), dispatch],
         };
         let work = cost_of(&dispatches);
         let gpu = (dispatches, Vec::new());
-        let twin = CpuKernel::new(move |args| placed(args, along));
+        let twin = Twin::new(move |args| placed(args, along));
         Ok(Launch::of(dtype, OutputLayout::Input(2), gpu, work, twin).into())
     }
 }

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::{ambient, maps};
 use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::plan::{Chosen, CpuArgs, CpuKernel, Launch, Listed, OutputLayout, Param, Plan};
+use crate::plan::{Chosen, CpuArgs, Launch, Listed, OutputLayout, Param, Plan, Twin};
 use crate::ragged::{DType, Layout, Real};
 
 /// The longest text in bytes.
@@ -30,7 +30,7 @@ const LONGEST: usize = 4096;
 const DEEPEST: usize = 200;
 
 /// The function in Rust, over operands and results of its type as words.
-type Twin = dyn Fn(&[&[u32]], &mut [u32]) + Send + Sync;
+type Function = dyn Fn(&[&[u32]], &mut [u32]) + Send + Sync;
 
 /// A function that an application has written.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub(crate) struct Written {
     operands: usize,
     /// The type in which it is computed.
     computed: DType,
-    twin: Arc<Twin>,
+    twin: Arc<Function>,
 }
 
 impl std::fmt::Debug for Written {
@@ -157,7 +157,7 @@ pub(crate) struct Apply {
     text: Arc<str>,
     names: &'static [&'static str],
     dtype: DType,
-    twin: Option<Arc<Twin>>,
+    twin: Option<Arc<Function>>,
 }
 
 impl Apply {
@@ -215,7 +215,7 @@ impl Operation for Apply {
             _ => ambient::flat(x, dtype, variant),
         };
         let twin = self.twin.clone();
-        let twin = CpuKernel::new(move |args| {
+        let twin = Twin::new(move |args| {
             // Plans for a GPU have no twin, and need none.
             if let Some(twin) = &twin {
                 match dtype {
@@ -245,19 +245,19 @@ fn check_alike(a: &Layout, b: &Layout) -> Result<()> {
 /// Values in one parallel task on the CPU.
 const PIECE: usize = 1 << 14;
 
-fn words(args: &mut CpuArgs<'_>, twin: &Twin) {
+fn words(args: &mut CpuArgs<'_>, twin: &Function) {
     let inputs = args.inputs;
     let operand = |i: usize| -> &[u32] { cast_slice(inputs[i.min(inputs.len() - 1)].bytes) };
     let operands = [operand(0), operand(1)];
     let y = &mut *args.outputs[0].words;
     y.par_chunks_mut(PIECE).enumerate().for_each(|(k, y)| {
-        let of = |operand: &'_ [u32]| k * PIECE..(k * PIECE + y.len()).min(operand.len());
-        twin(&operands.map(|operand| &operand[of(operand)]), y);
+        let range_of = |operand: &'_ [u32]| k * PIECE..(k * PIECE + y.len()).min(operand.len());
+        twin(&operands.map(|operand| &operand[range_of(operand)]), y);
     });
 }
 
 /// The same for f16, through f32 blocks that fit a core's cache.
-fn halves(args: &mut CpuArgs<'_>, twin: &Twin) {
+fn halves(args: &mut CpuArgs<'_>, twin: &Function) {
     const FEW: usize = 1024;
     let inputs = args.inputs;
     let operand = |i: usize| -> &[f16] { cast_slice(inputs[i.min(inputs.len() - 1)].bytes) };

@@ -340,16 +340,16 @@ mod tests {
     /// Only a sample of a large layout is hashed, so most of these have equal hashes.
     #[apply(unit_test)]
     fn large_layouts_are_compared() {
-        let of = |longer: usize| {
+        let layout_of = |longer: usize| {
             let length = |i| 1 + usize::from(i == longer) + 2 * usize::from(i == longer + 1);
             Layout::from_shapes(2, (0..20_000).map(|i| Shape::new(&[length(i), 1]).unwrap()))
                 .unwrap()
         };
-        let layouts: Vec<Layout> = (0..200).map(|i| of(97 * i)).collect();
+        let layouts: Vec<Layout> = (0..200).map(|i| layout_of(97 * i)).collect();
         let ids: std::collections::HashSet<u64> = layouts.iter().map(Layout::id).collect();
         assert_eq!(ids.len(), layouts.len());
         for (i, layout) in layouts.iter().enumerate() {
-            assert_eq!(of(97 * i).id(), layout.id());
+            assert_eq!(layout_of(97 * i).id(), layout.id());
         }
     }
 

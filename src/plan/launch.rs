@@ -1,7 +1,7 @@
 //! The interface between operations and devices: what to run, as plain data.
 //!
 //! An operation turns its inputs' layouts into a [`Plan`]: a [`Launch`] or a view. A GPU runs a launch's dispatches,
-//! the CPU runs its CPU kernel, and a recorded program can store it. A plan refers to its inputs by position and
+//! the CPU runs its twin, and a recorded program can store it. A plan refers to its inputs by position and
 //! receives them when it runs. It never holds their layouts or storage: it is cached as long as the layouts live, and
 //! would keep them alive forever.
 
@@ -17,13 +17,13 @@ use crate::{Error, Result};
 /// How to run an operation on one device, for operands with certain layouts.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub what: What,
+    pub kind: PlanKind,
     pub attached: Attachment,
     pub prepared: Prepared,
 }
 
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum PlanKind {
     Launch(Launch),
     /// The values of input 0 in another layout, after skipping the first `skipped` values.
     View {
@@ -55,7 +55,7 @@ impl std::fmt::Debug for Prepared {
 impl From<Launch> for Plan {
     fn from(launch: Launch) -> Plan {
         Plan {
-            what: What::Launch(launch),
+            kind: PlanKind::Launch(launch),
             attached: Attachment::Nothing,
             prepared: Prepared::default(),
         }
@@ -65,7 +65,7 @@ impl From<Launch> for Plan {
 impl Plan {
     pub(crate) fn view(layout: OutputLayout, skipped: usize) -> Plan {
         Plan {
-            what: What::View { layout, skipped },
+            kind: PlanKind::View { layout, skipped },
             attached: Attachment::Nothing,
             prepared: Prepared::default(),
         }
@@ -73,9 +73,9 @@ impl Plan {
 
     /// The operation's name in errors and reports.
     pub(crate) fn name(&self) -> &'static str {
-        match &self.what {
-            What::Launch(launch) => launch.op,
-            What::View { .. } => "view",
+        match &self.kind {
+            PlanKind::Launch(launch) => launch.op,
+            PlanKind::View { .. } => "view",
         }
     }
 
@@ -97,9 +97,9 @@ impl Plan {
         if let Attachment::Layout(layout) = &mut self.attached {
             settle(layout);
         }
-        match &mut self.what {
-            What::View { layout, .. } => settle(layout),
-            What::Launch(launch) => {
+        match &mut self.kind {
+            PlanKind::View { layout, .. } => settle(layout),
+            PlanKind::Launch(launch) => {
                 for output in &mut launch.outputs {
                     settle(&mut output.layout);
                 }
@@ -120,20 +120,20 @@ impl Plan {
 
     /// The size of the plan on the host in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let of = |named: &OutputLayout| match named {
+        let bytes_of = |named: &OutputLayout| match named {
             OutputLayout::Input(_) => 0,
             OutputLayout::New(layout) => layout.bytes(),
         };
         let attached = match &self.attached {
             Attachment::Nothing => 0,
-            Attachment::Layout(layout) => of(layout),
+            Attachment::Layout(layout) => bytes_of(layout),
             Attachment::Permutation(order) => 8 * order.len(),
         };
         size_of::<Plan>()
             + attached
-            + match &self.what {
-                What::View { layout, .. } => of(layout),
-                What::Launch(launch) => launch.bytes(of),
+            + match &self.kind {
+                PlanKind::View { layout, .. } => bytes_of(layout),
+                PlanKind::Launch(launch) => launch.bytes(bytes_of),
             }
     }
 }
@@ -204,8 +204,8 @@ pub(crate) struct Launch {
     pub work: u64,
     /// How elements are paired, for operations with two operands.
     pub pairs: Option<Pairs>,
-    /// The CPU kernel for the whole launch.
-    pub twin: CpuKernel,
+    /// The twin for the whole launch.
+    pub twin: Twin,
 }
 
 impl From<Layout> for OutputLayout {
@@ -220,7 +220,7 @@ impl Launch {
         dtype: DType,
         layout: impl Into<OutputLayout>,
         dispatch: Dispatch,
-        twin: CpuKernel,
+        twin: Twin,
     ) -> Launch {
         let work = dispatch.cost;
         Launch::of(dtype, layout, (vec![dispatch], Vec::new()), work, twin)
@@ -232,7 +232,7 @@ impl Launch {
         layout: impl Into<OutputLayout>,
         (dispatches, scratch): (Vec<Dispatch>, Vec<u64>),
         work: u64,
-        twin: CpuKernel,
+        twin: Twin,
     ) -> Launch {
         Launch {
             op: "",
@@ -271,7 +271,7 @@ impl Launch {
         }
     }
 
-    fn bytes(&self, of: impl Fn(&OutputLayout) -> usize) -> usize {
+    fn bytes(&self, bytes_of: impl Fn(&OutputLayout) -> usize) -> usize {
         let mut counted: Vec<*const PlanBuffer> = Vec::new();
         let mut dispatches = 0;
         for dispatch in &self.dispatches {
@@ -289,13 +289,13 @@ impl Launch {
                 };
             }
         }
-        let outputs = self.outputs.iter().map(|output| of(&output.layout));
+        let outputs = self.outputs.iter().map(|output| bytes_of(&output.layout));
         dispatches + outputs.sum::<usize>() + self.twin.bytes
     }
 }
 
 /// The CPU version of a launch. A closure, since it may need planned data, such as the method for each pair.
-pub(crate) struct CpuKernel {
+pub(crate) struct Twin {
     run: Box<Run>,
     /// The bytes that it holds in addition to the dispatches.
     bytes: usize,
@@ -303,20 +303,20 @@ pub(crate) struct CpuKernel {
 
 type Run = dyn Fn(&mut CpuArgs<'_>) -> Result<()> + Send + Sync;
 
-impl CpuKernel {
+impl Twin {
     /// A kernel that can fail when memory runs out, or that makes no allocation that depends on its operands.
     pub(crate) fn new<R: Outcome>(
         twin: impl Fn(&mut CpuArgs<'_>) -> R + Send + Sync + 'static,
-    ) -> CpuKernel {
-        CpuKernel {
+    ) -> Twin {
+        Twin {
             bytes: size_of_val(&twin),
             run: Box::new(move |args| twin(args).outcome()),
         }
     }
 
     /// The same kernel, accounting for `bytes` more bytes.
-    pub(crate) fn holding(self, bytes: usize) -> CpuKernel {
-        CpuKernel {
+    pub(crate) fn holding(self, bytes: usize) -> Twin {
+        Twin {
             bytes: self.bytes + bytes,
             ..self
         }
@@ -331,7 +331,7 @@ impl CpuKernel {
     }
 }
 
-/// The result of a CPU kernel, or of a part of one.
+/// The result of a twin, or of a part of one.
 pub(crate) trait Outcome: Send {
     fn outcome(self) -> Result<()>;
     /// Combines the results of all parts.
@@ -356,25 +356,25 @@ impl Outcome for Result<()> {
     }
 }
 
-impl std::fmt::Debug for CpuKernel {
+impl std::fmt::Debug for Twin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("CpuKernel")
+        f.write_str("Twin")
     }
 }
 
-/// An operand of a CPU kernel: bytes aligned for the element type, to be read as that type.
+/// An operand of a twin: bytes aligned for the element type, to be read as that type.
 pub(crate) struct CpuInput<'a> {
     pub bytes: &'a [u8],
     pub layout: &'a Layout,
 }
 
-/// A result of a CPU kernel: words to be written as the element type. For `f16`, the last word may be half used.
+/// A result of a twin: words to be written as the element type. For `f16`, the last word may be half used.
 pub(crate) struct CpuOutput<'a> {
     pub words: &'a mut [u32],
     pub layout: &'a Layout,
 }
 
-/// The arguments of a CPU kernel.
+/// The arguments of a twin.
 pub(crate) struct CpuArgs<'a> {
     pub inputs: &'a [CpuInput<'a>],
     pub outputs: &'a mut [CpuOutput<'a>],

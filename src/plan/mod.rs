@@ -22,8 +22,8 @@ pub(crate) use kernel::{
     constants, for_each_type, named, place_of, shader, stem_length, stem_of,
 };
 pub(crate) use launch::{
-    Attachment, CpuArgs, CpuInput, CpuKernel, CpuOutput, Launch, Outcome, Output, OutputLayout,
-    Plan, Prepared, What,
+    Attachment, CpuArgs, CpuInput, CpuOutput, Launch, Outcome, Output, OutputLayout, Plan,
+    PlanKind, Prepared, Twin,
 };
 pub(crate) use schedule::{Memory, Schedule, Step, StepOperand};
 pub(crate) use tiles::{TileList, stream_tile};

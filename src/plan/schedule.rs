@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::launch::{Launch, Plan, What};
+use super::launch::{Launch, Plan, PlanKind};
 use crate::ragged::Layout;
 
 /// Launches in the order in which they run, over an arena and external buffers.
@@ -30,9 +30,9 @@ pub(crate) struct Step {
 impl Step {
     /// Only launches become steps.
     pub(crate) fn launch(&self) -> Option<&Launch> {
-        match &self.plan.what {
-            What::Launch(launch) => Some(launch),
-            What::View { .. } => None,
+        match &self.plan.kind {
+            PlanKind::Launch(launch) => Some(launch),
+            PlanKind::View { .. } => None,
         }
     }
 }

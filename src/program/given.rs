@@ -33,7 +33,7 @@ pub(super) struct Changed {
 }
 
 /// What a run gets for an input.
-pub(super) enum Given<'a> {
+pub(super) enum Lending<'a> {
     Lent(Operand<'a>),
     /// Keys or values of a cache, to which there is no other reference.
     Kept(&'a mut Storage),
@@ -141,17 +141,22 @@ impl Inputs {
         &self,
         operands: Vec<Operand<'a>>,
         kept: &'a mut [Kept<'_>],
-    ) -> Result<Vec<Given<'a>>> {
+    ) -> Result<Vec<Lending<'a>>> {
         let mut given = host::room(self.inputs.len()).named(RUN)?;
         let mut operands = operands.into_iter();
-        let mut lend = |given: &mut Vec<Given<'a>>, until: usize| {
-            given.extend(operands.by_ref().take(until - given.len()).map(Given::Lent));
+        let mut lend = |given: &mut Vec<Lending<'a>>, until: usize| {
+            given.extend(
+                operands
+                    .by_ref()
+                    .take(until - given.len())
+                    .map(Lending::Lent),
+            );
         };
         for (kept, cache) in kept.iter_mut().zip(&self.caches) {
             lend(&mut given, cache.input);
             let [(keys, _), (values, _)] = &mut kept.rows;
-            given.extend([Given::Kept(keys), Given::Kept(values)]);
-            given.push(Given::Lent(kept.lengths.operand()));
+            given.extend([Lending::Kept(keys), Lending::Kept(values)]);
+            given.push(Lending::Lent(kept.lengths.operand()));
         }
         lend(&mut given, self.inputs.len());
         Ok(given)

@@ -146,8 +146,8 @@ impl Lowered {
                 if self.homes[root as usize] != Home::Nowhere {
                     continue;
                 }
-                let of = &self.graph.values[result as usize];
-                let bytes = bytes_of(of.dtype, &of.layout);
+                let value_of = &self.graph.values[result as usize];
+                let bytes = bytes_of(value_of.dtype, &value_of.layout);
                 let item = self.values.add(Item { bytes, born, dies }, class);
                 self.homes[result as usize] = Home::Item(item);
             }
@@ -181,7 +181,7 @@ impl Lowered {
                 self.values.apart.push((a.min(b), a.max(b)));
             }
         };
-        // The CPU kernel reads all operands and writes all results at once.
+        // The twin reads all operands and writes all results at once.
         for i in 0..node.results.len() {
             for j in 0..node.operands.len() {
                 apart(result(i), operand(j));
@@ -244,10 +244,13 @@ impl Lowered {
         };
         let memory = |value: ValueId| {
             let root = self.graph.values[value as usize].root;
-            let of = &self.graph.values[root as usize];
+            let value_of = &self.graph.values[root as usize];
             match self.homes[root as usize] {
                 Home::External(number) => Some(Memory::External(number)),
-                Home::Item(i) => Some(item(i, of.dtype.words(of.layout.total()) as u64)),
+                Home::Item(i) => Some(item(
+                    i,
+                    value_of.dtype.words(value_of.layout.total()) as u64,
+                )),
                 Home::Nowhere => None,
             }
         };
@@ -262,12 +265,12 @@ impl Lowered {
                     layout: source.layout.clone(),
                 };
             };
-            let of = &self.graph.values[value as usize];
+            let value_of = &self.graph.values[value as usize];
             StepOperand {
                 memory: memory(value),
-                base: of.base,
-                unit: of.dtype.unit(),
-                bytes: of.layout.total() * of.dtype.size(),
+                base: value_of.base,
+                unit: value_of.dtype.unit(),
+                bytes: value_of.layout.total() * value_of.dtype.size(),
                 layout: source.layout.clone(),
             }
         };

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::given::{Changed, Given, Input, Inputs, Place};
+use super::given::{Changed, Input, Inputs, Lending, Place};
 use super::graph::Lowered;
 use super::inputs::{HostOutput, HostOutputs, HostValue, Output, Outputs, State, Value, uploaded};
 use super::names::{PLAN, RUN};
@@ -101,12 +101,12 @@ impl Plan {
         let Lowered { graph, .. } = &lowered;
         let value = |id: &u32| &graph.values[*id as usize];
         let outputs = graph.outputs.iter().map(|id| {
-            let of = value(id);
+            let recorded = value(id);
             Some(Place {
-                dtype: of.dtype,
+                dtype: recorded.dtype,
                 external: lowered.external(*id)?,
-                base: of.base,
-                layout: of.layout.clone(),
+                base: recorded.base,
+                layout: recorded.layout.clone(),
             })
         });
         let outputs: Option<Vec<Place>> = outputs.collect();
@@ -327,7 +327,7 @@ impl Inner {
     }
 
     /// Runs on the CPU. Returns the storage of every external buffer, and where it begins.
-    fn on_cpu(&self, cpu: &Cpu, given: &mut [Given<'_>]) -> Result<Vec<(Storage, usize)>> {
+    fn on_cpu(&self, cpu: &Cpu, given: &mut [Lending<'_>]) -> Result<Vec<(Storage, usize)>> {
         let is_free = |set: &Vec<Arc<CpuBuffer>>| set.iter().all(|b| Arc::strong_count(b) == 1);
         let free = match &mut *self.state() {
             Held::Cpu { results } => {
@@ -351,15 +351,15 @@ impl Inner {
         let mut slabs = self.program.frame().take(cpu)?;
         for given in given.iter_mut() {
             let (buffer, base, unit) = match given {
-                Given::Lent(operand) => match operand.storage {
+                Lending::Lent(operand) => match operand.storage {
                     Storage::Cpu(buffer) => (buffer.clone(), operand.base, operand.dtype.unit()),
                     _ => continue,
                 },
-                Given::Kept(Storage::Cpu(buffer)) => match &nothing {
+                Lending::Kept(Storage::Cpu(buffer)) => match &nothing {
                     Some(nothing) => (std::mem::replace(buffer, nothing.clone()), 0, 1),
                     None => continue,
                 },
-                Given::Kept(_) => continue,
+                Lending::Kept(_) => continue,
             };
             let begin = base * unit;
             externals.push(Some(CpuExternal { buffer, begin }));
@@ -378,7 +378,7 @@ impl Inner {
         let done = cpu.replay(&self.schedule, buffers);
         self.program.frame().give_back(slabs);
         for (given, external) in given.iter_mut().zip(&externals) {
-            if let (Given::Kept(Storage::Cpu(buffer)), Some(external)) = (given, external) {
+            if let (Lending::Kept(Storage::Cpu(buffer)), Some(external)) = (given, external) {
                 *buffer = external.buffer.clone();
             }
         }
@@ -403,7 +403,7 @@ impl Inner {
 
     /// Records the run on a GPU.
     #[cfg(feature = "gpu")]
-    fn on_gpu(&self, gpu: &Gpu, given: &[Given<'_>]) -> Result<Vec<(Storage, usize)>> {
+    fn on_gpu(&self, gpu: &Gpu, given: &[Lending<'_>]) -> Result<Vec<(Storage, usize)>> {
         // Runs of all plans share the arena, so they take turns.
         let mut frame = self.program.frame();
         let mut state = self.state();
@@ -429,8 +429,8 @@ impl Inner {
         let mut externals = host::room(self.schedule.externals).named(RUN)?;
         for given in given {
             let (storage, base) = match given {
-                Given::Lent(operand) => (operand.storage, operand.base as u32),
-                Given::Kept(storage) => (&**storage, 0),
+                Lending::Lent(operand) => (operand.storage, operand.base as u32),
+                Lending::Kept(storage) => (&**storage, 0),
             };
             if let Storage::Gpu(buffer) = storage {
                 let buffer = buffer.clone();

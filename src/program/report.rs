@@ -116,15 +116,15 @@ impl Report {
             };
             *by_class.entry(name).or_default() += rounded(item.bytes);
         }
-        let of = |name: &str| by_class.get(name).copied().unwrap_or(0);
+        let bytes_of = |name: &str| by_class.get(name).copied().unwrap_or(0);
         let constant = |value: &u32| {
-            let of = &graph.values[*value as usize];
-            debug_assert!(matches!(of.origin, Origin::Constant(_)));
+            let recorded = &graph.values[*value as usize];
+            debug_assert!(matches!(recorded.origin, Origin::Constant(_)));
             format!(
                 "{} {} elements, {} values",
-                of.dtype,
-                of.layout.len(),
-                of.layout.total()
+                recorded.dtype,
+                recorded.layout.len(),
+                recorded.layout.total()
             )
         };
         Report {
@@ -138,9 +138,9 @@ impl Report {
                 largest_live: largest_live(&values.items),
                 sum: values.items.iter().map(|item| rounded(item.bytes)).sum(),
                 padded: largest_live(&lowered.padded()),
-                activations: of("activations"),
-                workspace: of("workspace"),
-                gradients: of("gradients"),
+                activations: bytes_of("activations"),
+                workspace: bytes_of("workspace"),
+                gradients: bytes_of("gradients"),
             },
         }
     }

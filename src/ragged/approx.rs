@@ -128,13 +128,13 @@ mod tests {
 
     #[apply(unit_test)]
     fn special_values_are_those_of_the_crate() {
-        let of = |value: f32| rows(&[&[1.0, value]]);
-        let infinite = of(f32::INFINITY);
-        assert_eq!(equal(&of(f32::NAN), &of(f32::NAN)), [false; 3]);
+        let batch_of = |value: f32| rows(&[&[1.0, value]]);
+        let infinite = batch_of(f32::INFINITY);
+        assert_eq!(equal(&batch_of(f32::NAN), &batch_of(f32::NAN)), [false; 3]);
         assert_eq!(equal(&infinite, &infinite), [false, true, true]);
-        assert_eq!(equal(&infinite, &of(f32::NEG_INFINITY)), [false; 3]);
-        assert_eq!(equal(&infinite, &of(f32::MAX)), [false, false, true]);
-        assert_eq!(equal(&of(0.0), &of(-0.0)), [true; 3]);
+        assert_eq!(equal(&infinite, &batch_of(f32::NEG_INFINITY)), [false; 3]);
+        assert_eq!(equal(&infinite, &batch_of(f32::MAX)), [false, false, true]);
+        assert_eq!(equal(&batch_of(0.0), &batch_of(-0.0)), [true; 3]);
     }
 
     #[apply(unit_test)]

@@ -124,7 +124,7 @@ mod tests {
         let keeper: Arc<dyn Keeper> = chain.clone();
         let first = Identity::new();
         first.notify_on_drop(&keeper);
-        let mut of = first.id();
+        let mut identity = first.id();
         for _ in 0..20_000 {
             let next = Identity::new();
             next.notify_on_drop(&keeper);
@@ -132,11 +132,11 @@ mod tests {
             let id = next.id();
             let mut all = chain.0.lock().unwrap();
             // Insert at the front, where the search finds it immediately.
-            all.insert(0, (of, next));
+            all.insert(0, (identity, next));
             if all.len() > 200 {
                 break;
             }
-            of = id;
+            identity = id;
         }
         drop(first);
         assert!(chain.0.lock().unwrap().is_empty());

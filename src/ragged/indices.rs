@@ -99,8 +99,8 @@ impl Eq for Indices {}
 /// Hashes all lists. The hash is computed once and cached.
 impl Hash for Indices {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let of = || (self.lists().offsets().as_slice(), self.values());
-        state.write_u64(*self.0.hash.get_or_init(|| hash_of(of())));
+        let contents = || (self.lists().offsets().as_slice(), self.values());
+        state.write_u64(*self.0.hash.get_or_init(|| hash_of(contents())));
     }
 }
 

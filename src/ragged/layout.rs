@@ -50,11 +50,11 @@ struct Inner {
     extents: Vec<u32>,
     bounds: OnceLock<Bounds>,
     /// The identity of these contents, found on first use.
-    known: OnceLock<Known>,
+    known: OnceLock<Canonical>,
 }
 
 /// The canonical layout for these contents: of all equal layouts, the first whose identity was requested.
-enum Known {
+enum Canonical {
     This(Identity),
     Other(Layout),
 }
@@ -394,12 +394,12 @@ impl Layout {
             let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
             let other = table.get_or_insert_default().find_or_add(self);
             drop(table);
-            other.map_or_else(|| Known::This(Identity::new()), Known::Other)
+            other.map_or_else(|| Canonical::This(Identity::new()), Canonical::Other)
         });
         match known {
-            Known::This(identity) => identity,
+            Canonical::This(identity) => identity,
             // `other` is canonical, so this recurses only once.
-            Known::Other(other) => other.identity(),
+            Canonical::Other(other) => other.identity(),
         }
     }
 

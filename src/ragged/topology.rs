@@ -389,7 +389,7 @@ impl Eq for Topology {}
 impl Hash for Topology {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let inner = &*self.0;
-        let of = || {
+        let make = || {
             (
                 inner.shape,
                 inner.block,
@@ -397,7 +397,7 @@ impl Hash for Topology {
                 &inner.rows.entries,
             )
         };
-        state.write_u64(*inner.hash.get_or_init(|| hash_of(of())));
+        state.write_u64(*inner.hash.get_or_init(|| hash_of(make())));
     }
 }
 

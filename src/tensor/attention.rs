@@ -323,7 +323,7 @@ impl<'a, T: Float> Attention<'a, T> {
         };
         let is_for_matrices = self.lengths.is_none() && T::DTYPE == DType::F16;
         let matrices = q.device.matrices().filter(|_| is_for_matrices);
-        let of = attention::Attention {
+        let op = attention::Attention {
             dtype: T::DTYPE,
             matrices,
             heads: self.heads,
@@ -341,7 +341,7 @@ impl<'a, T: Float> Attention<'a, T> {
         if views.contains(&true) || both_layout.is_some() {
             let mut layouts: Vec<&Layout> = operands.iter().map(|operand| operand.layout).collect();
             layouts.extend(&both_layout);
-            check_planned(&q.device, of.clone(), &layouts)?;
+            check_planned(&q.device, op.clone(), &layouts)?;
         }
         let both = match (self.alibi, self.sinks) {
             (Some(slopes), Some(sinks)) => {
@@ -369,7 +369,7 @@ impl<'a, T: Float> Attention<'a, T> {
         let scalars = [scale, cap, inverse].map(f32::to_bits);
         Call {
             scalars: &scalars,
-            ..Call::new(&q.device, of, &operands)
+            ..Call::new(&q.device, op, &operands)
         }
         .two()
     }

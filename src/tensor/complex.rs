@@ -7,7 +7,7 @@ use super::{IntoSpread, Paired, Spread, Tensor};
 use crate::Result;
 use crate::error::Named;
 use crate::ops::ambient;
-use crate::ops::map::Kind;
+use crate::ops::linear::Kind;
 use crate::ops::maps::{self, Complex};
 use crate::ops::strided::View;
 use crate::ragged::Scalar;

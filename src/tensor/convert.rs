@@ -3,8 +3,8 @@
 use super::Tensor;
 use crate::Result;
 use crate::ops::Op;
-use crate::ops::cast::Cast;
 use crate::ops::convert::Convert;
+use crate::ops::convert::cast::Cast;
 use crate::ragged::{DType, Ordered};
 
 impl<T: Ordered> Tensor<T> {

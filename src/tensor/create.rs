@@ -4,7 +4,7 @@ use half::f16;
 
 use super::run::Call;
 use super::{Device, Tensor};
-use crate::ops::map::Full;
+use crate::ops::linear::Full;
 use crate::ops::sequence::{Kind, Sequence};
 use crate::ragged::{DType, Factor, Float, Layout, Scalar};
 use crate::{Error, Result};

@@ -133,8 +133,8 @@ impl<T: Factor> Tensor<T> {
             _ => {
                 // The axes after `axis` are merged into one, and so are those before it.
                 let merged = strided::layout(self.len(), 3, |element, to| {
-                    let of = [0..axis, axis..axis + 1, axis + 1..rank][to].clone();
-                    let extents = of.map(|i| strided::extent_of(&self.layout, element, i));
+                    let axes = [0..axis, axis..axis + 1, axis + 1..rank][to].clone();
+                    let extents = axes.map(|i| strided::extent_of(&self.layout, element, i));
                     extents.fold(1, u64::saturating_mul)
                 })
                 .named(OP)?;

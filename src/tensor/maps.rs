@@ -7,7 +7,7 @@ use crate::ops::maps::{self, Apply, MULTIPLIED};
 use crate::ragged::{DType, Factor, Float, Integer, Scalar};
 use crate::{Error, Result};
 
-/// The bits of a scalar as kernels and CPU kernels take it: f16 is widened to f32.
+/// The bits of a scalar as kernels and twins take it: f16 is widened to f32.
 pub(super) fn word<T: Scalar>(scalar: T) -> u32 {
     match T::DTYPE {
         DType::F16 => bytemuck::cast::<_, f16>(scalar).to_f32().to_bits(),

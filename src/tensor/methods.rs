@@ -5,7 +5,7 @@ use super::maps::word;
 use super::{IntoSpread, Paired, Tensor};
 use crate::error::Named;
 use crate::ops::ambient::check_concat;
-use crate::ops::map::{Kind, Map};
+use crate::ops::linear::{Kind, Linear};
 use crate::ragged::{Factor, Number, Pairs, Scalar};
 use crate::{Result, host};
 
@@ -26,7 +26,7 @@ impl<T: Scalar> Tensor<T> {
 
     pub(crate) fn map_by(&self, kind: Kind, scalars: &[u32]) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        self.unary(Map { kind, dtype }, scalars)
+        self.unary(Linear { kind, dtype }, scalars)
     }
 
     /// Copies the values into memory of their own.

@@ -282,15 +282,15 @@ mod tests {
     ) -> (Ragged<u32>, Vec<Vec<Option<usize>>>) {
         let (mut shapes, mut all, mut places_of) = (Vec::new(), Vec::new(), Vec::new());
         for e in 0..x.len() {
-            let of = match axis {
+            let extents_there = match axis {
                 Some(_) => x.shape(e).extents().to_vec(),
                 None => vec![x.length(e) as u32],
             };
             let a = axis.unwrap_or(0);
-            let mut extents = of.clone();
-            extents[a] = random.u32(..of[a] + 3).min(most);
+            let mut extents = extents_there.clone();
+            extents[a] = random.u32(..extents_there[a] + 3).min(most);
             // The line's indices, shifted from line to line.
-            let n = of[a] + 4;
+            let n = extents_there[a] + 4;
             let step = [1, n - 1][random.usize(..2)];
             let index = |place: &[i64]| {
                 let line: i64 = place.iter().sum::<i64>() - place[a];
@@ -301,7 +301,7 @@ mod tests {
                 all.push(index(&place));
                 let mut source = place.clone();
                 source[a] = i64::from(index(&place));
-                from.push(super::tests::index(&source, &of));
+                from.push(super::tests::index(&source, &extents_there));
             }
             places_of.push(from);
             shapes.push(
@@ -326,10 +326,11 @@ mod tests {
                     let first = random.usize(..3);
                     let x = device.upload(&counted(whole, |i| i as f32 + 1.0)).unwrap();
                     let x = x.elements(first..whole.len()).unwrap();
-                    let of = x.download_blocking().unwrap();
+                    let whole_values = x.download_blocking().unwrap();
                     let (indices, from) = random_indices(x.layout(), (axis, most), &mut random);
                     let on_device = device.upload(&indices).unwrap();
-                    let value = |e: usize, at: Option<usize>| at.map_or(0.0, |at| of.row(e)[at]);
+                    let value =
+                        |e: usize, at: Option<usize>| at.map_or(0.0, |at| whole_values.row(e)[at]);
                     let rows = from.iter().enumerate();
                     let values: Vec<f32> = rows
                         .flat_map(|(e, from)| from.iter().map(move |&at| value(e, at)))
@@ -341,10 +342,10 @@ mod tests {
                     // Back where they came from.
                     let mut back = Vec::new();
                     for (e, from) in from.iter().enumerate() {
-                        let mut row = vec![0.0; of.row(e).len()];
+                        let mut row = vec![0.0; whole_values.row(e).len()];
                         from.iter()
                             .flatten()
-                            .for_each(|&at| row[at] = of.row(e)[at]);
+                            .for_each(|&at| row[at] = whole_values.row(e)[at]);
                         back.extend(row);
                     }
                     let expected = Ragged::from_parts(x.layout().clone(), back).unwrap();

@@ -1,6 +1,6 @@
 //! Matrix products.
 
-use super::product::Factors;
+use super::product_options::Factors;
 use super::{BsrTensor, Paired, Product, Tensor};
 use crate::Result;
 use crate::ragged::{Factor, Float, Scalar};

@@ -11,7 +11,7 @@ use crate::error::Named;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuInput;
 use crate::ops::{Op, PlanRequest};
-use crate::plan::{Ask, Attachment, Launch, OutputLayout, Plan, Prepared, What, check_work};
+use crate::plan::{Ask, Attachment, Launch, OutputLayout, Plan, PlanKind, Prepared, check_work};
 use crate::ragged::{DType, Layout, Pairs, Scalar};
 use crate::{Error, Result, host};
 
@@ -124,7 +124,7 @@ impl<'a> Call<'a> {
         let plan = self.plan()?;
         if let Some(op) = recorded {
             let trace = Trace::of(plan.name(), operands)?;
-            if let What::Launch(launch) = &plan.what {
+            if let PlanKind::Launch(launch) = &plan.kind {
                 for operand in operands {
                     device.check_same(launch.op, operand.device)?;
                 }
@@ -139,9 +139,9 @@ impl<'a> Call<'a> {
             };
             return Ok((results.into_iter().map(value).collect(), plan));
         }
-        let values = match &plan.what {
-            What::View { layout, skipped } => view(operands, layout, *skipped),
-            What::Launch(launch) => {
+        let values = match &plan.kind {
+            PlanKind::View { layout, skipped } => view(operands, layout, *skipped),
+            PlanKind::Launch(launch) => {
                 for operand in operands {
                     device.check_same(launch.op, operand.device)?;
                 }
@@ -201,7 +201,7 @@ pub(crate) fn planned(
 /// Plans an operation and checks its work and sizes, as its run does: for those that copy operands before they run.
 pub(super) fn check_planned(device: &Device, op: impl Into<Op>, inputs: &[&Layout]) -> Result<()> {
     let plan = planned(device, op, inputs, None)?;
-    let What::Launch(launch) = &plan.what else {
+    let PlanKind::Launch(launch) = &plan.kind else {
         return Ok(());
     };
     check_work(None, launch.work, device.allowed()).named(launch.op)?;
@@ -216,12 +216,12 @@ fn wrong(plan: &Plan, expected: &str, got: usize) -> Error {
 }
 
 fn view(operands: &[Operand<'_>], layout: &OutputLayout, skipped: usize) -> Vec<Value> {
-    let of = |x: &Operand<'_>| Value {
+    let viewed = |x: &Operand<'_>| Value {
         storage: x.storage.clone(),
         base: x.base + skipped * x.unit,
         layout: layout.get(|i| operands[i].layout).clone(),
     };
-    operands.first().map(of).into_iter().collect()
+    operands.first().map(viewed).into_iter().collect()
 }
 
 /// Runs a launch on the device.

@@ -12,7 +12,7 @@ use super::operand::Operand;
 use super::{Device, Storage, Tensor};
 use crate::ops::Op;
 use crate::ops::strided::extent_of;
-use crate::plan::{Launch, Plan, What};
+use crate::plan::{Launch, Plan, PlanKind};
 use crate::ragged::{DType, Layout, Pairs, Scalar};
 use crate::{Error, Result};
 
@@ -104,9 +104,9 @@ pub(crate) struct Node {
 impl Node {
     /// The launch; `None` for a view.
     pub(crate) fn launch(&self) -> Option<&Launch> {
-        match &self.plan.what {
-            What::Launch(launch) => Some(launch),
-            What::View { .. } => None,
+        match &self.plan.kind {
+            PlanKind::Launch(launch) => Some(launch),
+            PlanKind::View { .. } => None,
         }
     }
 }
@@ -410,12 +410,12 @@ impl Trace {
             graph.change(cache, at);
         }
         let handle = |value: &ValueId| {
-            let of = &graph.values[*value as usize];
+            let recorded = &graph.values[*value as usize];
             let storage = Storage::Traced(Traced {
                 trace: self.clone(),
                 value: *value,
             });
-            (storage, of.base, of.layout.clone())
+            (storage, recorded.base, recorded.layout.clone())
         };
         Ok(graph.nodes[at].results.iter().map(handle).collect())
     }
@@ -490,9 +490,13 @@ impl Trace {
     }
 
     /// Notes that a value is a gradient of these ones.
-    pub(crate) fn differentiate(&self, of: &[ValueId], gradient: ValueId) {
+    pub(crate) fn differentiate(&self, values: &[ValueId], gradient: ValueId) {
         let mut state = self.lock();
-        state.derivatives.entry(gradient).or_default().extend(of);
+        state
+            .derivatives
+            .entry(gradient)
+            .or_default()
+            .extend(values);
     }
 
     /// Whether one of these values is computed from `target`, in steps from floats to floats. The steps include those
@@ -503,8 +507,8 @@ impl Trace {
         let mut seen = vec![false; graph.values.len()];
         let mut next = values.to_vec();
         while let Some(value) = next.pop() {
-            let of = &graph.values[value as usize];
-            if !of.dtype.is_smooth() || std::mem::replace(&mut seen[value as usize], true) {
+            let recorded = &graph.values[value as usize];
+            if !recorded.dtype.is_smooth() || std::mem::replace(&mut seen[value as usize], true) {
                 continue;
             }
             if value == target {
@@ -512,7 +516,7 @@ impl Trace {
             }
             next.extend(state.copies.get(&value));
             next.extend(state.derivatives.get(&value).into_iter().flatten());
-            if let Origin::Node(node) = of.origin {
+            if let Origin::Node(node) = recorded.origin {
                 let sources = graph.nodes[node as usize].operands.iter();
                 next.extend(sources.filter_map(|source| source.value));
             }
@@ -575,28 +579,29 @@ impl Graph {
         let input = |i: usize| &operands[i].layout;
         let origin = || Origin::Node(at as u32);
         let mut results = Vec::new();
-        match &plan.what {
-            What::Launch(launch) => {
+        match &plan.kind {
+            PlanKind::Launch(launch) => {
                 results.reserve_exact(launch.outputs.len());
                 for output in &launch.outputs {
                     let result = self.add(output.dtype, output.layout.get(input), origin());
                     results.push(result);
-                    if let Some(of) = output.over.and_then(|i| operands[i].value) {
-                        let of = &self.values[of as usize];
-                        let (root, base) = (of.root, of.base);
+                    if let Some(over) = output.over.and_then(|i| operands[i].value) {
+                        let recorded = &self.values[over as usize];
+                        let (root, base) = (recorded.root, recorded.base);
                         let value = &mut self.values[result as usize];
                         (value.root, value.base) = (root, base);
                     }
                 }
             }
-            What::View { layout, skipped } => {
+            PlanKind::View { layout, skipped } => {
                 let dtype = dtypes.first().copied().unwrap_or(DType::F32);
                 let result = self.add(dtype, layout.get(input), origin());
                 results.push(result);
-                if let Some(of) = operands.first().and_then(|source| source.value) {
-                    let of = &self.values[of as usize];
-                    let (root, unit) = (of.root, of.dtype.size() / of.dtype.unit());
-                    let base = of.base + skipped * unit;
+                if let Some(operand) = operands.first().and_then(|source| source.value) {
+                    let recorded = &self.values[operand as usize];
+                    let (root, unit) =
+                        (recorded.root, recorded.dtype.size() / recorded.dtype.unit());
+                    let base = recorded.base + skipped * unit;
                     let value = &mut self.values[result as usize];
                     (value.root, value.base) = (root, base);
                 }

@@ -4,7 +4,7 @@ use libtest_mimic::Trial;
 #[cfg(feature = "gpu")]
 use vsla::device::GpuOptions;
 use vsla::image::{
-    Alike, Components, Direction, Image, ImageProgram, Machine, Neighbours, Place, Recorder,
+    Components, Direction, Image, ImageProgram, LabelBy, Machine, Neighbours, Place, Recorder,
     Results,
 };
 use vsla::{Device, Ragged, Result, Shape, Tensor};
@@ -194,22 +194,22 @@ fn by_hand(device: &Device) {
         ),
         (
             "label",
-            |x| x.label(Alike::Values, Neighbours::Four, 0),
+            |x| x.label(LabelBy::Values, Neighbours::Four, 0),
             &["0120", "0110", "3004"],
         ),
         (
             "blobs",
-            |x| x.label(Alike::Foreground, Neighbours::Eight, 0),
+            |x| x.label(LabelBy::Foreground, Neighbours::Eight, 0),
             &["0110", "0110", "1001"],
         ),
         (
             "regions",
-            |x| x.label(Alike::Values, Neighbours::Four, 0).regions(x, 9),
+            |x| x.label(LabelBy::Values, Neighbours::Four, 0).regions(x, 9),
             &["30123011", "10213022", "12031203", "12334233"],
         ),
         (
             "too many",
-            |x| x.label(Alike::Values, Neighbours::Four, 0).regions(x, 3),
+            |x| x.label(LabelBy::Values, Neighbours::Four, 0).regions(x, 3),
             &[],
         ),
         (
@@ -401,7 +401,7 @@ fn as_on_tensors(device: &Device) {
             |x| x.erode(Neighbours::Four)?.download_blocking(),
         ),
         (
-            |x| x.label(Alike::Values, Neighbours::Eight, 1),
+            |x| x.label(LabelBy::Values, Neighbours::Eight, 1),
             |x| {
                 labels(
                     x,
@@ -412,7 +412,7 @@ fn as_on_tensors(device: &Device) {
             },
         ),
         (
-            |x| x.label(Alike::Foreground, Neighbours::Four, 0),
+            |x| x.label(LabelBy::Foreground, Neighbours::Four, 0),
             |x| labels(x, Components::of_foreground()),
         ),
         (
@@ -461,7 +461,7 @@ pub fn recorded(seed: &str, number: usize, operations: usize) -> impl Fn(&mut Re
             let (a, b, c) = (any(), any(), any());
             let small = rng.i32(-2..5);
             let n = [Neighbours::Four, Neighbours::Eight][rng.usize(0..2)];
-            let like = [Alike::Values, Alike::Foreground][rng.usize(0..2)];
+            let like = [LabelBy::Values, LabelBy::Foreground][rng.usize(0..2)];
             let d = DIRECTIONS[rng.usize(0..8)];
             let limit = rng.u32(1..20);
             all.push(match rng.usize(0..66) {
@@ -647,7 +647,9 @@ fn many_components(device: &Device) {
     };
     let program = ImageProgram::new(|r| {
         let x = r.input();
-        let table = x.label(Alike::Values, Neighbours::Four, 0).regions(&x, 900);
+        let table = x
+            .label(LabelBy::Values, Neighbours::Four, 0)
+            .regions(&x, 900);
         r.output(&table);
         r.output(&table.sort_rows(&table.column(7), true).column(2));
     });
@@ -679,7 +681,7 @@ fn large_images(device: &Device) {
     });
     let program = ImageProgram::new(|r| {
         let x = r.input();
-        let labels = x.label(Alike::Foreground, Neighbours::Four, 0);
+        let labels = x.label(LabelBy::Foreground, Neighbours::Four, 0);
         r.output(&labels);
         r.output(&labels.regions(&x, 4000));
         r.output(&x.fill_holes(0, 2));
@@ -710,8 +712,8 @@ fn thin_lines(device: &Device) {
         [|_, c| c % 2, |r, c| (c + r) % 3, |r, c| (c + 2 * r) % 3];
     let program = ImageProgram::new(|r| {
         let x = r.input();
-        r.output(&x.label(Alike::Foreground, Neighbours::Four, 0));
-        r.output(&x.label(Alike::Foreground, Neighbours::Eight, 0));
+        r.output(&x.label(LabelBy::Foreground, Neighbours::Four, 0));
+        r.output(&x.label(LabelBy::Foreground, Neighbours::Eight, 0));
     });
     let program = program.unwrap();
     for pattern in patterns {
@@ -750,7 +752,7 @@ fn only_background(device: &Device) {
         let x = images(&shapes, || background);
         let program = ImageProgram::new(|r| {
             let x = r.input();
-            let labels = x.label(Alike::Values, Neighbours::Four, background);
+            let labels = x.label(LabelBy::Values, Neighbours::Four, background);
             r.output(&labels);
             r.output(&labels.regions(&x, 10));
             r.output(&x.fill_holes(background, 9));
@@ -784,7 +786,7 @@ fn many_samples(device: &Device) {
     let x = images(&shapes, || rng.i32(0..3));
     let program = ImageProgram::new(|r| {
         let x = r.input();
-        let labels = x.label(Alike::Values, Neighbours::Four, 0);
+        let labels = x.label(LabelBy::Values, Neighbours::Four, 0);
         let table = labels.regions(&x, 40);
         let largest = table.sort_rows(&table.column(0), true).row(0);
         r.output(&labels);
@@ -874,7 +876,9 @@ fn in_parts(device: &Device) {
     let x = many_sizes(if hurried { 800 } else { 3000 });
     let program = ImageProgram::new(|r| {
         let x = r.input();
-        let table = x.label(Alike::Values, Neighbours::Four, 0).regions(&x, 64);
+        let table = x
+            .label(LabelBy::Values, Neighbours::Four, 0)
+            .regions(&x, 64);
         r.output(&table);
         r.output(&x.crop(&table.row(0).columns_from(1, 5)));
         r.output(&x.upscale(3).beside(&x.upscale(3)));

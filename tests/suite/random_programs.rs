@@ -222,7 +222,7 @@ fn every_method_is_drawn() {
         "crop_strict_blocking",
     ];
     for file in [
-        "labels",
+        "cross_entropy",
         "histograms",
         "frames",
         "sums",
@@ -234,13 +234,14 @@ fn every_method_is_drawn() {
         "stacking",
         "transforms",
         "minimal",
-        "images",
+        "components",
         "geometry",
-        "neighbourhoods",
+        "morphology",
         "figures",
         "crops",
         "values",
         "occurrences",
+        "period",
     ] {
         let methods = methods(file);
         assert!(!methods.is_empty(), "nothing in {file}");

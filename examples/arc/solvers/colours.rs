@@ -2,7 +2,7 @@
 
 use super::Solver;
 use super::parts::{blank, colour_count, objects, spots, whole};
-use vsla::image::{Alike, Direction, Image, Neighbours};
+use vsla::image::{Direction, Image, LabelBy, Neighbours};
 
 /// The solvers of this file by puzzle id.
 pub const SOLVERS: &[(&str, Solver)] = &[
@@ -249,7 +249,7 @@ fn counted_blue_cells(x: &Image) -> Image {
 /// Red squares are counted by blue cells, which lie at every other cell of a block of three by
 /// three. Puzzle ff28f65a.
 fn counted_squares(x: &Image) -> Image {
-    let n = x.label(Alike::Values, Neighbours::Four, 0).max();
+    let n = x.label(LabelBy::Values, Neighbours::Four, 0).max();
     let r = blank(&x.crop(&x.constant(&[0, 0, 3, 3]))).row_numbers();
     let k = r.times(3).plus(&r.column_numbers());
     k.remainder(2).equals(0).and(&k.divide(2).less(&n))

@@ -2,7 +2,7 @@
 
 use super::Solver;
 use super::parts::{between, per_cell};
-use vsla::image::{Alike, Direction, Image, Neighbours};
+use vsla::image::{Direction, Image, LabelBy, Neighbours};
 
 /// The solvers of this file by puzzle id.
 pub const SOLVERS: &[(&str, Solver)] = &[
@@ -20,14 +20,14 @@ fn grey_and_light_blue_swap(x: &Image) -> Image {
 /// Cells without a neighbour of their colour become black; neighbours also touch at corners. Puzzle
 /// 42a50994.
 fn lone_cells_go(x: &Image) -> Image {
-    let labels = x.label(Alike::Values, Neighbours::Eight, 0);
+    let labels = x.label(LabelBy::Values, Neighbours::Eight, 0);
     let areas = per_cell(&labels, &labels.regions(x, 400).column(0));
     areas.greater(1).choose(x, 0)
 }
 
 /// Black regions that touch a blue cell become blue. Puzzle 9edfc990.
 fn gaps_next_to_blue(x: &Image) -> Image {
-    let labels = x.not().label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.not().label(LabelBy::Values, Neighbours::Four, 0);
     let touched = x.equals(1).dilate(Neighbours::Four);
     let hits = labels.times(&touched).histogram(256);
     labels.and(&labels.lookup(&hits)).choose(1, x)

@@ -5,7 +5,7 @@ use super::parts::{
     blank, block_code, fields_of_three, left_half, lower_half, moved, per_cell, right_half,
     upper_half, whole,
 };
-use vsla::image::{Alike, Direction, Image, Neighbours};
+use vsla::image::{Direction, Image, LabelBy, Neighbours};
 
 /// The solvers of this file by puzzle id.
 pub const SOLVERS: &[(&str, Solver)] = &[
@@ -100,7 +100,7 @@ fn emptiest_field_enlarged(x: &Image) -> Image {
 /// Of the black fields between the lines, the first becomes blue, the middle one red and the last
 /// one green. Puzzle 941d9a10.
 fn first_middle_last_field(x: &Image) -> Image {
-    let labels = x.not().label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.not().label(LabelBy::Values, Neighbours::Four, 0);
     let middle = labels
         .row(&x.rows().divide(2))
         .column(&x.columns().divide(2));
@@ -113,7 +113,7 @@ fn first_middle_last_field(x: &Image) -> Image {
 /// Of the nine fields between the lines, five get a colour that depends on their place. Puzzle
 /// 272f95fa.
 fn nine_fields_coloured(x: &Image) -> Image {
-    let labels = x.not().label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.not().label(LabelBy::Values, Neighbours::Four, 0);
     let colours = x.constant(&[0, 0, 2, 0, 4, 6, 3, 0, 1, 0]);
     labels.choose(&labels.lookup(&colours), x)
 }
@@ -123,7 +123,7 @@ fn field_with_odd_cell(x: &Image) -> Image {
     let odd = x.equals(&x.least_common(10));
     let uniform = x.min_of_rows().equals(&x.max_of_rows());
     let clear = x.differs(&uniform.choose(&x.column(0), -1).max());
-    let labels = clear.label(Alike::Foreground, Neighbours::Four, 0);
+    let labels = clear.label(LabelBy::Foreground, Neighbours::Four, 0);
     let label = odd.choose(&labels, 0).max();
     x.crop(&labels.equals(&label).bounding_box())
 }
@@ -301,7 +301,7 @@ fn pattern_continued_right(x: &Image) -> Image {
 
 /// In the middle row of each bar, every second cell becomes black. Puzzle 3bdb4ada.
 fn every_second_cell_of_middle_row(x: &Image) -> Image {
-    let labels = x.label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.label(LabelBy::Values, Neighbours::Four, 0);
     let table = labels.regions(x, 50);
     let r = x.row_numbers().minus(&per_cell(&labels, &table.column(1)));
     let c = x

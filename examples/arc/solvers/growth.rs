@@ -4,7 +4,7 @@ use super::Solver;
 use super::parts::{
     between, blank, fills_box, inner, moved, neighbour_count, region_areas, spots, top_left,
 };
-use vsla::image::{Alike, Direction, Image, Neighbours};
+use vsla::image::{Direction, Image, LabelBy, Neighbours};
 
 /// The solvers of this file by puzzle id.
 pub const SOLVERS: &[(&str, Solver)] = &[
@@ -189,7 +189,7 @@ fn inside_and_outside(x: &Image) -> Image {
 
 /// Square fields of the grid become green, all other fields yellow. Puzzle 83302e8f.
 fn squares_in_grid(x: &Image) -> Image {
-    let labels = x.not().label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.not().label(LabelBy::Values, Neighbours::Four, 0);
     let table = labels.regions(x, 200);
     labels.choose(&fills_box(&labels, &table).choose(3, 4), x)
 }
@@ -199,7 +199,7 @@ fn square_holes_red(x: &Image) -> Image {
     let labels = x
         .fill_holes(0, 1)
         .equals(1)
-        .label(Alike::Values, Neighbours::Four, 0);
+        .label(LabelBy::Values, Neighbours::Four, 0);
     let table = labels.regions(x, 100);
     fills_box(&labels, &table).choose(2, x)
 }

@@ -1,6 +1,6 @@
 //! Parts of programs that several solvers share.
 
-use vsla::image::{Alike, Direction, Image, Neighbours};
+use vsla::image::{Direction, Image, LabelBy, Neighbours};
 
 /// An image of zeros with the extents of `x`.
 pub fn blank(x: &Image) -> Image {
@@ -54,7 +54,7 @@ pub fn lower_half(x: &Image) -> Image {
 
 /// Labels of the objects: groups of coloured cells that touch, also at corners.
 pub fn objects(x: &Image) -> Image {
-    x.label(Alike::Foreground, Neighbours::Eight, 0)
+    x.label(LabelBy::Foreground, Neighbours::Eight, 0)
 }
 
 /// The box in row `k` of a table of regions.
@@ -79,7 +79,7 @@ pub fn spots(x: &Image) -> Image {
 
 /// For each cell, the area of its region of one colour; 0 for black cells.
 pub fn region_areas(x: &Image) -> Image {
-    let labels = x.label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.label(LabelBy::Values, Neighbours::Four, 0);
     per_cell(&labels, &labels.regions(x, 400).column(0))
 }
 

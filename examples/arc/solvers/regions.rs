@@ -2,7 +2,7 @@
 
 use super::Solver;
 use super::parts::{blank, box_of, neighbour_count, objects, per_cell, ranks, region_areas, spots};
-use vsla::image::{Alike, Image, Neighbours};
+use vsla::image::{Image, LabelBy, Neighbours};
 
 /// The solvers of this file by puzzle id.
 pub const SOLVERS: &[(&str, Solver)] = &[
@@ -65,13 +65,13 @@ fn tallest_and_shortest_bar(x: &Image) -> Image {
 
 /// The grey bars take the colours 1, 2, … by their length, the longest first. Puzzle 08ed6ac7.
 fn bars_ranked(x: &Image) -> Image {
-    let labels = x.label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.label(LabelBy::Values, Neighbours::Four, 0);
     per_cell(&labels, &ranks(&labels.regions(x, 100).column(0)))
 }
 
 /// The longest bar becomes blue, the second one yellow and the shortest red. Puzzle ea32f347.
 fn three_bars_ranked(x: &Image) -> Image {
-    let labels = x.label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.label(LabelBy::Values, Neighbours::Four, 0);
     let rank = per_cell(&labels, &ranks(&labels.regions(x, 100).column(0)));
     rank.lookup(&x.constant(&[0, 1, 4, 2]))
 }
@@ -108,7 +108,7 @@ fn objects_with_holes(x: &Image) -> Image {
     let labels = x
         .equals(1)
         .or(&holes)
-        .label(Alike::Foreground, Neighbours::Four, 0);
+        .label(LabelBy::Foreground, Neighbours::Four, 0);
     let per_label = labels.times(&holes).histogram(64);
     let ringed = labels.and(&labels.lookup(&per_label)).and(&x.equals(1));
     ringed.choose(8, x)
@@ -145,7 +145,7 @@ fn smallest_block(x: &Image) -> Image {
 
 /// The largest object is cut out. Puzzle be94b721.
 fn largest_object(x: &Image) -> Image {
-    let labels = x.label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.label(LabelBy::Values, Neighbours::Four, 0);
     let table = labels.regions(x, 100);
     let k = table.column(0).place_of_max();
     x.crop(&box_of(&table, &k))
@@ -153,7 +153,7 @@ fn largest_object(x: &Image) -> Image {
 
 /// The largest object is cut out; all others are noise. Puzzle 1f85a75f.
 fn largest_among_noise(x: &Image) -> Image {
-    let labels = x.label(Alike::Values, Neighbours::Eight, 0);
+    let labels = x.label(LabelBy::Values, Neighbours::Eight, 0);
     let table = labels.regions(x, 400);
     let k = table.column(0).place_of_max();
     x.crop(&box_of(&table, &k))
@@ -161,7 +161,7 @@ fn largest_among_noise(x: &Image) -> Image {
 
 /// Of three objects, the one that equals its mirror image is cut out. Puzzle 72ca375d.
 fn symmetric_object(x: &Image) -> Image {
-    let labels = x.label(Alike::Values, Neighbours::Eight, 0);
+    let labels = x.label(LabelBy::Values, Neighbours::Eight, 0);
     let table = labels.regions(x, 100);
     let first = x.crop(&box_of(&table, &x.number(0)));
     let second = x.crop(&box_of(&table, &x.number(1)));
@@ -184,7 +184,7 @@ fn object_with_light_blue(x: &Image) -> Image {
 
 /// The answer is one cell: the colour of the only block with a hole. Puzzle b9b7f026.
 fn colour_with_hole(x: &Image) -> Image {
-    let labels = x.label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.label(LabelBy::Values, Neighbours::Four, 0);
     let table = labels.regions(x, 100);
     let areas = table.column(0);
     let height = table.column(3).minus(&table.column(1));
@@ -195,7 +195,9 @@ fn colour_with_hole(x: &Image) -> Image {
 
 /// The answer is a block of two by two cells, in the colour of the larger frame. Puzzle 445eab21.
 fn larger_frame_colour(x: &Image) -> Image {
-    let table = x.label(Alike::Values, Neighbours::Four, 0).regions(x, 100);
+    let table = x
+        .label(LabelBy::Values, Neighbours::Four, 0)
+        .regions(x, 100);
     let height = table.column(3).minus(&table.column(1));
     let width = table.column(4).minus(&table.column(2));
     let k = height.times(&width).place_of_max();
@@ -240,7 +242,7 @@ fn largest_and_smallest_gap(x: &Image) -> Image {
 /// Blue shapes that enclose black cells become green. Puzzle 810b9b61.
 fn closed_shapes_green(x: &Image) -> Image {
     let holes = x.fill_holes(0, 2).equals(2);
-    let labels = x.or(&holes).label(Alike::Foreground, Neighbours::Four, 0);
+    let labels = x.or(&holes).label(LabelBy::Foreground, Neighbours::Four, 0);
     let per_label = labels.times(&holes).histogram(64);
     let closed = labels.and(&labels.lookup(&per_label)).and(x);
     closed.choose(3, x)
@@ -255,7 +257,7 @@ fn pairs_surrounded(x: &Image) -> Image {
 
 /// Each grey block takes the colour that the top row has above it. Puzzle ddf7fa4f.
 fn grey_blocks_take_top_colour(x: &Image) -> Image {
-    let labels = x.equals(5).label(Alike::Values, Neighbours::Four, 0);
+    let labels = x.equals(5).label(LabelBy::Values, Neighbours::Four, 0);
     let paint = x.row(0).differs(5).choose(&x.row(0), 0);
     let one = labels.equals(1).times(&paint).max();
     let two = labels.equals(2).times(&paint).max();

@@ -5,7 +5,7 @@ use super::parts::{
     blank, box_of, gravity_step, left_half, lower_half, moved, objects, right_half, spots,
     top_left, upper_half,
 };
-use vsla::image::{Alike, Image, Neighbours};
+use vsla::image::{Image, LabelBy, Neighbours};
 
 /// The solvers of this file by puzzle id.
 pub const SOLVERS: &[(&str, Solver)] = &[
@@ -258,7 +258,7 @@ fn object_into_frame(x: &Image) -> Image {
 
 /// The object with the most blue cells is cut out. Puzzle ae4f1146.
 fn object_with_most_blue(x: &Image) -> Image {
-    let labels = x.label(Alike::Foreground, Neighbours::Four, 0);
+    let labels = x.label(LabelBy::Foreground, Neighbours::Four, 0);
     let blue = x.equals(1);
     let counts = labels.times(&blue).histogram(64);
     let seen = x
@@ -295,7 +295,7 @@ fn object_copied_over_blocks(x: &Image) -> Image {
     let grey = x.equals(5);
     let object = grey.choose(0, x).trim(0);
     let table = grey
-        .label(Alike::Values, Neighbours::Four, 0)
+        .label(LabelBy::Values, Neighbours::Four, 0)
         .regions(x, 20);
     let mut out = x.clone();
     for k in 0..4 {

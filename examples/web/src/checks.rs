@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use vsla::attention::Cache;
 use vsla::batch::{PairList, Side};
 use vsla::conv::{ConvMethod, ConvMode};
-use vsla::image::{Alike, Components, Machine, Neighbours, Place, ImageProgram};
+use vsla::image::{LabelBy, Components, Machine, Neighbours, Place, ImageProgram};
 use vsla::product::Activation;
 use vsla::scalar::Scalar;
 use vsla::{
@@ -543,7 +543,7 @@ async fn images(all: &Checks) {
 fn objects() -> Result<(ImageProgram, Ragged<i32>)> {
     let program = ImageProgram::new(|r| {
         let x = r.input();
-        let labels = x.label(Alike::Foreground, Neighbours::Four, 0);
+        let labels = x.label(LabelBy::Foreground, Neighbours::Four, 0);
         let objects = labels.regions(&x, 9);
         let largest = objects.sort_rows(&objects.column(0), true).row(0);
         r.output(&x.crop(&largest.columns_from(1, 5)).rotate(1));

@@ -9,8 +9,8 @@ use crate::gpu::tests::{Assembled, parsed, variants};
 use crate::gpu::{Gpu, GpuInput, GpuOptions};
 use crate::machine::Wait;
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Prepared, Shader,
-    Slot, Variant, params, slots,
+    Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Prepared, Shader, Slot, Twin,
+    Variant, params, slots,
 };
 use crate::ragged::{DType, Layout};
 
@@ -275,7 +275,7 @@ fn run(gpu: &Gpu, variant: usize, input: &Arc<GpuBuffer>, layout: &Layout) -> Ar
         )],
         work: 1,
         pairs: None,
-        twin: CpuKernel::new(|_| ()),
+        twin: Twin::new(|_| ()),
     };
     let input = GpuInput {
         buffer: input,

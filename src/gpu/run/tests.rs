@@ -10,8 +10,8 @@ use super::*;
 use crate::gpu::poll::Delivery;
 use crate::gpu::{GpuOptions, open};
 use crate::machine::Wait;
-use crate::ops::extremes::launched;
-use crate::ops::map;
+use crate::ops::limits::launched;
+use crate::ops::linear;
 use crate::ragged::DType;
 
 static TABLE: Table = Table {
@@ -32,7 +32,7 @@ fn gpu() -> Option<Gpu> {
 }
 
 fn filled(gpu: &Gpu, layout: &Layout, value: f32) -> Arc<GpuBuffer> {
-    let full = map::Full {
+    let full = linear::Full {
         dtype: DType::F32,
         layout: layout.clone(),
     };
@@ -51,8 +51,8 @@ fn scaled(gpu: &Gpu, buffer: &Arc<GpuBuffer>, layout: &Layout) -> Result<Arc<Gpu
         base: 0,
         layout,
     };
-    let scale = map::Map {
-        kind: map::Kind::Scale,
+    let scale = linear::Linear {
+        kind: linear::Kind::Scale,
         dtype: DType::F32,
     };
     let launch = launched(scale, &[layout])?;

@@ -8,7 +8,7 @@ use super::table::{self, THREE, TWO};
 use super::{Build, ONE_LAYOUT, ONES, base, builds, count, twin, unsupported};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    Constants, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
+    Constants, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin,
     constants, params, place_of, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
@@ -154,7 +154,7 @@ impl Operation for Broadcast {
                 cost,
             ),
         };
-        let twin = CpuKernel::new(move |args| {
+        let twin = Twin::new(move |args| {
             twin::combine_spread(args, (row, kernel_type), &modes);
         });
         let layout = OutputLayout::Input(whole);

@@ -7,7 +7,7 @@ use super::twin::row_of;
 use super::{Stage, copy};
 use crate::ops::kit::{bits_of, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
-use crate::plan::{CpuArgs, CpuKernel, Launch, Nested, Plan};
+use crate::plan::{CpuArgs, Launch, Nested, Plan, Twin};
 use crate::ragged::{DType, Layout, MAX_RANK, Offsets, Pairs};
 use crate::{Error, Result, host};
 
@@ -67,7 +67,7 @@ impl Operation for Concat {
             concat_axes: layouts.concat_axes,
         };
         let dispatch = stage.dispatch([a, b], [layouts.a, layouts.b], layouts.c, pairs)?;
-        let twin = CpuKernel::new(move |args| twin(args, concat_axes));
+        let twin = Twin::new(move |args| twin(args, concat_axes));
         Ok(Launch::new(dtype, layouts.result, dispatch, twin)
             .with_pairs(pairs)
             .into())

@@ -23,8 +23,8 @@ use super::maps::{MapInfo, Part, same};
 use crate::ops::kit::{PAIRING, STREAM, pair_params, stream_groups};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    Boxes, Chosen, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Nested, OutputLayout,
-    Param, Plan, Slot, params, place_of, shader, slots, stream_tile,
+    Boxes, Chosen, Dispatch, Interface, Kernel, Launch, Listed, Nested, OutputLayout, Param, Plan,
+    Slot, Twin, params, place_of, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout, Pairs};
 use crate::{Error, Result};
@@ -286,7 +286,7 @@ impl Operation for Combine {
         let result_type = row.result(dtype);
         let boxes = Boxes::ambient(a, b, pairs)?;
         let same = matches!(boxes, Boxes::Same);
-        let twin = CpuKernel::new(move |args| twin::combine(args, row, kernel_type, same));
+        let twin = Twin::new(move |args| twin::combine(args, row, kernel_type, same));
         let (layout, dispatch) = match boxes {
             Boxes::Same => {
                 let dispatch = flat(a, dtype, place_of(&ONE_LAYOUT, &build));

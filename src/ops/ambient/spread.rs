@@ -17,7 +17,7 @@ pub(crate) enum Mode {
     Along(usize),
 }
 
-/// Values per chunk of the CPU kernels, in general and for short elements.
+/// Values per chunk of the twins, in general and for short elements.
 pub(super) const FEW: usize = 1024;
 pub(super) const SHORT: usize = 64;
 /// Chunks in a parallel task.
@@ -108,7 +108,7 @@ pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send +
     let third = args.inputs.get(2);
     let three = third.is_some_and(|input| !input.bytes.is_empty());
     let (a, a_layout) = args.input::<A>(0);
-    let of = |i: usize| {
+    let operand = |i: usize| {
         let (values, layout) = args.input::<T>(i);
         Source {
             values,
@@ -122,8 +122,8 @@ pub(super) fn spread<A: Pod + Send + Sync, T: Pod + Send + Sync, R: Pod + Send +
             layout: a_layout,
             mode: modes[0],
         },
-        of(1),
-        of(if three { 2 } else { 1 }),
+        operand(1),
+        operand(if three { 2 } else { 1 }),
     );
     let (c, layout) = args.output::<R>(0);
     // The body never fails.

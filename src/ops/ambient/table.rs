@@ -1,4 +1,4 @@
-//! The table of functions of two and three values: each row defines the function's GPU kernels, its CPU kernel, and the
+//! The table of functions of two and three values: each row defines the function's GPU kernels, its twin, and the
 //! error bound that its tests check.
 //!
 //! The group that contains a row determines its types, and what a missing entry means. The row defines the kernels for
@@ -11,7 +11,7 @@
 //! value is two words of `map`.
 //!
 //! A spread operand is a vector. Along an axis whose later extents multiply to `inner`, value i of an element is paired
-//! with value (i / inner) mod extent of the vector; one division serves four values. The CPU kernel lays out chunks of
+//! with value (i / inner) mod extent of the vector; one division serves four values. The twin lays out chunks of
 //! up to 1,024 values, which may hold many short elements, and so does not work element by element.
 
 use num_complex::Complex32;
@@ -293,14 +293,14 @@ pub(super) fn row(
     name: &str,
     dtype: DType,
 ) -> Option<(&'static Row, DType)> {
-    let of = |dtype: DType| {
+    let listed = |dtype: DType| {
         let mut rows = table.iter().copied().flatten();
         let row = rows.find(|row| row.name == name && row.types().contains(&dtype));
         row.map(|row| (row, dtype))
     };
     match dtype {
-        DType::F16 | DType::U32 | DType::C32 | DType::U8 => of(dtype),
+        DType::F16 | DType::U32 | DType::C32 | DType::U8 => listed(dtype),
         // Functions without a row for these types work on bits, so the u32 row applies.
-        _ => of(dtype).or_else(|| of(DType::U32)),
+        _ => listed(dtype).or_else(|| listed(DType::U32)),
     }
 }

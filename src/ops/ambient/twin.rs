@@ -1,4 +1,4 @@
-//! CPU kernels of value-by-value functions: pairs row by row in three runs (both operands present, one, none), and
+//! twins of value-by-value functions: pairs row by row in three runs (both operands present, one, none), and
 //! spread operands chunk by chunk.
 
 use bytemuck::Pod;

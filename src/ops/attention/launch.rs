@@ -7,7 +7,7 @@ use super::{Attention, OP, Params, Slots, TILES, few, matrix, merge, short, twin
 use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot,
+    Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot, Twin,
     check_size, constants, cost_of, place_of, shader,
 };
 use crate::ragged::{DType, Layout};
@@ -171,7 +171,7 @@ impl Operation for Attention {
         check_size(&shapes.lse, DType::F32, binding)?;
         let plan = Plan::new(self, &shapes, inputs)?;
         let (dispatches, scratch) = self.dispatches(plan, &shapes);
-        let of = self.clone();
+        let attention = self.clone();
         let heads = shapes.heads;
         let output = |layout: &Layout| OutputLayout::New(layout.clone());
         Ok(Launch {
@@ -184,7 +184,7 @@ impl Operation for Attention {
             work: cost_of(&dispatches),
             dispatches,
             pairs: None,
-            twin: CpuKernel::new(move |args| twin::run(&of, heads, args)),
+            twin: Twin::new(move |args| twin::run(&attention, heads, args)),
         }
         .into())
     }

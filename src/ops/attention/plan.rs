@@ -123,13 +123,17 @@ struct Piece {
 }
 
 impl Plan<Build> {
-    pub(super) fn new(of: &Attention, shapes: &Shapes, inputs: &[&Layout]) -> Result<Plan<Build>> {
+    pub(super) fn new(
+        attention: &Attention,
+        shapes: &Shapes,
+        inputs: &[&Layout],
+    ) -> Result<Plan<Build>> {
         let heads = shapes.heads;
         let group = heads.group();
-        let (mut items, elements) = elements(of, heads, inputs)?;
+        let (mut items, elements) = elements(attention, heads, inputs)?;
         let few = elements.iter().map(|[queries, _]| queries * group);
         let few = few.filter(|&rows| rows <= few::MOST).max();
-        let builds = kinds(of, heads, few.unwrap_or(0));
+        let builds = kinds(attention, heads, few.unwrap_or(0));
         let mut all: [Vec<Piece>; KINDS] = std::array::from_fn(|_| Vec::new());
         for (element, [queries, keys]) in elements.into_iter().enumerate() {
             let rows = queries * group;
@@ -138,7 +142,9 @@ impl Plan<Build> {
             let high = build.sides()[0];
             for row in (0..rows).step_by(high) {
                 let last = (row + high).min(rows) - 1;
-                let range = of.mask.range((row / group, last / group), queries, keys);
+                let range = attention
+                    .mask
+                    .range((row / group, last / group), queries, keys);
                 let cost = |keys: usize| (high * keys.max(1) * (heads.d + heads.dv)) as u64;
                 let mut push = |piece: usize, keys: usize| {
                     let piece = Piece {
@@ -177,7 +183,7 @@ impl Plan<Build> {
             plan.classes.push(class);
         }
         plan.items = items;
-        if let Some(topology) = &of.mask.blocks {
+        if let Some(topology) = &attention.mask.blocks {
             plan.add_blocks(topology, group, Rows::Queries)?;
         }
         Ok(plan)
@@ -379,8 +385,8 @@ fn merged(pieces: &[Piece], items: &[u32], shapes: &Shapes, high: usize) -> Resu
 
 /// The build of each kind; `None` if other kinds replace it, or if heads have too many values for it. `rows` is the
 /// largest number of rows of an element with few.
-fn kinds(of: &Attention, heads: Heads, rows: usize) -> [Option<Build>; KINDS] {
-    let all = OF_BOTH[usize::from(of.dtype == DType::F16)];
+fn kinds(attention: &Attention, heads: Heads, rows: usize) -> [Option<Build>; KINDS] {
+    let all = OF_BOTH[usize::from(attention.dtype == DType::F16)];
     let kinds = [
         ("SHORT", false),
         ("FEW", false),
@@ -398,18 +404,19 @@ fn kinds(of: &Attention, heads: Heads, rows: usize) -> [Option<Build>; KINDS] {
         });
         tile.map(Build::Portable)
     });
-    if let Some(of_few) = few::Build::of(of.dtype, heads, rows) {
+    if let Some(of_few) = few::Build::of(attention.dtype, heads, rows) {
         let [whole, pieces] = of_few.map(|build| Some(Build::Few(build)));
         (builds[1], builds[2]) = (whole, pieces);
     }
-    if let Some(matrices) = of.matrices
-        && !of.cached
-        && let Some([low, tall]) = matrix::Build::of(matrices, heads, of.is_plain())
+    if let Some(matrices) = attention.matrices
+        && !attention.cached
+        && let Some([low, tall]) = matrix::Build::of(matrices, heads, attention.is_plain())
     {
         let medium = Some(Build::Matrix(low));
         let tall = (tall != low).then_some(Build::Matrix(tall));
         let of_short = short::Build::of(matrices, heads).map(|build| build.map(Build::Short));
-        let [shortest, short] = of_short.map(|build| build.filter(|_| of.is_plain() && !of.sinks));
+        let [shortest, short] =
+            of_short.map(|build| build.filter(|_| attention.is_plain() && !attention.sinks));
         builds = [None, builds[1], builds[2], medium, tall, shortest, short];
     }
     builds
@@ -417,15 +424,15 @@ fn kinds(of: &Attention, heads: Heads, rows: usize) -> [Option<Build>; KINDS] {
 
 /// The kind of the tiles of an element.
 fn kind(rows: usize, keys: usize, builds: &[Option<Build>; KINDS]) -> usize {
-    let of = match (rows, keys) {
+    let kind = match (rows, keys) {
         (_, 1..=16) => 0,
         (0..=few::MOST, _) if keys > PIECE => 2,
         (0..=few::MOST, _) => 1,
         (0..=32, _) => 3,
         _ => 4,
     };
-    let is_few = of == 1 && rows <= 4 && matches!(builds[1], Some(Build::Few(_)));
-    if let (Some(Build::Matrix(low)), 1.., 0 | 1 | 3 | 4) = (builds[3], keys, of)
+    let is_few = kind == 1 && rows <= 4 && matches!(builds[1], Some(Build::Few(_)));
+    if let (Some(Build::Matrix(low)), 1.., 0 | 1 | 3 | 4) = (builds[3], keys, kind)
         && !is_few
     {
         let is_short = |build: &Option<Build>| match build {
@@ -437,10 +444,10 @@ fn kind(rows: usize, keys: usize, builds: &[Option<Build>; KINDS]) -> usize {
         }
         return 3 + usize::from(rows > low.rows as usize && builds[4].is_some());
     }
-    match (of, rows) {
-        (0 | 4, 0..=16) if builds[of].is_none() => 1,
-        (0 | 4, _) if builds[of].is_none() => 3,
-        _ => of,
+    match (kind, rows) {
+        (0 | 4, 0..=16) if builds[kind].is_none() => 1,
+        (0 | 4, _) if builds[kind].is_none() => 3,
+        _ => kind,
     }
 }
 

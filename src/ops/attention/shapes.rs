@@ -35,7 +35,7 @@ pub(crate) struct Shapes {
 }
 
 impl Shapes {
-    pub(super) fn new(of: &Attention, inputs: &[&Layout]) -> Result<Shapes> {
+    pub(super) fn new(attention: &Attention, inputs: &[&Layout]) -> Result<Shapes> {
         let (q, k, v) = (inputs[0], inputs[1], inputs[2]);
         if !(2..=3).contains(&q.rank()) {
             return Err(Error::rank("2 or 3", q.rank()));
@@ -44,24 +44,25 @@ impl Shapes {
         v.check_rank_of(q, "the queries")?;
         q.check_len(k.len())?;
         q.check_len(v.len())?;
-        let of_q = split(q, of.heads, "query")?;
-        let of_k = split(k, of.key_heads, "key")?;
-        let of_v = split(v, of.key_heads, "value")?;
+        let of_q = split(q, attention.heads, "query")?;
+        let of_k = split(k, attention.key_heads, "key")?;
+        let of_v = split(v, attention.key_heads, "value")?;
         if q.is_empty() {
-            return Shapes::of_none(of, q);
+            return Shapes::of_none(attention, q);
         }
         // If no element of an operand has rows, its heads and widths are those that fit the other operands.
         let stated = |heads: usize| (q.rank() == 2).then_some((heads.max(1), 1));
-        let vectors = usize::from(of.alibi) + usize::from(of.sinks);
-        let per_head = (vectors > 0).then(|| inputs[3 + usize::from(of.bias)].total() / vectors);
+        let vectors = usize::from(attention.alibi) + usize::from(attention.sinks);
+        let per_head =
+            (vectors > 0).then(|| inputs[3 + usize::from(attention.bias)].total() / vectors);
         let (heads, _) = of_q
-            .or(stated(of.heads))
+            .or(stated(attention.heads))
             .or(per_head.map(|heads| (heads.max(1), 1)))
             .or(of_k)
             .or(of_v)
             .unwrap_or((1, 1));
         let (key_heads, _) = of_k
-            .or(stated(of.key_heads))
+            .or(stated(attention.key_heads))
             .or(of_v)
             .or(of_q)
             .unwrap_or((1, 1));
@@ -91,7 +92,7 @@ impl Shapes {
             let expected = format!("a number of query heads that is a multiple of {key_heads}");
             return Err(Error::argument(expected, heads));
         }
-        if of.dtype == DType::F16
+        if attention.dtype == DType::F16
             && let Some(odd) = [d, dv].into_iter().find(|width| !width.is_multiple_of(2))
         {
             let what = format!(
@@ -104,7 +105,8 @@ impl Shapes {
         let mut o_extents = host::room(q.rank() * q.len())?;
         let mut lse_extents = host::room(4 * q.len())?;
         for element in 0..q.len() {
-            let [queries, keys, values] = [q, k, v].map(|of| extent_of(of, element, 0));
+            let [queries, keys, values] =
+                [q, k, v].map(|attention| extent_of(attention, element, 0));
             let most = 1 << 30;
             if queries.max(keys) > most {
                 let what = format!("{} rows of an element", queries.max(keys));
@@ -136,15 +138,15 @@ impl Shapes {
             o: Layout::unchecked(o.finish(), q.rank(), o_extents),
             lse: Layout::unchecked(lse.finish(), 2, lse_extents),
         };
-        shapes.with_others(of, inputs)
+        shapes.with_others(attention, inputs)
     }
 
     /// The results of empty batches.
-    fn of_none(of: &Attention, q: &Layout) -> Result<Shapes> {
+    fn of_none(attention: &Attention, q: &Layout) -> Result<Shapes> {
         Ok(Shapes {
             heads: Heads {
-                heads: of.heads.max(1),
-                key_heads: of.key_heads.max(1),
+                heads: attention.heads.max(1),
+                key_heads: attention.key_heads.max(1),
                 d: 1,
                 dv: 1,
             },
@@ -155,10 +157,10 @@ impl Shapes {
     }
 
     /// Checks the bias, the values per head and the blocks of the mask.
-    fn with_others(self, of: &Attention, inputs: &[&Layout]) -> Result<Shapes> {
+    fn with_others(self, attention: &Attention, inputs: &[&Layout]) -> Result<Shapes> {
         let (q, k) = (inputs[0], inputs[1]);
         let mut bias_heads = 1u32;
-        if of.bias {
+        if attention.bias {
             let bias = inputs[3];
             q.check_len(bias.len())?;
             if !(2..=3).contains(&bias.rank()) {
@@ -185,15 +187,15 @@ impl Shapes {
                 }
             }
         }
-        let vectors = usize::from(of.alibi) + usize::from(of.sinks);
+        let vectors = usize::from(attention.alibi) + usize::from(attention.sinks);
         if vectors > 0 {
-            let per_head = inputs[of.per_head()].total();
+            let per_head = inputs[attention.per_head()].total();
             if per_head != vectors * self.heads.heads {
                 let expected = format!("{} values, one for each head", self.heads.heads);
                 return Err(Error::argument(expected, per_head / vectors));
             }
         }
-        if let Some(blocks) = &of.mask.blocks {
+        if let Some(blocks) = &attention.mask.blocks {
             let [rows, columns] = blocks.shape();
             for element in 0..q.len() {
                 let (queries, keys) = (extent_of(q, element, 0), extent_of(k, element, 0));

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use super::{Attention, Heads, OP, Side, Stats, twin_slopes};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, Param, Slot, Variant, params,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Listed, Param, Slot, Twin, Variant, params,
     shader, slots,
 };
 use crate::ragged::{DType, Layout};
@@ -199,9 +199,9 @@ impl Operation for Stats {
             places.div_ceil(16) as u32,
             g.total() as u64,
         );
-        let of = *self;
-        let twin = CpuKernel::new(move |args: &mut CpuArgs<'_>| {
-            twin_slopes::stats(of, [heads, dv], [of_lse, per_head], args)
+        let stats = *self;
+        let twin = Twin::new(move |args: &mut CpuArgs<'_>| {
+            twin_slopes::stats(stats, [heads, dv], [of_lse, per_head], args)
         });
         Ok(Launch::new(DType::F32, layout, dispatch, twin).into())
     }

@@ -66,11 +66,11 @@ struct Job<'a> {
     rest: &'a mut [f32],
 }
 
-pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Result<()> {
+pub(super) fn run(attention: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let [o, lse] = outputs else { return Ok(()) };
     let (o_layout, lse_layout) = (o.layout, lse.layout);
-    let halves = of.dtype == DType::F16;
+    let halves = attention.dtype == DType::F16;
     let mut wide = match halves {
         true => host::zeroed(o_layout.total())?,
         false => Vec::new(),
@@ -102,8 +102,8 @@ pub(super) fn run(of: &Attention, heads: Heads, args: &mut CpuArgs<'_>) -> Resul
             host::push(&mut jobs, job)?;
         }
     }
-    let scores = Scores::new(of, heads, args)?;
-    let q = values(args, 0, of.dtype)?;
+    let scores = Scores::new(attention, heads, args)?;
+    let q = values(args, 0, attention.dtype)?;
     let (k, v) = (scores.rows(args, 1)?, scores.rows(args, 2)?);
     jobs.into_par_iter().try_for_each(|job| {
         let q = &q.0[q.1.offsets().range(job.element)];

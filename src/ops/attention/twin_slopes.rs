@@ -63,13 +63,18 @@ struct Job<'a> {
     begin: [usize; 2],
 }
 
-pub(super) fn run(of: &Attention, side: Side, heads: Heads, args: &mut CpuArgs<'_>) -> Result<()> {
+pub(super) fn run(
+    attention: &Attention,
+    side: Side,
+    heads: Heads,
+    args: &mut CpuArgs<'_>,
+) -> Result<()> {
     let outputs = std::mem::take(&mut args.outputs);
     let Some(output) = outputs.first_mut() else {
         return Ok(());
     };
     let layout = output.layout;
-    let halves = of.dtype == DType::F16 && side != Side::Bias;
+    let halves = attention.dtype == DType::F16 && side != Side::Bias;
     let mut wide = match halves {
         true => host::zeroed(layout.total())?,
         false => Vec::new(),
@@ -78,12 +83,12 @@ pub(super) fn run(of: &Attention, side: Side, heads: Heads, args: &mut CpuArgs<'
         true => &mut wide,
         false => cast_slice_mut(&mut output.words[..]),
     };
-    let [q, k, v, g] = [0, 1, 2, 3].map(|i| values(args, i, of.dtype));
+    let [q, k, v, g] = [0, 1, 2, 3].map(|i| values(args, i, attention.dtype));
     let ((q, q_layout), (k, k_layout), (v, _), (g, _)) = (q?, k?, v?, g?);
     let operands = Operands {
         heads,
         side,
-        scores: Scores::with_bias(of, args, 5)?,
+        scores: Scores::with_bias(attention, args, 5)?,
         q: &q,
         k: &k,
         v: &v,

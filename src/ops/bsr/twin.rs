@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::{Form, extents, ordered, plan};
 use crate::ops::convert;
 use crate::ops::kit::{slices::View, slices::multiply};
-use crate::plan::{CpuArgs, CpuKernel};
+use crate::plan::{CpuArgs, Twin};
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
 
@@ -22,8 +22,8 @@ struct Job<'a> {
     out: &'a mut [f32],
 }
 
-pub(super) fn matmul(form: Form, types: (DType, DType), topology: Topology) -> CpuKernel {
-    CpuKernel::new(move |args| convert::in_f32(args, types, |args| floats(args, form, &topology)))
+pub(super) fn matmul(form: Form, types: (DType, DType), topology: Topology) -> Twin {
+    Twin::new(move |args| convert::in_f32(args, types, |args| floats(args, form, &topology)))
 }
 
 fn floats(args: &mut CpuArgs<'_>, form: Form, topology: &Topology) -> Result<()> {
@@ -221,14 +221,8 @@ impl Blocks<'_> {
     }
 }
 
-pub(super) fn sampled(
-    transposed: [bool; 2],
-    types: (DType, DType),
-    topology: Topology,
-) -> CpuKernel {
-    CpuKernel::new(move |args| {
-        convert::in_f32(args, types, |args| blocks(args, transposed, &topology))
-    })
+pub(super) fn sampled(transposed: [bool; 2], types: (DType, DType), topology: Topology) -> Twin {
+    Twin::new(move |args| convert::in_f32(args, types, |args| blocks(args, transposed, &topology)))
 }
 
 fn blocks(args: &mut CpuArgs<'_>, transposed: [bool; 2], topology: &Topology) -> Result<()> {

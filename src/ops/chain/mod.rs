@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::Error;
     use crate::ops::chain::registers::REGISTERS;
-    use crate::ops::extremes::launched;
+    use crate::ops::limits::launched;
     use crate::ragged::Layout;
 
     fn of(name: &str, values: &[usize], scalars: &[usize]) -> Instruction {

@@ -1,4 +1,4 @@
-//! The CPU kernel of chains: instruction by instruction over blocks of values that stay in a core's cache.
+//! The twin of chains: instruction by instruction over blocks of values that stay in a core's cache.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -12,7 +12,7 @@ use super::code::Step;
 use super::{Chain, INPUTS, Instruction};
 use crate::ops::ambient::Run as Combined;
 use crate::ops::maps::{Both, Cheap, Neg, Run, both_of};
-use crate::plan::{CpuArgs, CpuKernel};
+use crate::plan::{CpuArgs, Twin};
 use crate::ragged::DType;
 
 /// Values in a block. Each instruction but the last has one.
@@ -36,19 +36,19 @@ enum Work<T: Stored> {
     Both(T::Both),
 }
 
-pub(super) fn of(chain: &Chain) -> CpuKernel {
+pub(super) fn of(chain: &Chain) -> Twin {
     match chain.dtype {
         DType::F16 => kernel::<f16>(chain),
         _ => kernel::<f32>(chain),
     }
 }
 
-fn kernel<T: Stored>(chain: &Chain) -> CpuKernel {
+fn kernel<T: Stored>(chain: &Chain) -> Twin {
     let passes = passes::<T>(chain);
     let outputs = chain.outputs.iter().map(|value| value - chain.inputs);
     let outputs: Vec<usize> = outputs.collect();
     let bytes = size_of_val(&passes[..]) + size_of_val(&outputs[..]);
-    CpuKernel::new(move |args| run(args, &passes, &outputs)).holding(bytes)
+    Twin::new(move |args| run(args, &passes, &outputs)).holding(bytes)
 }
 
 fn passes<T: Stored>(chain: &Chain) -> Vec<Pass<T>> {
@@ -163,14 +163,19 @@ impl<T: Stored> Blocks<'_, T> {
                     },
                 };
                 let scalar = |&i: &u8| cast(scalars.get(usize::from(i)).copied().unwrap_or(0));
-                let of = |it: &Instruction| it.scalars.each_ref().map(scalar);
+                let scalars_of = |it: &Instruction| it.scalars.each_ref().map(scalar);
                 match pass.work {
                     Work::Single(Step::Copy) => y.copy_from_slice(value(0)),
                     Work::Single(Step::Neg) => T::negate(value(0), y),
-                    Work::Single(Step::One(run)) => T::one(run, value(0), y, of(&pass.to)),
+                    Work::Single(Step::One(run)) => T::one(run, value(0), y, scalars_of(&pass.to)),
                     Work::Single(Step::Two(run)) => T::two(run, value(0), value(1), y),
                     Work::Both(run) => {
-                        T::both(run, value(0), y, [of(&pass.from), of(&pass.to)]);
+                        T::both(
+                            run,
+                            value(0),
+                            y,
+                            [scalars_of(&pass.from), scalars_of(&pass.to)],
+                        );
                     }
                 }
             }

@@ -23,7 +23,7 @@ mod selection;
 mod window;
 
 #[cfg(feature = "testing")]
-mod extremes;
+mod limits;
 
 pub use costs::CostTable;
 pub use method::ConvMethod;

@@ -372,13 +372,13 @@ mod tests {
         let costs = CostTable::cpu();
         let all = Layout::from_lengths([3, 500, 0, 70_000]).unwrap();
         let pairs = Pairs::new(&all, &all, Pairing::AllToAll).unwrap();
-        let of = |a: &Layout, b: &Layout, pairs: &Pairs| {
+        let choices_of = |a: &Layout, b: &Layout, pairs: &Pairs| {
             Choices::new(DType::F32, (a, b), pairs, ConvMethod::Auto, &costs).unwrap()
         };
-        let together = of(&all, &all, &pairs);
+        let together = choices_of(&all, &all, &pairs);
         for (pair, (i, j)) in pairs.iter().enumerate() {
             let (a, b) = (all.range(i..i + 1).unwrap(), all.range(j..j + 1).unwrap());
-            let alone = of(&a, &b, &Pairs::elementwise(&a, &b).unwrap());
+            let alone = choices_of(&a, &b, &Pairs::elementwise(&a, &b).unwrap());
             assert_eq!(together.get(pair), alone.get(0), "{i} {j}");
         }
         assert!(together.lengths.is_sorted() && together.lengths.len() > 1);

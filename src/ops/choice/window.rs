@@ -291,8 +291,9 @@ impl Meeting {
 
     /// The number of values of each operand.
     pub(crate) fn sizes(&self) -> (u64, u64) {
-        let of = |extent: fn(&Along) -> u32| product(self.axes.map(|axis| extent(&axis).into()));
-        (of(|axis| axis.m), of(|axis| axis.n))
+        let number_of =
+            |extent: fn(&Along) -> u32| product(self.axes.map(|axis| extent(&axis).into()));
+        (number_of(|axis| axis.m), number_of(|axis| axis.n))
     }
 
     /// The largest number of products that are summed in one result.
@@ -358,18 +359,18 @@ mod tests {
 
     #[apply(unit_test)]
     fn kept_results_are_those_of_the_definition() {
-        let of = |mode, m, n, s| {
+        let range_of = |mode, m, n, s| {
             let meeting = meeting(mode, &[m], &[n], &[s]);
             let Along { first, kept, .. } = meeting.axes[1];
             (first, kept)
         };
-        assert_eq!(of(ConvMode::Full, 5, 4, 1), (0, 8));
-        assert_eq!(of(ConvMode::Same, 5, 4, 1), (1, 5));
-        assert_eq!(of(ConvMode::Same, 5, 3, 2), (1, 3));
-        assert_eq!(of(ConvMode::Valid, 5, 4, 1), (3, 2));
-        assert_eq!(of(ConvMode::Valid, 4, 5, 1), (4, 0));
-        assert_eq!(of(ConvMode::Causal, 5, 9, 3), (0, 2));
-        assert_eq!(of(ConvMode::Full, 5, 4, usize::MAX), (0, 1));
+        assert_eq!(range_of(ConvMode::Full, 5, 4, 1), (0, 8));
+        assert_eq!(range_of(ConvMode::Same, 5, 4, 1), (1, 5));
+        assert_eq!(range_of(ConvMode::Same, 5, 3, 2), (1, 3));
+        assert_eq!(range_of(ConvMode::Valid, 5, 4, 1), (3, 2));
+        assert_eq!(range_of(ConvMode::Valid, 4, 5, 1), (4, 0));
+        assert_eq!(range_of(ConvMode::Causal, 5, 9, 3), (0, 2));
+        assert_eq!(range_of(ConvMode::Full, 5, 4, usize::MAX), (0, 1));
         assert!(meeting(ConvMode::Full, &[0], &[3], &[1]).is_empty());
     }
 

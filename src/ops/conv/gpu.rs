@@ -29,7 +29,7 @@ pub(super) fn dispatches(
     far: &mut Vec<usize>,
 ) -> Result<(Vec<Dispatch>, Vec<u64>)> {
     let starts = result.offsets().as_slice();
-    let of = Of {
+    let operands = Operands {
         pairs,
         a: a.offsets().as_slice(),
         b: b.offsets().as_slice(),
@@ -89,9 +89,9 @@ pub(super) fn dispatches(
         match choices.get(pair) {
             Choice::Direct => host::push(&mut direct, pair)?,
             Choice::Fft { .. } if mode != ConvMode::Full => host::push(far, pair)?,
-            Choice::Fft { length } => host::push(&mut in_passes, of.item(pair, length))?,
+            Choice::Fft { length } => host::push(&mut in_passes, operands.item(pair, length))?,
             Choice::OverlapSave { length } => {
-                parts(of.item(pair, length), length, &mut |round, item| {
+                parts(operands.item(pair, length), length, &mut |round, item| {
                     while added.len() < round {
                         host::push(&mut added, Vec::new())?;
                     }
@@ -111,7 +111,7 @@ pub(super) fn dispatches(
         let (length, results) = (length_of(pair), starts[pair + 1] - starts[pair]);
         let is_few = (results > 0) & (results <= few);
         let is_here = (length != ELSEWHERE) & ((length > 0) | is_few);
-        items.push_if(is_here, &of.item(pair, length))?;
+        items.push_if(is_here, &operands.item(pair, length))?;
     }
     blocks.iter().try_for_each(|item| items.push(item))?;
     let operand = |i| fused::Operand {
@@ -145,7 +145,7 @@ pub(super) fn dispatches(
 type Each<'a> = dyn FnMut(usize, &fused::Item) -> Result<()> + 'a;
 
 /// Offsets of the values of every pair.
-struct Of<'a> {
+struct Operands<'a> {
     pairs: &'a Pairs,
     a: &'a [u32],
     b: &'a [u32],
@@ -154,7 +154,7 @@ struct Of<'a> {
     mode: ConvMode,
 }
 
-impl Of<'_> {
+impl Operands<'_> {
     /// A pair as an item, by transforms of this length.
     #[inline(always)]
     fn item(&self, pair: usize, length: u32) -> fused::Item {

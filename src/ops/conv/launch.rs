@@ -5,7 +5,7 @@ use crate::Result;
 use crate::ops::choice::ConvMode;
 use crate::ops::kit::twin_of;
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::plan::{CpuKernel, Kernel, Launch, Plan, check_size, cost_of};
+use crate::plan::{Kernel, Launch, Plan, Twin, check_size, cost_of};
 use crate::ragged::{DType, Layout};
 
 impl Operation for Conv {
@@ -33,7 +33,7 @@ impl Operation for Conv {
         check_size(&result, request.dtype, request.binding)?;
         let choices = request.choices(a, b, pairs)?;
         let work = request.work(a, b, pairs, &choices)?;
-        // The CPU needs no dispatches: it runs the CPU kernel.
+        // The CPU needs no dispatches: it runs the twin.
         let gpu = if request.costs.is_cpu() {
             (Vec::new(), Vec::new())
         } else {
@@ -51,11 +51,11 @@ impl Operation for Conv {
         let work = work.max(cost_of(&gpu.0));
         let twin = if !choices.all_direct() {
             let bytes = choices.bytes();
-            CpuKernel::new(move |args| mixed(args, &choices, correlate)).holding(bytes)
+            Twin::new(move |args| mixed(args, &choices, correlate)).holding(bytes)
         } else if correlate {
-            CpuKernel::new(twin_of!(dtype, twin, true))
+            Twin::new(twin_of!(dtype, twin, true))
         } else {
-            CpuKernel::new(twin_of!(dtype, twin, false))
+            Twin::new(twin_of!(dtype, twin, false))
         };
         Ok(Launch::of(dtype, result, gpu, work, twin)
             .with_pairs(pairs)

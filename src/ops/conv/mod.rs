@@ -176,7 +176,7 @@ impl Conv {
     }
 }
 
-/// The CPU kernel that convolves every pair directly.
+/// The twin that convolves every pair directly.
 fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut CpuArgs<'_>) -> Result<()> {
     let (a, a_layout) = args.input::<T>(0);
     let (b, b_layout) = args.input::<T>(1);
@@ -190,7 +190,7 @@ fn twin<T: Arithmetic, const REVERSED: bool>(args: &mut CpuArgs<'_>) -> Result<(
     })
 }
 
-/// The CPU kernel that convolves each pair by its own method.
+/// The twin that convolves each pair by its own method.
 fn mixed(args: &mut CpuArgs<'_>, choices: &Choices, reversed: bool) -> Result<()> {
     each_pair(args, choices, |engine, operands, workspace, out| {
         engine.convolve(operands.pair, operands.values, reversed, workspace, out)

@@ -17,8 +17,8 @@ use crate::ops::choice::{ConvMethod, Window};
 use crate::ops::kit::{PAIRING, pair_params};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot,
-    Variant, constants, cost_of, params, shader, slots,
+    Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot, Twin, Variant,
+    constants, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Result, host};
@@ -221,8 +221,8 @@ impl Operation for CorrelateMax {
         };
         let bytes = choices.bytes();
         let twin = match seek {
-            Seek::Largest => CpuKernel::new(move |args| twin::largest(args, &choices)),
-            Seek::Distance => CpuKernel::new(move |args| twin::distance(args, &choices)),
+            Seek::Largest => Twin::new(move |args| twin::largest(args, &choices)),
+            Seek::Distance => Twin::new(move |args| twin::distance(args, &choices)),
         };
         Ok(Launch {
             op: "",

@@ -40,7 +40,7 @@ const BLOCK: usize = 16;
 /// Block sums that are added one after another before their sum is added to the total.
 const BLOCKS: usize = 64;
 
-/// The CPU kernel: x / ‖x‖₂, or zeros if the norm is 0.
+/// The twin: x / ‖x‖₂, or zeros if the norm is 0.
 pub(super) fn normalize(x: &[f32], out: &mut [f32]) {
     // Magnitudes compare like their bits.
     let largest = x

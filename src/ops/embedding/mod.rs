@@ -12,8 +12,8 @@ use crate::ops::kit::STREAM_TILE;
 use crate::ops::kit::{STREAM, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, params,
-    shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
+    slots,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 use crate::{Error, Result};
@@ -87,7 +87,7 @@ impl Operation for Embedding {
                 stream_groups(total),
                 total as u64,
             ),
-            CpuKernel::new(move |args| match dtype {
+            Twin::new(move |args| match dtype {
                 DType::F16 => twin(args, width, |bits| bits as u16),
                 _ => twin(args, width, |bits| bits),
             }),

@@ -17,11 +17,11 @@ use super::extents;
 use crate::Result;
 use crate::ops::kit::STREAM_TILE;
 use crate::ops::kit::{STREAM, stream_groups};
-use crate::ops::map;
+use crate::ops::linear;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    Constants, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan,
-    Slot, Variant, constants, cost_of, params, shader, slots,
+    Constants, CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin,
+    Variant, constants, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Scalar};
 
@@ -87,10 +87,13 @@ impl Operation for Slopes {
         let (x, places, table) = (inputs[0], inputs[1].total(), inputs[3]);
         let [rows, width] = extents(table)?;
         let (dispatches, scratch) = match x.total().min(table.total()) {
-            0 => (vec![map::zeros(table.total(), Slot::Output(0))], Vec::new()),
+            0 => (
+                vec![linear::zeros(table.total(), Slot::Output(0))],
+                Vec::new(),
+            ),
             _ => dispatches(dtype, places, [rows, width]),
         };
-        let twin = CpuKernel::new(move |args| match dtype {
+        let twin = Twin::new(move |args| match dtype {
             DType::F16 => twin(args, width, f16::from_f32),
             _ => twin::<f32>(args, width, |sum| sum),
         });
@@ -160,7 +163,7 @@ fn dispatches(dtype: DType, places: usize, [rows, width]: [usize; 2]) -> (Vec<Di
     (vec![starting, first, last], scratch)
 }
 
-/// Columns that the CPU kernel sums at once.
+/// Columns that the twin sums at once.
 const COLUMNS: usize = 32;
 
 fn twin<T: Scalar + Into<f32>>(args: &mut CpuArgs<'_>, width: usize, rounded: fn(f32) -> T) {

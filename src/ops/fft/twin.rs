@@ -1,4 +1,4 @@
-//! The CPU kernels of transforms: rustfft and realfft, element by element, in parallel.
+//! The twins of transforms: rustfft and realfft, element by element, in parallel.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,28 +11,28 @@ use rustfft::Fft;
 use super::Transform;
 use crate::cpu::{FFT, IFFT, IRFFT, PlansInUse, RFFT};
 use crate::ops::kit::{OfRun, join};
-use crate::plan::{CpuArgs, CpuKernel};
+use crate::plan::{CpuArgs, Twin};
 use crate::ragged::{Layout, Offsets};
 use crate::{Result, host};
 
-/// The CPU kernel of transforms of these lengths. It caches the list of distinct lengths; their plans are in use only
+/// The twin of transforms of these lengths. It caches the list of distinct lengths; their plans are in use only
 /// while it runs.
-pub(super) fn of(transform: Transform, lengths: &Layout) -> CpuKernel {
+pub(super) fn of(transform: Transform, lengths: &Layout) -> Twin {
     let list = Lengths::new();
     let kernel = match transform {
-        Transform::Forward => CpuKernel::new(move |args| {
+        Transform::Forward => Twin::new(move |args| {
             let lengths = distinct(&list, args.inputs[0].layout)?;
             complex(args, &FFT.all(lengths)?, false)
         }),
-        Transform::Inverse => CpuKernel::new(move |args| {
+        Transform::Inverse => Twin::new(move |args| {
             let lengths = distinct(&list, args.inputs[0].layout)?;
             complex(args, &IFFT.all(lengths)?, true)
         }),
-        Transform::Real => CpuKernel::new(move |args| {
+        Transform::Real => Twin::new(move |args| {
             let lengths = distinct(&list, args.inputs[0].layout)?;
             real(args, &RFFT.all(lengths)?)
         }),
-        Transform::RealInverse => CpuKernel::new(move |args| {
+        Transform::RealInverse => Twin::new(move |args| {
             let lengths = distinct(&list, args.outputs[0].layout)?;
             real_inverse(args, &IRFFT.all(lengths)?)
         }),

@@ -10,12 +10,12 @@ mod twin;
 
 pub(crate) use self::edges::Bins;
 use self::edges::Edges;
-use super::{bytes, map, strided};
+use super::{bytes, linear, strided};
 use crate::Result;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Variant, check_size,
-    check_work, params, shader, slots,
+    Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, check_size, check_work,
+    params, shader, slots,
 };
 use crate::ragged::DType;
 
@@ -79,7 +79,7 @@ impl Operation for Histogram {
         let items = plan::items(x, bins)?;
         let mut dispatches = Vec::new();
         if items.need_zeros {
-            dispatches.push(map::zeros(counts.total(), Slot::Output(0)));
+            dispatches.push(linear::zeros(counts.total(), Slot::Output(0)));
         }
         let number = Param::U32;
         dispatches.push(Dispatch::new(
@@ -105,7 +105,7 @@ impl Operation for Histogram {
             items.groups,
             work,
         ));
-        let twin = CpuKernel::new(move |args| twin::run(dtype, &edges, args));
+        let twin = Twin::new(move |args| twin::run(dtype, &edges, args));
         let twin = match self.dtype {
             DType::U8 => bytes::widened(twin, 1),
             _ => twin,

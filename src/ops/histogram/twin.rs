@@ -1,4 +1,4 @@
-//! The CPU kernel: counts elements in parallel, and long ones in parallel parts, which have separate counts.
+//! The twin: counts elements in parallel, and long ones in parallel parts, which have separate counts.
 
 use half::f16;
 use rayon::prelude::*;

@@ -69,8 +69,8 @@ numbered! {
         Extreme EXTREME,
         /// Operands: image, patch, place.
         Paste PASTE,
-        /// Operands: image, background. `numbers[0]`: whether all of the foreground is alike; `numbers[1]`: whether there
-        /// are eight neighbours.
+        /// Operands: image, background. `numbers[0]`: whether all of the foreground is alike; `numbers[1]`: whether
+        /// there are eight neighbours.
         Label LABEL,
         /// Operands: labels, image. `numbers[0]`: the largest number of rows.
         Regions REGIONS,

@@ -73,8 +73,9 @@ impl Graph {
 
     /// The cells that a result has at most.
     fn capacity(&self, opcode: Opcode, operands: &[u32], [m, n]: [u32; 2]) -> Capacity {
-        let of = |i: usize| self.steps[operands[i] as usize].capacity;
-        let largest = || (1..operands.len()).fold(of(0), |largest, i| largest.max(of(i)));
+        let capacity_of = |i: usize| self.steps[operands[i] as usize].capacity;
+        let largest =
+            || (1..operands.len()).fold(capacity_of(0), |largest, i| largest.max(capacity_of(i)));
         match opcode {
             Opcode::Input => Capacity {
                 per_unit: 1,
@@ -85,7 +86,7 @@ impl Graph {
             // Given by `fill`.
             Opcode::Fill => Capacity::default(),
             Opcode::Combine | Opcode::Choose | Opcode::OrElse => largest(),
-            Opcode::Join => of(0).plus(of(1)),
+            Opcode::Join => capacity_of(0).plus(capacity_of(1)),
             Opcode::Regions => Capacity::fixed(8).times(m),
             Opcode::Histogram | Opcode::Palette => Capacity::fixed(m),
             Opcode::Box => Capacity::fixed(4),
@@ -112,7 +113,7 @@ impl Graph {
             | Opcode::Numbers
             | Opcode::Scan
             | Opcode::When
-            | Opcode::Output => of(0),
+            | Opcode::Output => capacity_of(0),
         }
     }
 

@@ -9,9 +9,7 @@ use super::compile::{Compiled, RESULT_HEADER};
 use super::twin::{Slots as Values, View};
 use super::{KERNEL, OP, Params, Slots, samples, twin};
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Kernel, Launch, Output, Param, Plan, Slot, cost_of,
-};
+use crate::plan::{CpuArgs, Dispatch, Kernel, Launch, Output, Param, Plan, Slot, Twin, cost_of};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
@@ -99,7 +97,7 @@ impl Imaging {
             work: cost_of(&dispatches),
             dispatches,
             pairs: None,
-            twin: CpuKernel::new(move |args| twin(args, &program, count)),
+            twin: Twin::new(move |args| twin(args, &program, count)),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Arithmetic of CPU kernels.
+//! Arithmetic of twins.
 
 use crate::ragged::Real;
 

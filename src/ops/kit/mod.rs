@@ -1,5 +1,5 @@
 //! What several operations share, below all of them: the cut of work and pairs for kernels, loops and arithmetic for
-//! CPU kernels, and the numbers of tiles.
+//! twins, and the numbers of tiles.
 
 mod arithmetic;
 pub(crate) mod coop_tile;

@@ -52,11 +52,11 @@ const LANES: usize = 16;
 
 /// The largest `of` a value: NaN if one is NaN, and of zeros either.
 #[inline(always)]
-pub(crate) fn largest(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
+pub(crate) fn largest(values: &[f32], size_of: impl Fn(f32) -> f32) -> f32 {
     let (mut top, mut nan) = ([f32::NEG_INFINITY; LANES], [0; LANES]);
     let mut take = |chunk: &[f32]| {
         for ((top, nan), &x) in top.iter_mut().zip(&mut nan).zip(chunk) {
-            let x = of(x);
+            let x = size_of(x);
             *top = if x > *top { x } else { *top };
             *nan |= u32::from(x.is_nan());
         }
@@ -72,10 +72,10 @@ pub(crate) fn largest(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
 
 /// The highest key of `of` a value. Floats are compared faster than their keys.
 #[inline(always)]
-fn highest(values: &[f32], of: impl Fn(f32) -> f32 + Copy) -> i32 {
-    let top = largest(values, of);
+fn highest(values: &[f32], size_of: impl Fn(f32) -> f32 + Copy) -> i32 {
+    let top = largest(values, size_of);
     // Zeros are equal as floats, not as keys.
-    match top == 0.0 && values.iter().all(|&x| of(x).to_bits() != 0) {
+    match top == 0.0 && values.iter().all(|&x| size_of(x).to_bits() != 0) {
         true => (-0.0f32).key(),
         false => (top + 0.0).key(),
     }

@@ -1,6 +1,6 @@
-//! How CPU kernels are instantiated for the types of values.
+//! How twins are instantiated for the types of values.
 
-/// Instantiates a generic CPU kernel for an element type.
+/// Instantiates a generic twin for an element type.
 macro_rules! twin_of {
     ($dtype:expr, $twin:ident $(, $constant:expr)*) => {
         match $dtype {
@@ -12,7 +12,7 @@ macro_rules! twin_of {
         }
     };
 }
-/// Instantiates a CPU kernel that only copies values, for words of the size of an element type.
+/// Instantiates a twin that only copies values, for words of the size of an element type.
 macro_rules! bits_of {
     ($dtype:expr, $twin:ident) => {
         match $dtype.size() {

@@ -4,7 +4,7 @@ use super::plan::Work;
 use super::{BORDERS, FINISH, KERNEL, Label, OP, RANKS, TILES, twin};
 use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::plan::{CpuKernel, Kernel, Launch, Output, OutputLayout, Plan, check_size, cost_of};
+use crate::plan::{Kernel, Launch, Output, OutputLayout, Plan, Twin, check_size, cost_of};
 use crate::ragged::{DType, Layout, Offsets};
 
 impl Operation for Label {
@@ -20,7 +20,7 @@ impl Operation for Label {
         let work = Work::new(x)?;
         let (dispatches, scratch) = self.dispatches(x, work);
         let u32s = |layout| Output::new(DType::U32, layout);
-        let of = *self;
+        let label = *self;
         Ok(Launch {
             op: "",
             outputs: vec![u32s(OutputLayout::Input(0)), u32s(counts.into())],
@@ -28,7 +28,7 @@ impl Operation for Label {
             work: cost_of(&dispatches),
             dispatches,
             pairs: None,
-            twin: CpuKernel::new(move |args| twin::run(of, args)),
+            twin: Twin::new(move |args| twin::run(label, args)),
         }
         .into())
     }

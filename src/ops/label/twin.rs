@@ -1,4 +1,4 @@
-//! The CPU kernel: runs of rows, united with those that touch them in the row above.
+//! The twin: runs of rows, united with those that touch them in the row above.
 //!
 //! A row is bits, 64 cells to a word: which cells are inside of components, which begin a run, and which have a
 //! neighbour above. Only the bits at which something happens are visited. Runs are numbered in row-major order, so the
@@ -90,8 +90,8 @@ impl Batch<'_> {
 pub(crate) struct Bands(Vec<Band>);
 
 impl Bands {
-    /// Labels an image that has cells, in bands of at most so many, and returns the number of its components. Bands of an
-    /// earlier image are reused.
+    /// Labels an image that has cells, in bands of at most so many, and returns the number of its components. Bands of
+    /// an earlier image are reused.
     pub(crate) fn label(
         &mut self,
         rule: Rule,

@@ -11,8 +11,8 @@ use crate::ops::kit::ordered::Keyed;
 use crate::ops::kit::{Arithmetic, par_chunks, par_runs};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot,
-    Variant, check_size, params, shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Twin, Variant,
+    check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar, f16_from_f64};
 use crate::{Result, host};
@@ -223,7 +223,7 @@ impl Operation for Cumulate {
             dispatches,
             pairs: None,
             work: x.total() as u64,
-            twin: CpuKernel::new(move |args| match dtype {
+            twin: Twin::new(move |args| match dtype {
                 DType::F32 => floats::<f32>(function, axis, args, |a| a as f32),
                 DType::F16 => floats::<f16>(function, axis, args, f16_from_f64),
                 DType::I32 => integers::<i32>(function, axis, args),

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::{Along, FINISH, KERNEL, PARTS, check_axis, one_a_line, twin};
 use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::plan::{CpuKernel, Kernel, Launch, Output, OutputLayout, check_size};
+use crate::plan::{Kernel, Launch, Output, OutputLayout, Twin, check_size};
 use crate::ragged::DType;
 
 impl Operation for Along {
@@ -45,7 +45,7 @@ impl Operation for Along {
             dispatches,
             pairs: None,
             work,
-            twin: CpuKernel::new(move |args| match (dtype, of_results) {
+            twin: Twin::new(move |args| match (dtype, of_results) {
                 (DType::F16, DType::F16) => twin::run::<f16>(function, axis, args),
                 (DType::F16, _) => twin::parts::<f16>(axis, args),
                 (_, DType::F32) => twin::run::<f32>(function, axis, args),

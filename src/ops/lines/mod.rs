@@ -396,7 +396,7 @@ pub(crate) fn check_axis(x: &Layout, axis: Option<usize>) -> Result<()> {
     axis.map_or(Ok(()), |axis| x.check_axis(axis))
 }
 
-/// `rank` and `axis` of `shaders/lib/line.wgsl`; rank 0 if each element is one line.
+/// `rank` and `axis` of `shaders/lib/element_lines.wgsl`; rank 0 if each element is one line.
 pub(crate) fn place_of_axis(x: &Layout, axis: Option<usize>) -> [Param; 2] {
     let place = match axis.filter(|_| x.rank() > 1) {
         Some(axis) => [x.rank() as u32, axis as u32],

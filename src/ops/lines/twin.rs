@@ -1,4 +1,4 @@
-//! The CPU kernel. Sums are computed in f64, in parts of a fixed size, so that the bits do not depend on the number of
+//! The twin. Sums are computed in f64, in parts of a fixed size, so that the bits do not depend on the number of
 //! cores.
 
 use half::f16;
@@ -70,11 +70,11 @@ fn copy<'a, T: Copy + 'a, R: 'a>(
 }
 
 /// Sums in f64, in [`LANES`] parts.
-fn sum(values: &[f32], of: impl Fn(f64) -> f64) -> f64 {
+fn sum(values: &[f32], term: impl Fn(f64) -> f64) -> f64 {
     let mut lanes = [0.0; LANES];
     let mut add = |chunk: &[f32]| {
         for (lane, &x) in lanes.iter_mut().zip(chunk) {
-            *lane += of(f64::from(x));
+            *lane += term(f64::from(x));
         }
     };
     let (chunks, rest) = values.as_chunks::<LANES>();
@@ -83,18 +83,18 @@ fn sum(values: &[f32], of: impl Fn(f64) -> f64) -> f64 {
     lanes.iter().sum()
 }
 
-/// Statistics of a line, as in `lib/lines.wgsl`, but with the mean itself. For functions of exponentials, the count is
-/// that of the largest value, whose exponentials, each 1, are not in the sum.
+/// Statistics of a line, as in `lib/line_statistics.wgsl`, but with the mean itself. For functions of exponentials, the
+/// count is that of the largest value, whose exponentials, each 1, are not in the sum.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct Statistics {
     first: f64,
     second: f64,
     count: f64,
 }
 
-impl Known {
+impl Statistics {
     /// The statistics of one block, whose values it may overwrite.
-    fn of(function: Function, values: &mut [f32]) -> Known {
+    fn of(function: Function, values: &mut [f32]) -> Statistics {
         let mut count = values.len() as f64;
         let (first, second) = match function {
             Function::Mean => (sum(values, |x| x), 0.0),
@@ -112,7 +112,7 @@ impl Known {
                 (f64::from(top), below)
             }
         };
-        Known {
+        Statistics {
             first,
             second,
             count,
@@ -120,7 +120,7 @@ impl Known {
     }
 
     /// The statistics of two parts together.
-    fn merge(self, other: Known, function: Function) -> Known {
+    fn merge(self, other: Statistics, function: Function) -> Statistics {
         let mut count = self.count + other.count;
         let (first, second) = match function {
             Function::Mean | Function::RmsNorm | Function::L2Normalize => {
@@ -136,7 +136,7 @@ impl Known {
             }
             Function::LogSumExp | Function::Softmax | Function::LogSoftmax => {
                 let top = larger(self.first as f32, other.first as f32);
-                let below_top = |part: Known| match part.first as f32 == top {
+                let below_top = |part: Statistics| match part.first as f32 == top {
                     true => (part.second, part.count),
                     false => {
                         let weight = (part.first - f64::from(top)).exp();
@@ -148,7 +148,7 @@ impl Known {
                 (f64::from(top), left.0 + right.0)
             }
         };
-        Known {
+        Statistics {
             first,
             second,
             count,
@@ -178,7 +178,7 @@ impl Known {
     /// The function that maps values of the line.
     fn map(self, function: Function, added: f32) -> impl Fn(&mut [f32]) {
         let log = self.log() as f32;
-        let Known {
+        let Statistics {
             first,
             second,
             count,
@@ -216,7 +216,7 @@ fn larger(x: f32, y: f32) -> f32 {
 }
 
 /// Statistics of a line of `count` values, every `step`-th of `x`. Where it is split depends on its length alone.
-fn known<T: Value>(function: Function, x: &[T], step: usize, count: usize) -> Known {
+fn known<T: Value>(function: Function, x: &[T], step: usize, count: usize) -> Statistics {
     if count > PART {
         let half = count.div_ceil(PART) / 2 * PART;
         let (left, right) = join(
@@ -226,14 +226,16 @@ fn known<T: Value>(function: Function, x: &[T], step: usize, count: usize) -> Kn
         return left.merge(right, function);
     }
     let mut block = [0.0; BLOCK];
-    let mut of = |begin: usize| {
+    let mut statistics_from = |begin: usize| {
         let block = &mut block[..BLOCK.min(count - begin)];
         T::widen(&x[begin * step..], step, block);
-        Known::of(function, block)
+        Statistics::of(function, block)
     };
-    let first = of(0);
+    let first = statistics_from(0);
     let more = (BLOCK..count).step_by(BLOCK);
-    more.fold(first, |all, begin| all.merge(of(begin), function))
+    more.fold(first, |all, begin| {
+        all.merge(statistics_from(begin), function)
+    })
 }
 
 pub(super) fn run<T: Value>(
@@ -286,7 +288,7 @@ fn reduce<T: Value, R: Scalar>(
     function: Function,
     axis: Option<usize>,
     args: &mut CpuArgs<'_>,
-    put: impl Fn(Known, &mut R) + Sync,
+    put: impl Fn(Statistics, &mut R) + Sync,
 ) {
     let (x, layout) = args.input::<T>(0);
     let (out, of_out) = args.output::<R>(0);

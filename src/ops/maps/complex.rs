@@ -13,8 +13,7 @@ use crate::Result;
 use crate::ops::kit::{STREAM, par_pieces};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan, place_of,
-    shader,
+    CpuArgs, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan, Twin, place_of, shader,
 };
 use crate::ragged::DType;
 
@@ -160,7 +159,7 @@ impl Operation for Complex {
         };
         let (variant, base) = ((&KERNEL, place_of(&TABLE, row)), Param::InputPairBase(0));
         let dispatch = dispatch(variant, x, base, x.total());
-        let twin = CpuKernel::new(move |args| match row.function {
+        let twin = Twin::new(move |args| match row.function {
             Function::Complex(run) => each(args, run),
             Function::Real(run) => each(args, run),
         });

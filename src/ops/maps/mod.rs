@@ -24,8 +24,8 @@ use self::table::{MAPS, Map};
 use crate::ops::kit::{STREAM, par_pieces, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    Chosen, CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param,
-    Plan, Slot, params, shader, slots,
+    Chosen, CpuArgs, Dispatch, Interface, Kernel, Launch, Listed, OutputLayout, Param, Plan, Slot,
+    Twin, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result};
@@ -85,7 +85,7 @@ impl Map {
     /// The result as a WGSL expression that keeps NaN.
     fn value(&self) -> String {
         match self.twin {
-            table::CpuKernel::Float(_) if self.keeps_nan => {
+            table::Function::Float(_) if self.keeps_nan => {
                 format!("select({}, x, is_nan(x))", self.wgsl)
             }
             _ => self.wgsl.to_owned(),
@@ -95,9 +95,9 @@ impl Map {
     /// The types it has kernels for.
     const fn types(&self) -> &'static [DType] {
         match self.twin {
-            table::CpuKernel::Float(_) => &[DType::F32, DType::F16],
-            table::CpuKernel::I32(_) => &[DType::I32],
-            table::CpuKernel::U32(_) => &[DType::U32],
+            table::Function::Float(_) => &[DType::F32, DType::F16],
+            table::Function::I32(_) => &[DType::I32],
+            table::Function::U32(_) => &[DType::U32],
         }
     }
 }
@@ -143,14 +143,14 @@ const fn builds() -> [Build; count()] {
 
 /// The row of a map for a value type, and the variant of its kernel. If there is no i32 row, i32 uses the u32 row.
 fn row(name: &str, dtype: DType) -> Option<(&'static Map, usize)> {
-    let of = |dtype: DType| {
+    let listed = |dtype: DType| {
         let is = |build: &Build| build.dtype == dtype && build.map.name == name;
         let found = BUILDS.iter().position(is);
         found.map(|variant| (BUILDS[variant].map, variant))
     };
     match dtype {
-        DType::I32 => of(DType::I32).or_else(|| of(DType::U32)),
-        _ => of(dtype),
+        DType::I32 => listed(DType::I32).or_else(|| listed(DType::U32)),
+        _ => listed(dtype),
     }
 }
 
@@ -167,7 +167,7 @@ pub(crate) struct Part<R> {
 pub(crate) fn part(name: &str) -> Option<Part<Run<f32>>> {
     let (map, _) = row(name, DType::F32)?;
     match map.twin {
-        table::CpuKernel::Float(run) => Some(Part {
+        table::Function::Float(run) => Some(Part {
             uses: map.uses,
             wgsl: map.value(),
             run,
@@ -232,11 +232,11 @@ impl Operation for Apply {
         let (map, variant) =
             row(op, dtype).ok_or_else(|| Error::unsupported(format!("values of {dtype}")))?;
         let words = dtype.words(x.total());
-        let twin = CpuKernel::new(move |args| match map.twin {
-            table::CpuKernel::Float(run) if dtype == DType::F16 => halves(args, run),
-            table::CpuKernel::Float(run) => each(args, run),
-            table::CpuKernel::I32(run) => each(args, run),
-            table::CpuKernel::U32(run) => each(args, run),
+        let twin = Twin::new(move |args| match map.twin {
+            table::Function::Float(run) if dtype == DType::F16 => halves(args, run),
+            table::Function::Float(run) => each(args, run),
+            table::Function::I32(run) => each(args, run),
+            table::Function::U32(run) => each(args, run),
         });
         let dispatch = dispatch((&KERNEL, variant), x, Param::InputBase(0), words);
         let launch = Launch::new(dtype, OutputLayout::Input(0), dispatch, twin);

@@ -1,4 +1,4 @@
-//! The table of maps: each row defines a map's kernels, its CPU kernel, and the error bounds that its tests check.
+//! The table of maps: each row defines a map's kernels, its twin, and the error bounds that its tests check.
 //!
 //! A row has the public name, which must be unique because errors, profiles and plans use it; the flag of its kernels;
 //! the files of `shaders/lib` that its expression needs; the expression in WGSL, of `x` and the scalars `s` and `t`;
@@ -19,7 +19,7 @@
 //!   expression returns for it. Infinite results are made of bits of an operand.
 //! - A GPU may flush operands and results below 2⁻¹²⁶ to zero, so every bound has that much in addition. To keep
 //!   intermediate values from being flushed, scale last (`exp_times`).
-//! - The CPU kernel is a loop without a branch that LLVM vectorizes, also without the FMA, SSE4.1 or AVX features: no
+//! - The twin is a loop without a branch that LLVM vectorizes, also without the FMA, SSE4.1 or AVX features: no
 //!   `mul_add`, no `floor`, no conversion to integers; instead, additions of 1.5 · 2²³.
 
 use super::activations as a;
@@ -47,9 +47,9 @@ const fn within(ulps: f32) -> Bound {
 /// Computes values from values of the same type and two scalars.
 pub(crate) type Run<T> = fn(&[T], &mut [T], [T; 2]);
 
-/// The CPU kernel of a map, which also determines its value types.
+/// The twin of a map, which also determines its value types.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum CpuKernel {
+pub(crate) enum Function {
     /// f32, and f16 computed in f32.
     Float(Run<f32>),
     I32(Run<i32>),
@@ -69,7 +69,7 @@ pub(crate) struct Map {
     pub wgsl: &'static str,
     /// Whether the kernel passes NaN through, whatever the expression makes of it.
     pub keeps_nan: bool,
-    pub twin: CpuKernel,
+    pub twin: Function,
     pub bound: Bound,
 }
 
@@ -85,7 +85,7 @@ fn as_is<T>(_: T, result: T) -> T {
     result
 }
 
-/// Rows of one kind of CPU kernel, whose expressions see x and the scalars.
+/// Rows of one kind of twin, whose expressions see x and the scalars.
 macro_rules! rows {
     ($kind:ident $keep:ident $keeps_nan:literal: $($name:literal $flag:literal [$($uses:literal),*] $wgsl:literal,
         |$x:ident, $s:pat_param, $t:pat_param| $twin:expr, $bound:expr;)*) => {
@@ -95,7 +95,7 @@ macro_rules! rows {
             uses: &[$($uses),*],
             wgsl: $wgsl,
             keeps_nan: $keeps_nan,
-            twin: CpuKernel::$kind(|x, y, [$s, $t]| {
+            twin: Function::$kind(|x, y, [$s, $t]| {
                 for (y, &$x) in y.iter_mut().zip(x) {
                     *y = $keep($x, $twin);
                 }
@@ -156,7 +156,7 @@ const OTHER_FLOATS: [Map; 3] = [
         wgsl: "pow_of(x, s)",
         // NaN⁰ is 1.
         keeps_nan: false,
-        twin: CpuKernel::Float(|x, y, [s, _]| {
+        twin: Function::Float(|x, y, [s, _]| {
             for (y, &x) in y.iter_mut().zip(x) {
                 *y = f::pow(x, s);
             }
@@ -169,7 +169,7 @@ const OTHER_FLOATS: [Map; 3] = [
         uses: &["trig"],
         wgsl: "sin_of(x)",
         keeps_nan: true,
-        twin: CpuKernel::Float(|x, y, _| turning(x, y, f::sin, libm::sinf)),
+        twin: Function::Float(|x, y, _| turning(x, y, f::sin, libm::sinf)),
         bound: TURNED,
     },
     Map {
@@ -178,7 +178,7 @@ const OTHER_FLOATS: [Map; 3] = [
         uses: &["trig"],
         wgsl: "cos_of(x)",
         keeps_nan: true,
-        twin: CpuKernel::Float(|x, y, _| turning(x, y, f::cos, libm::cosf)),
+        twin: Function::Float(|x, y, _| turning(x, y, f::cos, libm::cosf)),
         bound: TURNED,
     },
 ];

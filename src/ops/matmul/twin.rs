@@ -11,15 +11,15 @@ use super::{Form, extents};
 use crate::ops::convert;
 use crate::ops::kit::Arithmetic;
 use crate::ops::kit::{slices::View, slices::multiply_by};
-use crate::plan::{CpuArgs, CpuKernel};
+use crate::plan::{CpuArgs, Twin};
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
 
-pub(super) fn of((dtype, result): (DType, DType), form: Form) -> CpuKernel {
+pub(super) fn of((dtype, result): (DType, DType), form: Form) -> Twin {
     match dtype {
-        DType::I32 => CpuKernel::new(move |args| integers::<i32>(args, &form)),
-        DType::U32 => CpuKernel::new(move |args| integers::<u32>(args, &form)),
-        _ => CpuKernel::new(move |args| {
+        DType::I32 => Twin::new(move |args| integers::<i32>(args, &form)),
+        DType::U32 => Twin::new(move |args| integers::<u32>(args, &form)),
+        _ => Twin::new(move |args| {
             convert::in_f32(args, (dtype, result), |args| floats(args, &form))
         }),
     }

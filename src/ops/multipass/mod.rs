@@ -302,7 +302,7 @@ pub(crate) struct Long {
 
 /// The properties that the workgroups of one dispatch share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Alike {
+struct PassGroup {
     pass: usize,
     log_radix: u32,
     from: Place,
@@ -313,14 +313,14 @@ struct Alike {
 
 /// The dispatches of independent transforms; those with the same pass, radix, buffers and modes share a dispatch.
 pub(crate) fn dispatches(transforms: &[Long]) -> Result<Vec<Dispatch>> {
-    let mut tasks: BTreeMap<Alike, Vec<u32>> = BTreeMap::new();
+    let mut tasks: BTreeMap<PassGroup, Vec<u32>> = BTreeMap::new();
     for transform in transforms {
         let radices = passes(transform.log, transform.store);
         let mut done = 0;
         for (pass, &log_radix) in radices.iter().enumerate() {
             let ((from, x), (to, y)) = (transform.route[pass], transform.route[pass + 1]);
             let mode = |end: bool, mode: u32| if end { mode } else { PLAIN };
-            let alike = Alike {
+            let group = PassGroup {
                 pass,
                 log_radix,
                 from,
@@ -328,7 +328,7 @@ pub(crate) fn dispatches(transforms: &[Long]) -> Result<Vec<Dispatch>> {
                 load: mode(pass == 0, transform.load),
                 store: mode(pass + 1 == radices.len(), transform.store),
             };
-            let tasks = tasks.entry(alike).or_default();
+            let tasks = tasks.entry(group).or_default();
             let columns = 1u32 << (transform.log - log_radix);
             for b in (0..columns).step_by(1 << pass_of(log_radix).columns) {
                 host::reserve(tasks, 8)?;
@@ -338,7 +338,7 @@ pub(crate) fn dispatches(transforms: &[Long]) -> Result<Vec<Dispatch>> {
             done += log_radix;
         }
     }
-    let dispatch = |(alike, tasks)| dispatch(alike, tasks);
+    let dispatch = |(group, tasks)| dispatch(group, tasks);
     Ok(tasks.into_iter().map(dispatch).collect())
 }
 
@@ -347,35 +347,35 @@ fn pass_of(log_radix: u32) -> Pass {
     PASSES[log_radix as usize - 6]
 }
 
-fn dispatch(alike: Alike, tasks: Vec<u32>) -> Dispatch {
+fn dispatch(group: PassGroup, tasks: Vec<u32>) -> Dispatch {
     let slot = |place| match place {
         Place::Operand(i) => Slot::Input(i),
         Place::Scratch(i) => Slot::Scratch(i),
         Place::Result => Slot::Output(0),
     };
-    let pass = pass_of(alike.log_radix);
-    let end = match alike.pass {
+    let pass = pass_of(group.log_radix);
+    let end = match group.pass {
         0 => End::First,
-        _ if halves(alike.store) => End::Halves,
+        _ if halves(group.store) => End::Halves,
         _ => End::Later,
     };
     let groups = (tasks.len() / 8) as u32;
     Dispatch::new(
         (&KERNEL, place_of(&BUILDS, &Build { pass, end })),
         Slots {
-            x: slot(alike.from),
-            y: slot(alike.to),
+            x: slot(group.from),
+            y: slot(group.to),
             tasks: Slot::PlanBuffer(PlanBuffer::new(tasks)),
             twiddles: Slot::Table(&TWIDDLES),
             roots: Slot::Table(&ROOTS),
         },
         Params {
-            x_base: match alike.from {
+            x_base: match group.from {
                 Place::Operand(i) => Param::InputBase(i),
                 _ => Param::U32(0),
             },
-            load: Param::U32(alike.load),
-            store: Param::U32(alike.store),
+            load: Param::U32(group.load),
+            store: Param::U32(group.store),
         },
         groups,
         u64::from(groups) << (pass.log_radix() + pass.columns + 4),

@@ -6,7 +6,7 @@ use super::{
 use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::strided;
-use crate::plan::{CpuKernel, Dispatch, Kernel, Launch, Param, Plan, Slot, cost_of, stream_tile};
+use crate::plan::{Dispatch, Kernel, Launch, Param, Plan, Slot, Twin, cost_of, stream_tile};
 use crate::ragged::DType;
 
 impl Operation for Pool {
@@ -87,8 +87,8 @@ impl Operation for Pool {
             strides: strides.map(|stride| narrow(stride) as usize),
             in_passes,
         };
-        let of = *self;
-        let twin = CpuKernel::new(move |args| twin::run(args, of, placed));
+        let pool = *self;
+        let twin = Twin::new(move |args| twin::run(args, pool, placed));
         let result = match self.kind {
             Kind::Place => DType::U32,
             _ => dtype,

@@ -146,8 +146,11 @@ impl Pool {
         if back > self.window.given {
             return (1, 1);
         }
-        let of = |extents: Extents| narrow(extents.both()[AXES - back]) as usize;
-        (of(self.window), of(self.strides.unwrap_or(self.window)))
+        let along = |extents: Extents| narrow(extents.both()[AXES - back]) as usize;
+        (
+            along(self.window),
+            along(self.strides.unwrap_or(self.window)),
+        )
     }
 
     /// The operation that finds the places of the largest values, for values converted to f32.

@@ -22,8 +22,8 @@ use crate::Result;
 use crate::ops::kit::par_tiles;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
+    params, shader, slots, stream_tile,
 };
 use crate::ragged::{DType, Layout};
 
@@ -248,7 +248,7 @@ impl Operation for Random {
             dtype,
             layout.clone(),
             dispatch,
-            CpuKernel::new(move |args| match (kind, dtype) {
+            Twin::new(move |args| match (kind, dtype) {
                 (Kind::Uniform, DType::F32) => uniform(args, Format::of(dtype), |bits| bits),
                 (Kind::Uniform, DType::F16) => uniform(args, Format::of(dtype), |bits| bits as u16),
                 (Kind::Uniform, _) => integers(args),
@@ -316,7 +316,7 @@ impl Operation for Dropout {
                 groups,
                 x.total() as u64,
             ),
-            CpuKernel::new(move |args| match dtype {
+            Twin::new(move |args| match dtype {
                 DType::F16 => kept(args, |x: f16, scale| f16::from_f32(x.to_f32() * scale)),
                 _ => kept(args, |x: f32, scale| x * scale),
             }),

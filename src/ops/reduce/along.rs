@@ -8,7 +8,7 @@ use crate::Result;
 use crate::ops::convert;
 use crate::ops::lines::{CUT, Kind, Plan, TILE, check_axis, one_a_line, place_of_axis};
 use crate::plan::{
-    CpuKernel, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Variant,
+    Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Slot, Twin, Variant,
     check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
@@ -183,6 +183,6 @@ pub(super) fn launch(reduce: Reduce, x: &Layout, binding: Option<u64>) -> Result
         dispatches,
         pairs: None,
         work,
-        twin: CpuKernel::new(move |args| line_twin::run(reduction, dtype, axis, args)),
+        twin: Twin::new(move |args| line_twin::run(reduction, dtype, axis, args)),
     })
 }

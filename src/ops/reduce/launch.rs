@@ -9,7 +9,7 @@ use crate::Result;
 use crate::ops::bytes;
 use crate::ops::kit::pair_params;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
-use crate::plan::{CpuKernel, Kernel, Launch, MergedPair, Output, OutputLayout, Param, Plan, Slot};
+use crate::plan::{Kernel, Launch, MergedPair, Output, OutputLayout, Param, Plan, Slot, Twin};
 use crate::ragged::{DType, Layout};
 
 impl Operation for Reduce {
@@ -84,8 +84,8 @@ impl Operation for Reduce {
             dispatches,
             pairs: None,
             twin: match dtype {
-                DType::U8 => bytes::widened(CpuKernel::new(twin::of(reduction, DType::U32)), 1),
-                _ => CpuKernel::new(twin::of(reduction, dtype)),
+                DType::U8 => bytes::widened(Twin::new(twin::of(reduction, DType::U32)), 1),
+                _ => Twin::new(twin::of(reduction, dtype)),
             },
         }
         .into())
@@ -160,7 +160,7 @@ impl Operation for ReducePairs {
             work: classes.values,
             dispatches,
             pairs: Some(pairs.clone()),
-            twin: CpuKernel::new(twin::of_pairs(reduction, dtype)),
+            twin: Twin::new(twin::of_pairs(reduction, dtype)),
         }
         .into())
     }

@@ -418,7 +418,7 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
                 listed: Param::U32(u32::from(listed.is_some())),
                 ..recipe.params
             };
-            let of = |kernel: &'static Kernel| kernel.variant(recipe.dtype, &flags);
+            let variant_of = |kernel: &'static Kernel| kernel.variant(recipe.dtype, &flags);
             match (recipe.right.clone(), name) {
                 (None, "TILES") => {
                     let slots = TileSlots {
@@ -428,7 +428,7 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
                         a_meta,
                         partials,
                     };
-                    Dispatch::new(of(&TILES), slots, params, groups, cost)
+                    Dispatch::new(variant_of(&TILES), slots, params, groups, cost)
                 }
                 (None, _) => {
                     let slots = Slots {
@@ -437,7 +437,7 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
                         a,
                         a_meta,
                     };
-                    Dispatch::new(of(&KERNEL), slots, params, groups, cost)
+                    Dispatch::new(variant_of(&KERNEL), slots, params, groups, cost)
                 }
                 (Some([b, b_meta, pair_list]), "TILES") => {
                     let slots = PairTileSlots {
@@ -450,7 +450,7 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
                         pair_list,
                         partials,
                     };
-                    Dispatch::new(of(&PAIR_TILES), slots, params, groups, cost)
+                    Dispatch::new(variant_of(&PAIR_TILES), slots, params, groups, cost)
                 }
                 (Some([b, b_meta, pair_list]), _) => {
                     let slots = PairSlots {
@@ -462,7 +462,7 @@ fn dispatches(classes: &Classes, recipe: &Recipe<'_>) -> (Vec<Dispatch>, Vec<u64
                         b_meta,
                         pair_list,
                     };
-                    Dispatch::new(of(&PAIR), slots, params, groups, cost)
+                    Dispatch::new(variant_of(&PAIR), slots, params, groups, cost)
                 }
             }
         };

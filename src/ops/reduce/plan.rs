@@ -83,7 +83,7 @@ impl Classes {
                 host::reserve(&mut tiles, TILE_WORDS * count as usize)?;
                 for tile in 0..count {
                     // Only the values of two boxes together can exceed 32 bits. No GPU holds such boxes, so only the
-                    // CPU kernel runs.
+                    // twin runs.
                     let at = u64::from(tile) * TILE;
                     tiles.extend([element, at as u32, first + tile]);
                 }

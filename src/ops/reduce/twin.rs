@@ -13,9 +13,9 @@ use crate::ops::kit::{Arithmetic, twin_of};
 use crate::plan::CpuArgs;
 use crate::ragged::{DType, Layout, Scalar, Shape};
 
-type CpuKernel = fn(&mut CpuArgs<'_>);
+type Twin = fn(&mut CpuArgs<'_>);
 
-pub(super) fn of(reduction: Reduction, dtype: DType) -> CpuKernel {
+pub(super) fn of(reduction: Reduction, dtype: DType) -> Twin {
     match reduction {
         Reduction::Sum => twin_of!(dtype, sum),
         Reduction::Norm1 => twin_of!(dtype, norm1),
@@ -33,7 +33,7 @@ pub(super) fn of(reduction: Reduction, dtype: DType) -> CpuKernel {
     }
 }
 
-pub(super) fn of_pairs(reduction: PairReduction, dtype: DType) -> CpuKernel {
+pub(super) fn of_pairs(reduction: PairReduction, dtype: DType) -> Twin {
     match reduction {
         PairReduction::Dot => twin_of!(dtype, dot),
         PairReduction::Equivalent => twin_of!(dtype, equivalent),

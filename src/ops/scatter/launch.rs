@@ -5,7 +5,7 @@ use super::{ADD, Add, Lists, Tables, check, dispatch, sums};
 use crate::Result;
 use crate::ops::kit::twin_of;
 use crate::ops::operation::{Operation, PlanRequest};
-use crate::plan::{CpuKernel, Kernel, Launch, OutputLayout, Plan, Slot, cost_of};
+use crate::plan::{Kernel, Launch, OutputLayout, Plan, Slot, Twin, cost_of};
 use crate::ragged::DType;
 
 impl Operation for Add {
@@ -32,7 +32,7 @@ impl Operation for Add {
             _ => twin_of!(dtype, add_up),
         };
         let work = cost_of(&dispatches);
-        let twin = CpuKernel::new(move |args| twin(args, &by_row, &by_element)).holding(bytes);
+        let twin = Twin::new(move |args| twin(args, &by_row, &by_element)).holding(bytes);
         let (layout, gpu) = (OutputLayout::Input(1), (dispatches, scratch));
         Ok(Launch::of(dtype, layout, gpu, work, twin).into())
     }

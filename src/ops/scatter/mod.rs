@@ -356,13 +356,13 @@ fn invert(indices: &Indices, target: &Layout) -> Result<Indices> {
 mod tests {
     use super::*;
     use crate::Shape;
-    use crate::ops::extremes::planned;
+    use crate::ops::limits::planned;
 
     #[apply(unit_test)]
     fn a_plan_counts_what_it_holds() {
         const SOURCES: usize = 10_000;
-        let of = |rows| Layout::uniform(1, Shape::new(&[rows]).unwrap()).unwrap();
-        let (y, target) = (of(SOURCES), of(10));
+        let layout_of = |rows| Layout::uniform(1, Shape::new(&[rows]).unwrap()).unwrap();
+        let (y, target) = (layout_of(SOURCES), layout_of(10));
         let indices = Ragged::from_fn(&y, |_, at| at as u32 % 10).unwrap();
         let indices = Indices::new(indices).unwrap();
         let pairs = Pairs::elementwise(&target, indices.lists()).unwrap();

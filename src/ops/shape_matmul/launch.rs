@@ -9,8 +9,8 @@ use crate::ops::kit::twin_of;
 use crate::ops::matmul::meet;
 use crate::ops::operation::{FftLimits, Operation, PlanRequest};
 use crate::plan::{
-    Attachment, CpuKernel, Dispatch, Kernel, Launch, Offset, OutputLayout, Param, Plan, PlanBuffer,
-    Slot, check_size, check_work, cost_of,
+    Attachment, Dispatch, Kernel, Launch, Offset, OutputLayout, Param, Plan, PlanBuffer, Slot,
+    Twin, check_size, check_work, cost_of,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -40,16 +40,14 @@ impl Operation for ShapeMatmul {
         let (entries, grid) = (plan.entries.clone(), plan.grid.clone());
         let bytes = size_of_val(&plan.products[..]) + 4 * plan.lengths.len();
         let twin = match (model, dtype) {
-            (Model::Convolution, DType::F32) => {
-                CpuKernel::new(move |args| twin::spectral(args, &plan))
-            }
+            (Model::Convolution, DType::F32) => Twin::new(move |args| twin::spectral(args, &plan)),
             (Model::Convolution, _) => {
                 let twin = twin_of!(dtype, direct_twin, false);
-                CpuKernel::new(move |args| twin(args, &plan))
+                Twin::new(move |args| twin(args, &plan))
             }
             (Model::Kronecker, _) => {
                 let twin = twin_of!(dtype, direct_twin, true);
-                CpuKernel::new(move |args| twin(args, &plan))
+                Twin::new(move |args| twin(args, &plan))
             }
         };
         let work = work.max(cost_of(&dispatches));

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::{KERNEL, MERGE, Sort, Wanted, twin};
 use crate::Result;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
-use crate::plan::{CpuKernel, Kernel, Launch, Output, OutputLayout, check_size};
+use crate::plan::{Kernel, Launch, Output, OutputLayout, Twin, check_size};
 use crate::ragged::DType;
 
 impl Operation for Sort {
@@ -52,7 +52,7 @@ impl Operation for Sort {
             dispatches,
             pairs: None,
             work: plan.comparisons,
-            twin: CpuKernel::new(move |args| match dtype {
+            twin: Twin::new(move |args| match dtype {
                 DType::F32 => twin::run::<f32>(axis, wanted, flip, args),
                 DType::I32 => twin::run::<i32>(axis, wanted, flip, args),
                 DType::U32 => twin::run::<u32>(axis, wanted, flip, args),

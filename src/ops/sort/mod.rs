@@ -167,13 +167,13 @@ impl Sort {
         let mut dispatches = Vec::new();
         for class in &plan.classes {
             let items = Slot::PlanBuffer(class.words.clone());
-            let of = [class.capacity as u32, class.units, class.entries, 0];
+            let numbers = [class.capacity as u32, class.units, class.entries, 0];
             let depth = u64::from(class.capacity.ilog2());
             dispatches.push(sort(
                 &here,
                 items,
                 false,
-                of,
+                numbers,
                 class.groups,
                 class.values * depth,
             ));
@@ -196,10 +196,10 @@ impl Sort {
             if !(1..=long.blocks.len()).any(|m| m % 2 == odd && more(m - 1) > more(m)) {
                 continue;
             }
-            let of = [plan::BLOCK as u32, 0, 0, odd as u32];
+            let numbers = [plan::BLOCK as u32, 0, 0, odd as u32];
             let cost = u64::from(long.blocks[0]) * block * u64::from(block.ilog2());
             let blocks = long.blocks[0];
-            dispatches.push(sort(to, items.clone(), true, of, blocks, cost));
+            dispatches.push(sort(to, items.clone(), true, numbers, blocks, cost));
         }
         for (left, &blocks) in long.blocks.iter().enumerate().rev() {
             let (from, to) = match left % 2 {

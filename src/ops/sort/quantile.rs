@@ -10,8 +10,8 @@ use crate::ops::kit::par_elements;
 use crate::ops::lines::{Lines, one_a_line};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot,
-    Variant, check_size, params, shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot, Twin, Variant,
+    check_size, params, shader, slots,
 };
 use crate::ragged::{DType, Scalar, f16_from_f64};
 
@@ -100,7 +100,7 @@ impl Operation for Quantile {
             dtype.words(total).div_ceil(WG) as u32,
             total as u64,
         );
-        let twin = CpuKernel::new(move |args| match dtype {
+        let twin = Twin::new(move |args| match dtype {
             DType::F16 => twin::<f16>(axis, q, args, f16_from_f64),
             _ => twin::<f32>(axis, q, args, |y| y as f32),
         });

@@ -1,4 +1,4 @@
-//! The CPU kernel: sorts lines one by one, long ones with all threads.
+//! The twin: sorts lines one by one, long ones with all threads.
 
 use rayon::prelude::*;
 
@@ -23,13 +23,13 @@ pub(super) fn run<T: Keyed>(
 ) -> Result<()> {
     let (x, layout) = args.input::<T>(0);
     let key = |x: T| x.key() ^ flip;
-    let of = |key: i32| T::of_key(key ^ flip);
+    let result_of = |key: i32| T::of_key(key ^ flip);
     let total = layout.total();
     match (wanted, &mut *args.outputs) {
         (Wanted::Values, [values]) => {
             // The last word may hold one extra half.
             let out = &mut bytemuck::cast_slice_mut::<_, T>(values.words)[..total];
-            each(layout, axis, x, out, |_, x| key(x), of)
+            each(layout, axis, x, out, |_, x| key(x), result_of)
         }
         (Wanted::Places, [places]) => {
             each(layout, axis, x, places.words, with_place(key), |both| {
@@ -41,7 +41,7 @@ pub(super) fn run<T: Keyed>(
                 both as u32
             })?;
             let out = &mut bytemuck::cast_slice_mut::<_, T>(values.words)[..total];
-            each(layout, axis, x, out, |_, x| key(x), of)
+            each(layout, axis, x, out, |_, x| key(x), result_of)
         }
         _ => unreachable!("one result, or both"),
     }

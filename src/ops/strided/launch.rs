@@ -3,7 +3,7 @@
 use super::{BOXES, BoxParams, Merged, RUNS, Read, Reading, RunParams, Slots, on_gpu, twin};
 use crate::Result;
 use crate::ops::transpose;
-use crate::plan::{CpuKernel, Dispatch, Launch, Param, Slot, stream_tile};
+use crate::plan::{Dispatch, Launch, Param, Slot, Twin, stream_tile};
 use crate::ragged::{DType, Layout, MAX_RANK};
 
 /// The copy of `x` that `reading` describes.
@@ -130,11 +130,11 @@ pub(super) fn windows(
     launch(dtype, x, &reading, y)
 }
 
-/// The CPU kernel.
-fn twin(dtype: DType, merged: Merged) -> CpuKernel {
+/// The twin.
+fn twin(dtype: DType, merged: Merged) -> Twin {
     let bytes = |layout: &Option<Layout>| layout.as_ref().map_or(0, Layout::bytes);
     let bytes = bytes(&merged.x) + bytes(&merged.y);
-    CpuKernel::new(twin::of(dtype, merged)).holding(bytes)
+    Twin::new(twin::of(dtype, merged)).holding(bytes)
 }
 
 /// If the copy only transposes matrices: whether their rows and columns are read backwards, and (begin, rows, columns)

@@ -354,10 +354,10 @@ fn permuted(x: &Layout, from: impl Fn(usize) -> usize) -> Result<Layout> {
     Ok(Layout::unchecked(x.offsets().clone(), rank, extents))
 }
 
-fn turn(dtype: DType, x: &Layout, of: Turn) -> Result<Launch> {
+fn turn(dtype: DType, x: &Layout, how: Turn) -> Result<Launch> {
     let Turn {
         swapped, backwards, ..
-    } = of;
+    } = how;
     if x.rank() < 2 {
         return Err(Error::rank("at least 2", x.rank()));
     }

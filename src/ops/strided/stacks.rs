@@ -242,8 +242,8 @@ pub(super) fn slices(x: &Layout) -> Result<Layout> {
     if rank == 1 {
         return Err(Error::rank(format!("2 to {MAX_RANK}"), 1));
     }
-    let of = || x.extents().chunks_exact(rank);
-    let count = of().fold(0usize, |sum, extents| {
+    let shapes = || x.extents().chunks_exact(rank);
+    let count = shapes().fold(0usize, |sum, extents| {
         sum.saturating_add(extents[0] as usize)
     });
     element_count(count)?;
@@ -251,7 +251,7 @@ pub(super) fn slices(x: &Layout) -> Result<Layout> {
     host::check(count, 4 * (1 + each))?;
     let mut offsets = Offset::new(count)?;
     let mut extents = host::room(count * each)?;
-    for shape in of() {
+    for shape in shapes() {
         for _ in 0..shape[0] {
             offsets.push(size(&shape[1..]))?;
             if rank > 2 {

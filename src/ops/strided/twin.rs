@@ -11,7 +11,7 @@ use crate::ragged::{DType, Layout, MAX_RANK};
 
 type Made = Box<dyn Fn(&mut CpuArgs<'_>) + Send + Sync>;
 
-/// The CPU kernel for values of this type. It depends only on the size of the type.
+/// The twin for values of this type. It depends only on the size of the type.
 pub(super) fn of(dtype: DType, merged: Merged) -> Made {
     match dtype {
         DType::U8 => Box::new(move |args| twin::<u8>(args, &merged)),

@@ -195,19 +195,19 @@ impl Rule for Strided {
 /// The sum of the copies of each cell of `x`.
 fn put_back<T: Number>(g: &Tensor<T>, cells: &Cells, x: &Layout) -> Result<Tensor<T>> {
     let by = cells.by.clone();
-    let of = |element: usize, axis: usize| cells.of(element)[axis].unsigned_abs() as usize;
+    let factor = |element: usize, axis: usize| cells.of(element)[axis].unsigned_abs() as usize;
     match cells.how {
         OfCells::Upscale => {
             // Rows, rows of a block, columns, columns of a block.
             let blocks = layout(x.len(), 4, |element, a| match a % 2 {
                 0 => extent(x, element, a / 2),
-                _ => of(element, a / 2),
+                _ => factor(element, a / 2),
             })?;
             g.view_as(&blocks)?.sum_axis(3)?.sum_axis(1)?.view_as(x)
         }
         OfCells::Tile => {
             let copies = layout(x.len(), 4, |element, a| match a % 2 {
-                0 => of(element, a / 2),
+                0 => factor(element, a / 2),
                 _ => extent(x, element, a / 2),
             })?;
             g.view_as(&copies)?.sum_axis(2)?.sum_axis(0)?.view_as(x)
@@ -293,16 +293,16 @@ impl Rule for Concat {
             if !applied.wants(side) {
                 return Ok(None);
             }
-            let of = applied.layout(side);
-            let shapes = layout_at_pairs(of, pairs, side)?;
+            let operand = applied.layout(side);
+            let shapes = layout_at_pairs(operand, pairs, side)?;
             let begin = |axis: usize| match self.along {
                 Along::Axis(along) if along != axis => Begin::At(0),
                 _ if side == 0 => Begin::At(0),
                 _ => Begin::ToEnd,
             };
-            let begin: Vec<Begin> = (0..of.rank()).map(begin).collect();
+            let begin: Vec<Begin> = (0..operand.rank()).map(begin).collect();
             Ok(Some(
-                each!(g, g => over_pairs(&g.boxes(&begin, &shapes)?, pairs, side, of)?),
+                each!(g, g => over_pairs(&g.boxes(&begin, &shapes)?, pairs, side, operand)?),
             ))
         };
         Ok(vec![part(0)?, part(1)?])

@@ -286,9 +286,9 @@ impl Function<'_> {
 
 /// The cotangents of vectors that were laid along an axis: sums over all other axes, and over all elements if there is
 /// only one vector.
-fn along<T: Number>(g: &Tensor<T>, axis: usize, of: &Layout) -> Result<Tensor<T>> {
+fn along<T: Number>(g: &Tensor<T>, axis: usize, vectors: &Layout) -> Result<Tensor<T>> {
     let (x, rank) = (g.layout(), g.layout().rank());
-    let shared = of.len() == 1 && x.len() != 1;
+    let shared = vectors.len() == 1 && x.len() != 1;
     // (outer, extent, inner).
     let three = |element: usize| {
         let (outer, inner) = (
@@ -305,12 +305,12 @@ fn along<T: Number>(g: &Tensor<T>, axis: usize, of: &Layout) -> Result<Tensor<T>
     let rows = layout(x.len(), 2, |element, a| three(element)[a])?;
     // The rows of all elements, which are as long as the only vector, are added at once.
     match shared.then(|| stacked_rows(&rows)).transpose()?.flatten() {
-        Some(all) => sum.view_as(&all)?.sum_axis(0)?.view_as(of),
+        Some(all) => sum.view_as(&all)?.sum_axis(0)?.view_as(vectors),
         None => {
             let each = sum.view_as(&rows)?.sum_axis(0)?;
             match shared {
-                true => sums(&each, |_| 0, of),
-                false => each.view_as(of),
+                true => sums(&each, |_| 0, vectors),
+                false => each.view_as(vectors),
             }
         }
     }

@@ -8,16 +8,16 @@ use num_complex::Complex32;
 use super::parts::one;
 use super::rule::{Applied, Cotangent, Cotangents, Rule, each};
 use crate::Result;
-use crate::ops::cast::Cast;
 use crate::ops::convert::Convert;
-use crate::ops::map::{Kind, Map};
+use crate::ops::convert::cast::Cast;
+use crate::ops::linear::{Kind, Linear};
 use crate::ops::maps::{Apply, Complex};
 use crate::ops::random::Dropout;
 use crate::ops::rotary::Rotary;
 use crate::ragged::DType;
 use crate::tensor::Tensor;
 
-impl Rule for Map {
+impl Rule for Linear {
     fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
         match self.kind {
             Kind::Copy => one(g.clone()),

@@ -286,9 +286,10 @@ pub(super) fn member(pairs: &Pairs, side: usize) -> impl Fn(usize) -> usize {
 }
 
 /// Whether pair p has element p of an operand, for all pairs and elements.
-pub(super) fn is_each(pairs: &Pairs, side: usize, of: &Layout) -> bool {
+pub(super) fn is_each(pairs: &Pairs, side: usize, layout: &Layout) -> bool {
     pairs.is_elementwise()
-        || pairs.len() == of.len() && (0..of.len()).all(|pair| member(pairs, side)(pair) == pair)
+        || pairs.len() == layout.len()
+            && (0..layout.len()).all(|pair| member(pairs, side)(pair) == pair)
 }
 
 /// The elements of an operand at each pair.

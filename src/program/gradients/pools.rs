@@ -56,7 +56,7 @@ fn spread(
     x: &Layout,
 ) -> Result<Tensor<f32>> {
     let rank = x.rank();
-    let of = g.layout().clone();
+    let layout_of_g = g.layout().clone();
     // Planes of the last two axes; a vector is one row.
     let [(rows, down), (columns, across)] = match along {
         [only] => [(1, 1), *only],
@@ -73,16 +73,16 @@ fn spread(
     };
     if (rows, columns) == (down, across) {
         // Adjacent windows: each value is repeated.
-        let ones = layout(of.len(), 5, |element, axis| {
-            let [planes, height, width] = plane(&of, element);
+        let ones = layout(layout_of_g.len(), 5, |element, axis| {
+            let [planes, height, width] = plane(&layout_of_g, element);
             [planes, height, 1, width, 1][axis]
         })?;
-        let wide = layout(of.len(), 5, |element, axis| {
-            let [planes, height, width] = plane(&of, element);
+        let wide = layout(layout_of_g.len(), 5, |element, axis| {
+            let [planes, height, width] = plane(&layout_of_g, element);
             [planes, height, rows, width, columns][axis]
         })?;
-        let covered = layout(of.len(), rank, |element, axis| {
-            extent(&of, element, axis) * along[axis].0
+        let covered = layout(layout_of_g.len(), rank, |element, axis| {
+            extent(&layout_of_g, element, axis) * along[axis].0
         })?;
         return g
             .view_as(&ones)?
@@ -91,11 +91,13 @@ fn spread(
             .resize(x);
     }
     // Others are convolved with ones, after the cotangents are placed where windows begin.
-    let begin = layout(of.len(), 3, |element, axis| {
-        let count = plane(&of, element)[axis];
+    let begin = layout(layout_of_g.len(), 3, |element, axis| {
+        let count = plane(&layout_of_g, element)[axis];
         count.saturating_sub(1) * [1, down, across][axis] + count.min(1)
     })?;
-    let planes = layout(of.len(), 3, |element, axis| plane(&of, element)[axis])?;
+    let planes = layout(layout_of_g.len(), 3, |element, axis| {
+        plane(&layout_of_g, element)[axis]
+    })?;
     let step = |stride: usize| Cut::new((None, None, i64::try_from(stride).unwrap_or(i64::MAX)));
     let apart = g
         .view_as(&planes)?

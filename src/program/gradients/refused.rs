@@ -3,7 +3,7 @@
 
 use super::rule::Rule;
 use crate::ops::{
-    InWords, append, chain, figures, histogram, imaging, label, lookup, map, morphology,
+    InWords, append, chain, figures, histogram, imaging, label, linear, lookup, morphology,
     occurrences, one_hot, period, random, regions, runs, sequence, written,
 };
 
@@ -22,8 +22,8 @@ refused! {
     InWords,
     label::Label,
     lookup::Lookup,
-    map::Full,
-    morphology::Extremes,
+    linear::Full,
+    morphology::Morphology,
     occurrences::Occurrences,
     one_hot::OneHot,
     period::Period,

@@ -100,6 +100,6 @@ pub(super) fn accumulate(
             found.insert(target, cotangent);
         }
     }
-    let of = |target: &ValueId| found.get(target).cloned();
-    Ok(targets.iter().map(of).collect())
+    let cotangent = |target: &ValueId| found.get(target).cloned();
+    Ok(targets.iter().map(cotangent).collect())
 }

@@ -25,13 +25,13 @@ use crate::ops::kit::Neighbours;
 /// An `Image` is a handle, cheap to clone. Methods only record an operation; they compute nothing.
 ///
 /// ```
-/// use vsla::image::{Alike, ImageProgram, Neighbours, Place};
+/// use vsla::image::{LabelBy, ImageProgram, Neighbours, Place};
 /// use vsla::{Ragged, Shape};
 ///
 /// // The largest region of each image, cut out.
 /// let program = ImageProgram::new(|r| {
 ///     let x = r.input();
-///     let labels = x.label(Alike::Values, Neighbours::Four, 0);
+///     let labels = x.label(LabelBy::Values, Neighbours::Four, 0);
 ///     let table = labels.regions(&x, 100);
 ///     let largest = table.sort_rows(&table.column(0), true).row(0);
 ///     r.output(&x.crop(&largest.columns_from(1, 5)));
@@ -49,7 +49,7 @@ pub struct Image {
 
 /// Which neighbouring cells belong to the same component.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Alike {
+pub enum LabelBy {
     /// Neighbours of equal values.
     Values,
     /// All neighbours that are not background.
@@ -446,11 +446,11 @@ impl Image {
     #[must_use]
     pub fn label<'a>(
         &self,
-        like: Alike,
+        like: LabelBy,
         neighbours: Neighbours,
         background: impl Into<ImageOperand<'a>>,
     ) -> Image {
-        let numbers = [like == Alike::Foreground, neighbours == Neighbours::Eight];
+        let numbers = [like == LabelBy::Foreground, neighbours == Neighbours::Eight];
         self.record(Opcode::Label, &[background.into()], numbers.map(u32::from))
     }
 

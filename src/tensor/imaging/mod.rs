@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-pub use image::{Alike, Image, ImageOperand, Recorder};
+pub use image::{Image, ImageOperand, LabelBy, Recorder};
 pub use place::{Calibration, Machine, Place};
 
 use self::place::{Choice, Learned};

@@ -207,7 +207,7 @@ pub(super) struct Choice<'a> {
 
 /// How long the runs of a program took, by machine, device and size of the batch.
 #[derive(Debug, Default)]
-pub(super) struct Learned(HashMap<Key, Known>);
+pub(super) struct Learned(HashMap<Key, LatestRuns>);
 
 /// A machine, the device if it is a GPU, and the size of a batch.
 type Key = (Machine, Option<u64>, u32);
@@ -222,12 +222,12 @@ const LATEST: usize = 5;
 
 /// The latest runs of a machine.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct LatestRuns {
     seconds: [f64; LATEST],
     runs: usize,
 }
 
-impl Known {
+impl LatestRuns {
     fn add(&mut self, seconds: f64) {
         self.seconds[self.runs % LATEST] = seconds;
         self.runs += 1;
@@ -254,10 +254,10 @@ impl Learned {
 
 #[cfg(feature = "testing")]
 mod tests {
-    use super::Known;
+    use super::LatestRuns;
 
     fn after(seconds: &[f64]) -> f64 {
-        let mut known = Known::default();
+        let mut known = LatestRuns::default();
         seconds.iter().for_each(|&seconds| known.add(seconds));
         known.time()
     }

@@ -245,7 +245,7 @@ pub fn functions(device: &Device) {
                 d.ran("pool", pool.apply(device, &[x]));
             }
             for name in maps_of(of_type).iter().filter(|_| left.rank() == 1) {
-                d.ran("map", Values::Map(name, 3).apply(device, &[x]));
+                d.ran("linear", Values::Map(name, 3).apply(device, &[x]));
             }
         }
         for name in OF_FLOATS

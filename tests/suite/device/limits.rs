@@ -69,7 +69,7 @@ fn workgroups(limit: u32) {
         let scales = profile
             .kernels
             .iter()
-            .filter(|kernel| kernel.kernel == "map.f32.scale")
+            .filter(|kernel| kernel.kernel == "linear.f32.scale")
             .count();
         // Several dozen workgroups of a few thousand values.
         assert!(
@@ -180,7 +180,7 @@ fn invocations() {
     let device = own_gpu(|options| options.max_invocations = Some(128));
     let (a, b) = (numbers(&lengths([5, 6]), 0), numbers(&lengths([6, 5]), 1));
     let (x, y) = (upload(&device, &a), upload(&device, &b));
-    unsupported(x.scale(2.0), "scale", "map.f32.scale");
+    unsupported(x.scale(2.0), "scale", "linear.f32.scale");
     unsupported(x.add(&y), "add", "ambient.f32.add");
     unsupported(
         x.correlate_max(&y),

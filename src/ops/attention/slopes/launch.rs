@@ -7,7 +7,7 @@ use crate::ops::attention::plan::{Plan, Rows};
 use crate::ops::attention::{Attention, Heads, OP, Shapes, Side, twin_slopes};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuKernel, Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot, place_of,
+    Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot, Twin, place_of,
 };
 use crate::ragged::DType;
 
@@ -169,7 +169,7 @@ impl Operation for Slopes {
         let plan = Plan::of_slopes(&unscaled, &shapes, &own, rows, kinds, is_small)?;
         let dispatches = self.dispatches(plan, &shapes, width);
         let twin_of = unscaled;
-        let twin = CpuKernel::new(move |args| twin_slopes::run(&twin_of, side, heads, args));
+        let twin = Twin::new(move |args| twin_slopes::run(&twin_of, side, heads, args));
         Ok(Launch {
             op: "",
             outputs: vec![Output::new(dtype, OutputLayout::Input(like))],

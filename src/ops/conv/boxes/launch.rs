@@ -5,7 +5,7 @@ use super::{OPERANDS, TURN, TURN_SOFTWARE, Turn, WHOLE, direct, place, results};
 use crate::ops::choice::{Choice, Choices, ConvMode, Engine, Flat};
 use crate::ops::conv::{ConvRequest, gpu};
 use crate::ops::kit::twin_of;
-use crate::plan::{CpuKernel, Dispatch, Launch, Offset, Param, Slot, check_size, cost_of};
+use crate::plan::{Dispatch, Launch, Offset, Param, Slot, Twin, check_size, cost_of};
 use crate::ragged::{DType, Layout, PairList, Pairing, Pairs};
 use crate::{Result, host};
 
@@ -23,7 +23,7 @@ pub(in crate::ops::conv) fn launch(
     check_size(&result, dtype, request.binding)?;
     let choices = request.choices_of_boxes(a, b, pairs)?;
     let work = request.work_of_boxes(a, b, pairs, &choices)?;
-    // The CPU needs no dispatches: it runs the CPU kernel.
+    // The CPU needs no dispatches: it runs the twin.
     let gpu = if request.costs.is_cpu() {
         (Vec::new(), Vec::new())
     } else {
@@ -32,10 +32,10 @@ pub(in crate::ops::conv) fn launch(
     let work = work.max(cost_of(&gpu.0));
     let twin = if choices.all_direct() {
         let twin = twin_of!(dtype, directly);
-        CpuKernel::new(move |args| twin(args, &window, correlate))
+        Twin::new(move |args| twin(args, &window, correlate))
     } else {
         let bytes = choices.bytes();
-        CpuKernel::new(move |args| mixed(args, &window, &choices, correlate)).holding(bytes)
+        Twin::new(move |args| mixed(args, &window, &choices, correlate)).holding(bytes)
     };
     Ok(Launch::of(dtype, result, gpu, work, twin).with_pairs(pairs))
 }

@@ -22,8 +22,8 @@ use crate::ops::choice::{CostTable, transform_work};
 use crate::ops::kit::par_runs;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, PlanBuffer, Slot,
-    Table, cost_of, params, shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, PlanBuffer, Slot, Table,
+    Twin, cost_of, params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Offsets, Pairs};
 use crate::{Result, host};
@@ -221,7 +221,7 @@ impl Operation for Spectra {
         let work = transforms.fold(0, u64::saturating_add);
         let cpu = costs.clone();
         let work = work.max(cost_of(&dispatches));
-        let twin = CpuKernel::new(move |args| transform(args, &cpu));
+        let twin = Twin::new(move |args| transform(args, &cpu));
         let gpu = (dispatches, Vec::new());
         Ok(Launch::of(DType::C32, result.clone(), gpu, work, twin).into())
     }
@@ -324,7 +324,7 @@ impl Operation for Mode {
             false => cost_of(&dispatches),
         };
         let (kernels, costs) = (kernels.offsets().clone(), costs.clone());
-        let twin = CpuKernel::new(move |args| convolve(args, &kernels, &costs));
+        let twin = Twin::new(move |args| convolve(args, &kernels, &costs));
         let gpu = (dispatches, Vec::new());
         Ok(Launch::of(DType::F32, result, gpu, work, twin)
             .with_pairs(pairs)
@@ -431,7 +431,7 @@ fn dispatches(
     Ok(dispatches)
 }
 
-/// The CPU kernel that transforms the kernels.
+/// The twin that transforms the kernels.
 fn transform(args: &mut CpuArgs<'_>, costs: &CostTable) -> Result<()> {
     let (kernels, layout) = args.input::<f32>(0);
     let (spectra, to) = args.output(0);
@@ -453,7 +453,7 @@ fn transform(args: &mut CpuArgs<'_>, costs: &CostTable) -> Result<()> {
     })
 }
 
-/// The CPU kernel that convolves in blocks.
+/// The twin that convolves in blocks.
 fn convolve(args: &mut CpuArgs<'_>, kernels: &Offsets, costs: &CostTable) -> Result<()> {
     let (a, a_layout) = args.input::<f32>(0);
     let (spectra, spectra_layout) = args.input(1);

@@ -53,9 +53,9 @@ impl Rule for ShapeMatmul {
         let terms = Terms::of(applied.layout(2), applied.layout(3))?;
         let operands = [applied.operand::<f32>(0)?, applied.operand::<f32>(1)?];
         let made = |side: usize| {
-            let of = operands[side].layout();
+            let entries = operands[side].layout();
             let member = |term: usize| terms.all[term][1 + side] as usize;
-            let shapes = layout(terms.len(), 1, |term, _| of.length(member(term)))?;
+            let shapes = layout(terms.len(), 1, |term, _| entries.length(member(term)))?;
             let other = &operands[1 - side];
             let each = match self.model {
                 Model::Convolution => {
@@ -84,7 +84,7 @@ impl Rule for ShapeMatmul {
                     }
                 }
             };
-            sums(&each.resize(&shapes)?, member, of)
+            sums(&each.resize(&shapes)?, member, entries)
         };
         let mut all = vec![
             applied.wanted(0, || made(0))?,

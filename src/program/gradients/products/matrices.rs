@@ -142,13 +142,13 @@ pub(super) fn stored(
         Activation::Gelu => g.hadamard(&slope(&inner()?, "gelu_slope", &[0; 2])?)?,
     };
     if let Some(whose) = epilogue.bias {
-        let of = applied.layout(2);
+        let layout_of_b = applied.layout(2);
         all.push(applied.wanted(2, || match (whose, pairs) {
-            (Bias::Right, Some(pairs)) => over_pairs(&before.sum_axis(0)?, pairs, 1, of),
-            (Bias::Right, None) => before.sum_axis(0)?.view_as(of),
+            (Bias::Right, Some(pairs)) => over_pairs(&before.sum_axis(0)?, pairs, 1, layout_of_b),
+            (Bias::Right, None) => before.sum_axis(0)?.view_as(layout_of_b),
             (Bias::Shared, _) => match stacked_rows(before.layout())? {
-                Some(rows) => before.view_as(&rows)?.sum_axis(0)?.view_as(of),
-                None => applied.device().full(of, 0.0f32),
+                Some(rows) => before.view_as(&rows)?.sum_axis(0)?.view_as(layout_of_b),
+                None => applied.device().full(layout_of_b, 0.0f32),
             },
         })?);
     }

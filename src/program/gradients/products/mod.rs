@@ -19,9 +19,9 @@ impl Rule for Eval {
         let (coefficients, points) = (applied.float(0)?, applied.float(1)?);
         let of_points = applied.wanted(1, || {
             // The derivative has one coefficient less.
-            let of = coefficients.layout();
-            let fewer = layout(of.len(), 1, |element, _| {
-                of.length(element).saturating_sub(1)
+            let layout_of_x = coefficients.layout();
+            let fewer = layout(layout_of_x.len(), 1, |element, _| {
+                layout_of_x.length(element).saturating_sub(1)
             })?;
             let powers = applied.device().arange(&fewer, 1.0f32, 1.0)?;
             let slopes = coefficients

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use super::super::{Alike, Image, ImageProgram, Machine};
+use super::super::{Image, ImageProgram, LabelBy, Machine};
 use super::{
-    Calibration, Choice, Costs, GpuCosts, Known, Place, TRIES, WORTH_A_TRY, Work, fastest, squares,
+    Calibration, Choice, Costs, GpuCosts, LatestRuns, Place, TRIES, WORTH_A_TRY, Work, fastest,
+    squares,
 };
 use crate::ops::imaging::compile::{Class, Compiled};
 use crate::ops::imaging::samples::Samples;
@@ -22,7 +23,7 @@ fn chain(class: Class, instructions: i32) -> Result<ImageProgram> {
         } else {
             Neighbours::Eight
         }),
-        Class::Components => x.plus(i).label(Alike::Values, Neighbours::Four, -1),
+        Class::Components => x.plus(i).label(LabelBy::Values, Neighbours::Four, -1),
     };
     ImageProgram::new(|r| {
         let mut x = r.input();
@@ -186,7 +187,7 @@ impl ImageProgram {
                     let device = calibration.device.as_ref();
                     let device = device.filter(|_| machine == Machine::Gpu).map(Device::id);
                     let known = learned.0.get(&(machine, device, size));
-                    let time = known.map_or(time, Known::time);
+                    let time = known.map_or(time, LatestRuns::time);
                     (
                         machine,
                         time,

@@ -10,8 +10,8 @@ use crate::error::Named;
 use crate::ops::Op;
 use crate::ops::ambient::Combine;
 use crate::ops::chain::{Chain, Code, INPUTS, INSTRUCTIONS, Instruction, WORDS};
-use crate::ops::extremes::launched;
-use crate::ops::map::{Kind, Map};
+use crate::ops::limits::launched;
+use crate::ops::linear::{Kind, Linear};
 use crate::ops::maps::Apply;
 use crate::plan::{Chosen, Dispatch};
 use crate::ragged::{DType, Float, Layout, Pairs};
@@ -63,7 +63,7 @@ impl Value for f16 {
 /// The operation that an instruction of this function stands for.
 fn operation(code: Code, dtype: DType) -> Op {
     let name = code.name();
-    let map = |kind| Map { kind, dtype };
+    let map = |kind| Linear { kind, dtype };
     let op: Op = match name {
         "copy" => map(Kind::Copy).into(),
         "neg" => map(Kind::Neg).into(),

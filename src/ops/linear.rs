@@ -9,8 +9,8 @@ use crate::Result;
 use crate::ops::kit::{Arithmetic, STREAM, par_map, stream_groups, twin_of};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuKernel, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot,
-    Variant, params, shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
+    params, shader, slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -23,7 +23,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    shader: shader!("map"),
+    shader: shader!("linear"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[
@@ -49,7 +49,7 @@ params! {
 }
 
 static FILL: Kernel = Kernel {
-    shader: shader!("map", "fill"),
+    shader: shader!("linear", "fill"),
     interface: Interface::of::<FillSlots, FillParams>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::U32, &["FILL"])],
@@ -60,7 +60,7 @@ const PIECE: usize = 1 << 14;
 
 /// A map over values of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Map {
+pub(crate) struct Linear {
     pub kind: Kind,
     pub dtype: DType,
 }
@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-impl Operation for Map {
+impl Operation for Linear {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn name(&self) -> &'static str {
@@ -150,7 +150,7 @@ impl Operation for Map {
             stream_groups(words),
             words as u64,
         );
-        let twin = CpuKernel::new(twin);
+        let twin = Twin::new(twin);
         Ok(Launch::new(dtype, OutputLayout::Input(0), dispatch, twin).into())
     }
 }
@@ -209,7 +209,7 @@ impl Operation for Full {
         let Full { dtype, layout } = self;
         let both = [Param::Scalar(0), Param::Scalar(dtype.words(1) - 1)];
         let dispatch = filled(dtype.words(layout.total()), Slot::Output(0), both);
-        let twin = CpuKernel::new(|args| {
+        let twin = Twin::new(|args| {
             let (scalar, words) = (args.scalars, &mut *args.outputs[0].words);
             words.par_chunks_mut(PIECE).for_each(|y| match *scalar {
                 [re, im] => y

@@ -9,7 +9,7 @@ use super::correlate_max::{CorrelateMax, Seek};
 use super::eval::Eval;
 use super::fft::Transform;
 use super::kron::{self, Kron};
-use super::map::{self, Full, Map};
+use super::linear::{self, Full, Linear};
 use super::matmul::{Form, Matmul, Target};
 use super::one_hot::OneHot;
 use super::operation::FftLimits;
@@ -22,7 +22,7 @@ use super::strided::{Cut, How, Strided};
 use super::{Op, PlanRequest, Traits, bsr};
 use crate::ops::choice::{ConvMethod, ConvMode, CostTable, Window};
 use crate::ops::operation::Operation;
-use crate::plan::{Launch, Plan, What};
+use crate::plan::{Launch, Plan, PlanKind};
 use crate::ragged::{DType, Layout, Pairs, Shape, Topology};
 use crate::{Error, Pairing, Result};
 
@@ -91,9 +91,9 @@ pub(crate) fn planned(
 
 /// The launch on the CPU.
 pub(crate) fn launched(op: impl Into<Op>, inputs: &[&Layout]) -> Result<Launch> {
-    match planned(op, inputs, None, None)?.what {
-        What::Launch(launch) => Ok(launch),
-        What::View { .. } => unreachable!("these operations compute values"),
+    match planned(op, inputs, None, None)?.kind {
+        PlanKind::Launch(launch) => Ok(launch),
+        PlanKind::View { .. } => unreachable!("these operations compute values"),
     }
 }
 
@@ -274,8 +274,8 @@ fn series_alone() {
             );
         }
         for dtype in [DType::F32, DType::C32, DType::F16] {
-            let kind = map::Kind::Copy;
-            on(Map { kind, dtype }.into(), None);
+            let kind = linear::Kind::Copy;
+            on(Linear { kind, dtype }.into(), None);
             let layout = x.clone();
             on(Full { dtype, layout }.into(), None);
             for how in [
@@ -506,7 +506,7 @@ fn pooled() {
 fn images() {
     use super::cells::{Cells, How};
     use super::kit::Neighbours;
-    use super::morphology::Extremes;
+    use super::morphology::Morphology;
     let most = u32::MAX as usize;
     let dtype = DType::U32;
     let all = |x: &Layout, what: &str, op: Op, others: &[&Layout]| {
@@ -528,7 +528,7 @@ fn images() {
             let (how, by) = (How::Crop, vec![pair].into());
             all(&x, "crop", Cells { how, by, dtype }.into(), &[&x]);
         }
-        let extremes = Extremes {
+        let extremes = Morphology {
             neighbours: Neighbours::Eight,
             least: false,
             dtype,

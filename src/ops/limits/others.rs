@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::ops::ambient::{Broadcast, Mode};
-use crate::ops::cast::Cast;
 use crate::ops::conv::cached_spectra::{self, Spectra};
+use crate::ops::convert::cast::Cast;
 use crate::ops::fft::planes::{PlaneView, Planes};
 use crate::ops::gather::Gather;
 use crate::ops::maps::{Apply, Complex};

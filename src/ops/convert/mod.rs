@@ -2,6 +2,8 @@
 //!
 //! Cost: the values read once and written once, in one dispatch. Layouts are shared, never read.
 
+pub(crate) mod cast;
+
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -9,8 +11,8 @@ use half::slice::HalfFloatSliceExt;
 use crate::ops::kit::{STREAM, par_pieces, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, CpuInput, CpuKernel, CpuOutput, Dispatch, Interface, Kernel, Launch, OutputLayout,
-    Param, Plan, Slot, Variant, params, shader, slots,
+    CpuArgs, CpuInput, CpuOutput, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan,
+    Slot, Twin, Variant, params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -24,7 +26,7 @@ params! {
 }
 
 static KERNEL: Kernel = Kernel {
-    shader: shader!("convert"),
+    shader: shader!("convert/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: &[Variant::of(DType::F16, &[]), Variant::of(DType::F32, &[])],
@@ -69,7 +71,7 @@ pub(super) fn launch(
 ) -> Launch {
     let base = Param::InputBase(0);
     let dispatch = convert(variant, x.total(), Slot::Input(0), base, Slot::Output(0));
-    let twin = CpuKernel::new(twin);
+    let twin = Twin::new(twin);
     Launch::new(dtype, OutputLayout::Input(0), dispatch, twin)
 }
 
@@ -103,7 +105,7 @@ pub(super) fn convert(
     )
 }
 
-/// Runs an f32 CPU kernel on operands and results of these types. f16 operands are widened first, and f16 results are
+/// Runs an f32 twin on operands and results of these types. f16 operands are widened first, and f16 results are
 /// rounded once, when they are complete.
 pub(in crate::ops) fn in_f32(
     args: &mut CpuArgs<'_>,

@@ -3,7 +3,7 @@
 use super::Tensor;
 use crate::Result;
 use crate::ops::kit::Neighbours;
-use crate::ops::morphology::Extremes;
+use crate::ops::morphology::Morphology;
 use crate::ragged::Pixel;
 
 impl<T: Pixel> Tensor<T> {
@@ -53,11 +53,11 @@ impl<T: Pixel> Tensor<T> {
 
     fn extremes(&self, neighbours: Neighbours, least: bool) -> Result<Tensor<T>> {
         let dtype = T::DTYPE;
-        let extremes = Extremes {
+        let morphology = Morphology {
             neighbours,
             least,
             dtype,
         };
-        self.unary(extremes, &[])
+        self.unary(morphology, &[])
     }
 }

@@ -48,7 +48,7 @@ fn x_quad(q: u32) -> vec4<E> {
 
 #if F16
 #if SCALE
-#include "half_bits"
+#include "half_round"
 
 fn scaled(word: u32) -> u32 {
     let two = bitcast<f32>(p.scalar) * unpack2x16float(word);

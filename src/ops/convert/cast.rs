@@ -5,7 +5,7 @@
 use bytemuck::cast_slice_mut;
 use half::f16;
 
-use super::convert::{self, Params, Slots};
+use super::{self as convert, Params, Slots};
 use crate::Result;
 use crate::ops::kit::{STREAM, par_map};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
@@ -19,7 +19,7 @@ macro_rules! from {
 }
 
 static KERNEL: Kernel = Kernel {
-    shader: shader!("cast"),
+    shader: shader!("convert/cast", "cast"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
     variants: from![
@@ -45,7 +45,13 @@ pub(crate) struct Cast {
 
 impl Cast {
     /// The kernel alone, on values of any slots.
-    pub(super) fn dispatch(self, values: usize, from: Slot, base: Param, to: Slot) -> Dispatch {
+    pub(in crate::ops) fn dispatch(
+        self,
+        values: usize,
+        from: Slot,
+        base: Param,
+        to: Slot,
+    ) -> Dispatch {
         convert::convert(self.variant(), values, from, base, to)
     }
 
