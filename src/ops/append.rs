@@ -10,7 +10,7 @@ use crate::ops::operation::{Operation, PlanRequest};
 use crate::ops::strided::extent_of;
 use crate::plan::{
     CpuArgs, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, PlanBuffer,
-    Slot, Twin, Variant, params, shader, slots,
+    Slot, Twin, number, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Error, Result, host};
@@ -31,7 +31,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("append"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
+    variants: variants![U32, F16],
 };
 
 /// About how many words of keys or values a workgroup copies.
@@ -97,7 +97,6 @@ impl Operation for Append {
         let words = widths.map(|width| width / units);
         let tile = (TILE / words[0].max(words[1]).max(1)).max(1);
         let (items, tiles) = items(keys, k, tile)?;
-        let number = |n: usize| Param::U32(n as u32);
         let dispatch = Dispatch::new(
             KERNEL.variant(if units == 2 { DType::F16 } else { DType::U32 }, &[]),
             Slots {
@@ -141,9 +140,9 @@ impl Operation for Append {
 }
 
 /// The numbers of values in a row of keys and in a row of values, which are the same in all elements with rows.
-pub(crate) fn widths(of: [&Layout; 2]) -> Result<[usize; 2]> {
+pub(crate) fn widths(batches: [&Layout; 2]) -> Result<[usize; 2]> {
     let mut widths = [0; 2];
-    for (layout, width) in of.into_iter().zip(&mut widths) {
+    for (layout, width) in batches.into_iter().zip(&mut widths) {
         if layout.is_empty() {
             continue;
         }
@@ -153,7 +152,8 @@ pub(crate) fn widths(of: [&Layout; 2]) -> Result<[usize; 2]> {
         let first = layout.shape(at);
         let row = &first.extents()[1..];
         let mut others = layout.shapes().enumerate();
-        let other = others.find(|(_, of)| with_rows(of) && of.extents()[1..] != *row);
+        let other =
+            others.find(|(_, batches)| with_rows(batches) && batches.extents()[1..] != *row);
         if let Some((element, shape)) = other {
             let expected = format!("{first}, with any number of rows, as in element {at}");
             return Err(Error::shape(element, expected, shape));

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use super::strided;
-use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Tiles, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer, Slot,
-    Twin, Variant, constants, params, shader, slots, stream_tile,
+    Twin, constants, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result, host};
@@ -20,7 +20,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, how, apart, fill, fill_more }
+    struct Params { tiles: Tiles, x_base, how, apart, fill, fill_more }
 }
 
 /// How the kernel finds the source of a value: `p.how`.
@@ -33,12 +33,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("cells"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![UPSCALE, APART, DOWNSCALE, TILE]],
-    variants: &[
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::C32, &[]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::U8, &[]),
-    ],
+    variants: variants![U32, C32, F16, U8],
 };
 
 /// Where the values of an element go, for its pair (a, b).
@@ -148,10 +143,9 @@ impl Operation for Cells {
             OutputLayout::New(layout) => Slot::Meta(layout.clone()),
         };
         let total = result.get(|i| inputs[i]).total();
-        let tile = stream_tile(total, x.len());
+        let (tiles, groups) = Tiles::of(result.get(|i| inputs[i]));
         let mut words = host::room(2 * self.by.len())?;
         words.extend(self.by.iter().flatten().map(|&by| how.word(by)));
-        let number = |n: usize| Param::U32(n as u32);
         let kernel_type = match dtype {
             DType::F16 | DType::C32 | DType::U8 => dtype,
             _ => DType::U32,
@@ -166,9 +160,7 @@ impl Operation for Cells {
                 by: Slot::PlanBuffer(PlanBuffer::new(words)),
             },
             Params {
-                total: number(total),
-                elements: number(x.len()),
-                tile: number(tile),
+                tiles,
                 x_base: Param::InputBase(0),
                 how: Param::U32(match how {
                     How::Upscale => UPSCALE,
@@ -182,7 +174,7 @@ impl Operation for Cells {
                 fill: Param::Scalar(0),
                 fill_more: Param::Scalar(1),
             },
-            total.div_ceil(tile) as u32,
+            groups,
             dtype.words(total) as u64,
         );
         let by = self.by.clone();

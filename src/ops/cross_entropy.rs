@@ -12,11 +12,11 @@ use num_complex::Complex32;
 use super::maps::exp;
 use super::strided;
 use crate::Result;
-use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Tiles, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
-    params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, number,
+    params, shader, slots, stream_tile, variants,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -25,14 +25,14 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, targets_base, sums_base, rank }
+    struct Params { tiles: Tiles, x_base, targets_base, sums_base, rank }
 }
 
 static KERNEL: Kernel = Kernel {
     shader: shader!("cross_entropy"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
+    variants: variants![F32, F16],
 };
 
 slots! {
@@ -83,8 +83,7 @@ impl Operation for CrossEntropy {
         }
         let (x, targets) = (inputs[0], inputs[1]);
         let total = targets.total();
-        let tile = stream_tile(total, targets.len());
-        let number = |n: usize| Param::U32(n as u32);
+        let (tiles, groups) = Tiles::of(targets);
         Ok(Launch::new(
             dtype,
             OutputLayout::Input(1),
@@ -99,15 +98,13 @@ impl Operation for CrossEntropy {
                     c_meta: Slot::InputMeta(1),
                 },
                 Params {
-                    total: number(total),
-                    elements: number(targets.len()),
-                    tile: number(tile),
+                    tiles,
                     x_base: Param::InputBase(0),
                     targets_base: Param::InputBase(1),
                     sums_base: Param::InputBase(2),
                     rank: number(x.rank()),
                 },
-                total.div_ceil(tile) as u32,
+                groups,
                 total as u64,
             ),
             Twin::new(move |args| match dtype {
@@ -123,7 +120,6 @@ fn launch_of_slopes(dtype: DType, inputs: &[&Layout]) -> Launch {
     let x = inputs[0];
     let total = x.total();
     let tile = stream_tile(total, x.len());
-    let number = |n: usize| Param::U32(n as u32);
     Launch::new(
         dtype,
         OutputLayout::Input(0),

@@ -8,7 +8,7 @@ use crate::ops::kit::{worklist::ByCost, worklist::Worklist};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, Dispatch, Interface, Kernel, Launch, Offset, OutputLayout, Param, Plan, Slot, Twin,
-    Variant, constants, params, shader, slots,
+    constants, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout, Pairing, Pairs, Scalar};
 use crate::{Result, host};
@@ -33,12 +33,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("eval"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG], PAIRING],
-    variants: &[
-        Variant::of(DType::F32, &[]),
-        Variant::of(DType::I32, &[]),
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::F16, &[]),
-    ],
+    variants: variants![F32, I32, U32, F16],
 };
 
 /// Evaluates the polynomials a at the points b; the result has the shape of the points.

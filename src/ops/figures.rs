@@ -7,11 +7,11 @@
 use std::ops::Range;
 
 use super::{linear, strided};
-use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Tiles, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
-    constants, cost_of, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, constants,
+    cost_of, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -21,7 +21,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, figures_base, values_base, what }
+    struct Params { tiles: Tiles, x_base, figures_base, values_base, what }
 }
 
 /// What the four numbers of a figure are: `p.what`.
@@ -35,7 +35,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("figures"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![BOXES]],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 /// The kernel of many figures.
@@ -43,10 +43,7 @@ static MARKS: Kernel = Kernel {
     shader: shader!("figures_marks"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![BOXES]],
-    variants: &[
-        Variant::of(DType::U32, &["MARK"]),
-        Variant::of(DType::U32, &["COLOURS"]),
-    ],
+    variants: variants![U32 "MARK", U32 "COLOURS"],
 };
 
 /// What is drawn on operand 0: operand 1 has four numbers for each figure, and operand 2 its value.
@@ -188,9 +185,8 @@ impl Operation for Figures {
                 Figures::Lines { .. } => rows.max(columns),
             })
         });
-        let tile = stream_tile(x.total(), x.len());
-        let number = |n: usize| Param::U32(n as u32);
-        let dispatch = |kernel: &'static Kernel, flags: &[&str], groups: usize, cost: u64| {
+        let (tiles, of_cells) = Tiles::of(x);
+        let dispatch = |kernel: &'static Kernel, flags: &[&str], groups: u32, cost: u64| {
             Dispatch::new(
                 kernel.variant(DType::U32, flags),
                 Slots {
@@ -202,9 +198,7 @@ impl Operation for Figures {
                     c_meta: Slot::InputMeta(0),
                 },
                 Params {
-                    total: number(x.total()),
-                    elements: number(x.len()),
-                    tile: number(tile),
+                    tiles,
                     x_base: Param::InputBase(0),
                     figures_base: Param::InputBase(1),
                     values_base: Param::InputBase(2),
@@ -213,17 +207,16 @@ impl Operation for Figures {
                         Figures::Lines { .. } => LINES,
                     }),
                 },
-                groups as u32,
+                groups,
                 cost,
             )
         };
-        let tiles = x.total().div_ceil(tile);
         let dispatches = match searched <= FEW.saturating_mul(cells) {
-            true => vec![dispatch(&KERNEL, &[], tiles, cells + searched)],
+            true => vec![dispatch(&KERNEL, &[], of_cells, cells + searched)],
             false => vec![
                 linear::zeros(x.total(), Slot::Output(0)),
-                dispatch(&MARKS, &["MARK"], figures.total() / 4, marked),
-                dispatch(&MARKS, &["COLOURS"], tiles, 2 * cells),
+                dispatch(&MARKS, &["MARK"], (figures.total() / 4) as u32, marked),
+                dispatch(&MARKS, &["COLOURS"], of_cells, 2 * cells),
             ],
         };
         let drawn = *self;

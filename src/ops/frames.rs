@@ -8,11 +8,11 @@
 //! as matrices again. `istft` transforms the rows back, and the kernel adds the frames at each value in order, so there
 //! are no atomics. A fused transform would not write the frames to memory and read them back.
 
-use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Tiles, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, Dispatch, Interface, Kernel, Launch, Offset, Param, Plan, Slot, Twin, Variant, params,
-    shader, slots, stream_tile,
+    shader, slots,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -22,7 +22,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, w_base, size, hop, least }
+    struct Params { tiles: Tiles, x_base, w_base, size, hop, least }
 }
 
 static KERNEL: Kernel = Kernel {
@@ -97,8 +97,8 @@ impl Operation for Frames {
             Frames::Cut { .. } => layout(inputs[0], size, hop)?,
             Frames::Add { .. } | Frames::Sum { .. } => inputs[2].clone(),
         };
-        let (total, elements) = (c.total(), c.len());
-        let tile = stream_tile(total, elements);
+        let total = c.total();
+        let (tiles, groups) = Tiles::of(&c);
         let cost = total as u64 * u64::from(times);
         let dispatch = Dispatch::new(
             KERNEL.variant(DType::F32, &[flag]),
@@ -110,16 +110,14 @@ impl Operation for Frames {
                 c_meta: Slot::Meta(c.clone()),
             },
             Params {
-                total: Param::U32(total as u32),
-                elements: Param::U32(elements as u32),
-                tile: Param::U32(tile as u32),
+                tiles,
                 x_base: Param::InputBase(0),
                 w_base: Param::InputBase(1),
                 size: Param::U32(size),
                 hop: Param::U32(hop),
                 least: Param::U32(LEAST.to_bits()),
             },
-            total.div_ceil(tile) as u32,
+            groups,
             cost,
         );
         let (size, hop, of) = (size as usize, hop as usize, *self);
@@ -159,7 +157,7 @@ fn cut(args: &mut CpuArgs<'_>, size: usize, hop: usize) {
 }
 
 /// Computes results by `of`, from the sum of the frames times the window and the sum of the window's squares.
-fn add(args: &mut CpuArgs<'_>, size: usize, hop: usize, of: fn(f32, f32) -> f32) {
+fn add(args: &mut CpuArgs<'_>, size: usize, hop: usize, quotient: fn(f32, f32) -> f32) {
     let (x, x_layout) = args.input::<f32>(0);
     let (window, _) = args.input::<f32>(1);
     let output = &mut args.outputs[0];
@@ -178,7 +176,7 @@ fn add(args: &mut CpuArgs<'_>, size: usize, hop: usize, of: fn(f32, f32) -> f32)
                     sum += frames[t * size + k] * window[k];
                     squares += window[k] * window[k];
                 }
-                *y = of(sum, squares);
+                *y = quotient(sum, squares);
             }
         },
     );

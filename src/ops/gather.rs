@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::ops::kit::{PAIRING, bits_of, pair_params, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot, Twin, Variant,
-    params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot, Twin, params,
+    shader, slots, stream_tile, variants,
 };
 use crate::ragged::{DType, Indices, Layout, Offsets, Pairs, product, total_overflow};
 use crate::{Error, Result, host};
@@ -27,12 +27,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("gather"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
-    variants: &[
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::U32, &["DOUBLE"]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::U8, &[]),
-    ],
+    variants: variants![U32, U32 "DOUBLE", F16, U8],
 };
 
 /// The rows at listed indices, over values of one type.

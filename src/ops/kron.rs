@@ -9,8 +9,8 @@ use half::f16;
 use crate::ops::kit::{Arithmetic, PAIRING, pair_params, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Twin, Variant, merge,
-    params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Offset, Param, Slot, Twin, merge, params, shader,
+    slots, stream_tile, variants,
 };
 use crate::ragged::{DType, Layout, MAX_RANK, Pairs, Scalar};
 use crate::{Error, Result, host};
@@ -29,16 +29,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("kron"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[PAIRING],
-    variants: &[
-        Variant::of(DType::F32, &[]),
-        Variant::of(DType::F32, &["BOXES"]),
-        Variant::of(DType::I32, &[]),
-        Variant::of(DType::I32, &["BOXES"]),
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::U32, &["BOXES"]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::F16, &["BOXES"]),
-    ],
+    variants: variants![F32, F32 "BOXES", I32, I32 "BOXES", U32, U32 "BOXES", F16, F16 "BOXES"],
 };
 
 /// The results' shapes, and the operands' layouts with the fewest axes that locate every value.

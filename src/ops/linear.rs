@@ -9,8 +9,8 @@ use crate::Result;
 use crate::ops::kit::{Arithmetic, STREAM, par_map, stream_groups, twin_of};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
-    params, shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, params,
+    shader, slots, variants,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -26,17 +26,9 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("linear"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
-    variants: &[
-        Variant::of(DType::F32, &["SCALE"]),
-        Variant::of(DType::I32, &["SCALE"]),
-        Variant::of(DType::U32, &["SCALE"]),
-        Variant::of(DType::F16, &["SCALE"]),
-        Variant::of(DType::I32, &["NEG"]),
-        Variant::of(DType::U32, &["NEG"]),
-        Variant::of(DType::F16, &["NEG"]),
-        Variant::of(DType::U32, &["COPY"]),
-        Variant::of(DType::F16, &["COPY"]),
-        Variant::of(DType::U8, &["COPY"]),
+    variants: variants![
+        F32 "SCALE", I32 "SCALE", U32 "SCALE", F16 "SCALE", I32 "NEG", U32 "NEG", F16 "NEG",
+        U32 "COPY", F16 "COPY", U8 "COPY"
     ],
 };
 
@@ -52,7 +44,7 @@ static FILL: Kernel = Kernel {
     shader: shader!("linear", "fill"),
     interface: Interface::of::<FillSlots, FillParams>(),
     constants: &[STREAM],
-    variants: &[Variant::of(DType::U32, &["FILL"])],
+    variants: variants![U32 "FILL"],
 };
 
 /// Values in one parallel task on the CPU.

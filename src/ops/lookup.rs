@@ -2,11 +2,11 @@
 //!
 //! Cost: the indices read once, one value of a table read for each, and the result written once, in one dispatch.
 
-use crate::ops::kit::{bits_of, par_tiles};
+use crate::ops::kit::{Tiles, bits_of, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
-    params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, params,
+    shader, slots, variants,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -16,7 +16,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, index_base, table_base }
+    struct Params { tiles: Tiles, index_base, table_base }
 }
 
 /// Copies the bits of values. EACH: a table for each element.
@@ -24,19 +24,9 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("lookup"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::C32, &[]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::U32, &["EACH"]),
-        Variant::of(DType::C32, &["EACH"]),
-        Variant::of(DType::F16, &["EACH"]),
-        Variant::of(DType::U8, &[]),
-        Variant::of(DType::U8, &["EACH"]),
-        Variant::of(DType::U32, &["BYTES"]),
-        Variant::of(DType::U32, &["BYTES", "EACH"]),
-        Variant::of(DType::U8, &["BYTES"]),
-        Variant::of(DType::U8, &["BYTES", "EACH"]),
+    variants: variants![
+        U32, C32, F16, U32 "EACH", C32 "EACH", F16 "EACH", U8, U8 "EACH", U32 "BYTES",
+        U32 "BYTES" "EACH", U8 "BYTES", U8 "BYTES" "EACH"
     ],
 };
 
@@ -75,8 +65,7 @@ impl Operation for Lookup {
             (true, true) => &["BYTES", "EACH"],
         };
         let total = index.total();
-        let tile = stream_tile(total, index.len());
-        let number = |n: usize| Param::U32(n as u32);
+        let (tiles, groups) = Tiles::of(index);
         let kernel_type = match dtype {
             DType::F16 | DType::C32 | DType::U8 => dtype,
             _ => DType::U32,
@@ -91,13 +80,11 @@ impl Operation for Lookup {
                 table_meta: Slot::InputMeta(1),
             },
             Params {
-                total: number(total),
-                elements: number(index.len()),
-                tile: number(tile),
+                tiles,
                 index_base: Param::InputBase(0),
                 table_base: Param::InputBase(1),
             },
-            total.div_ceil(tile) as u32,
+            groups,
             total as u64,
         );
         let most = if index_type == DType::I32 {

@@ -7,12 +7,12 @@
 
 use super::strided;
 use crate::Result;
-use crate::ops::kit::Neighbours;
 use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Neighbours, Tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
-    constants, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, constants,
+    params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -21,7 +21,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, flip, cross }
+    struct Params { tiles: Tiles, x_base, flip, cross }
 }
 
 /// Rows of a strip, which an invocation computes.
@@ -33,7 +33,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("morphology"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![STRIP]],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 slots! {
@@ -45,7 +45,7 @@ static BYTES: Kernel = Kernel {
     shader: shader!("morphology_bytes"),
     interface: Interface::of::<ByteSlots, Params>(),
     constants: &[],
-    variants: &[Variant::of(DType::U8, &[])],
+    variants: variants![U8],
 };
 
 /// The extremes of neighbourhoods, over integers of one type.
@@ -103,18 +103,14 @@ impl Morphology {
 
     /// The parameters and the number of workgroups for these items of work.
     fn params(self, items: &Layout, signed: u32) -> (Params, u32) {
-        let (total, elements) = (items.total(), items.len());
-        let tile = stream_tile(total, elements);
-        let number = |n: usize| Param::U32(n as u32);
+        let (tiles, groups) = Tiles::of(items);
         let params = Params {
-            total: number(total),
-            elements: number(elements),
-            tile: number(tile),
+            tiles,
             x_base: Param::InputBase(0),
             flip: Param::U32(if self.least { !signed } else { signed }),
             cross: Param::U32(u32::from(self.neighbours == Neighbours::Four)),
         };
-        (params, total.div_ceil(tile) as u32)
+        (params, groups)
     }
 }
 

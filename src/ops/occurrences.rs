@@ -4,11 +4,11 @@
 //! two differ, at most all of the small matrix.
 
 use super::strided;
-use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Tiles, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
-    slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, number, params, shader,
+    slots, variants,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -23,7 +23,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, small_base, templates, in_fours }
+    struct Params { tiles: Tiles, x_base, small_base, templates, in_fours }
 }
 
 /// Values are compared by their bits.
@@ -31,7 +31,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("occurrences"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 /// Masks of the places in operand 0 where operand 1 begins: one matrix for all elements, or one for each.
@@ -71,9 +71,7 @@ impl Operation for Occurrences {
             let template = templates.length(template_of(templates, element)) as u64;
             cost.saturating_add(template.saturating_mul(c.length(element) as u64))
         });
-        let total = c.total();
-        let tile = stream_tile(total, c.len());
-        let number = |n: usize| Param::U32(n as u32);
+        let (tiles, groups) = Tiles::of(&c);
         let dispatch = Dispatch::new(
             KERNEL.variant(DType::U32, &[]),
             Slots {
@@ -85,15 +83,13 @@ impl Operation for Occurrences {
                 c_meta: Slot::Meta(c.clone()),
             },
             Params {
-                total: number(total),
-                elements: number(c.len()),
-                tile: number(tile),
+                tiles,
                 x_base: Param::InputBase(0),
                 small_base: Param::InputBase(1),
                 templates: number(templates.len()),
                 in_fours: number(usize::from(templates.lengths().any(|n| n >= LARGE))),
             },
-            total.div_ceil(tile) as u32,
+            groups,
             cost,
         );
         Ok(Launch::new(DType::U32, c, dispatch, Twin::new(twin)).into())

@@ -10,8 +10,8 @@ use crate::ops::kit::STREAM_TILE;
 use crate::ops::kit::{STREAM, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
-    slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, params, shader, slots,
+    variants,
 };
 use crate::ragged::{DType, MAX_RANK};
 use crate::{Error, Result};
@@ -29,7 +29,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("one_hot"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
-    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
+    variants: variants![U32, F16],
 };
 
 /// Rows of this many values, of this type. The call's scalar is the bits of 1.
@@ -86,9 +86,13 @@ impl Operation for OneHot {
     }
 }
 
-fn twin<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, depth: usize, of: fn(u32) -> T) {
+fn twin<T: bytemuck::Pod + Send + Sync>(
+    args: &mut CpuArgs<'_>,
+    depth: usize,
+    value_of: fn(u32) -> T,
+) {
     let (x, _) = args.input::<u32>(0);
-    let one = of(args.scalars[0]);
+    let one = value_of(args.scalars[0]);
     let output = &mut args.outputs[0];
     let total = output.layout.total();
     if total == 0 {

@@ -9,8 +9,8 @@ use crate::error::Named;
 use crate::ops::kit::par_runs;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
-    slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, params, shader, slots,
+    variants,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Result, host};
@@ -28,7 +28,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("period"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 /// The period of each element along an axis.

@@ -16,7 +16,7 @@ use crate::ops::kit::join;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Constants, CpuArgs, Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan,
-    Slot, Twin, Variant, check_size, constants, cost_of, params, shader, slots,
+    Slot, Twin, check_size, constants, cost_of, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout, Offsets};
 use crate::{Result, host};
@@ -54,14 +54,14 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("regions"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[SHARED],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 static FINISH: Kernel = Kernel {
     shader: shader!("regions_finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[SHARED],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 /// The regions of images, operand 0, that have the labels of operand 1. The layout of operand 2 has a value for each

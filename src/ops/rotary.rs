@@ -11,11 +11,11 @@
 use half::f16;
 
 use super::strided;
-use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Tiles, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, PlanBuffer, Slot,
-    Twin, Variant, constants, params, shader, slots, stream_tile,
+    Twin, constants, number, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout, Scalar};
 use crate::{Error, Result, host};
@@ -27,19 +27,14 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, width, d, neighbours, turn, starts_base }
+    struct Params { tiles: Tiles, x_base, width, d, neighbours, turn, starts_base }
 }
 
 static KERNEL: Kernel = Kernel {
     shader: shader!("rotary"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![DIGIT]],
-    variants: &[
-        Variant::of(DType::F32, &[]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::F32, &["STARTS"]),
-        Variant::of(DType::F16, &["STARTS"]),
-    ],
+    variants: variants![F32, F16, F32 "STARTS", F16 "STARTS"],
 };
 
 /// Bits of a digit of a position, and digits of a position.
@@ -155,9 +150,8 @@ impl Operation for Rotary {
                 self.table(d, rows, |row| self.start.saturating_add(row))?
             }
         };
-        let (total, elements) = (x.total(), x.len());
-        let tile = stream_tile(total, elements);
-        let number = |n: usize| Param::U32(n as u32);
+        let total = x.total();
+        let (tiles, groups) = Tiles::of(x);
         let turn: f32 = if self.back { -1.0 } else { 1.0 };
         let words = PlanBuffer::new(bytemuck::cast_slice(&table).to_vec());
         let held = size_of_val(&table[..]);
@@ -186,9 +180,7 @@ impl Operation for Rotary {
                     starts: Slot::Input(usize::from(starts)),
                 },
                 Params {
-                    total: number(total),
-                    elements: number(elements),
-                    tile: number(tile),
+                    tiles,
                     x_base: Param::InputBase(0),
                     width: number(width),
                     d: number(d),
@@ -196,7 +188,7 @@ impl Operation for Rotary {
                     turn: Param::U32(turn.to_bits()),
                     starts_base: Param::InputBase(usize::from(starts)),
                 },
-                total.div_ceil(tile) as u32,
+                groups,
                 total as u64,
             ),
             twin.holding(held),

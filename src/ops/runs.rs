@@ -4,11 +4,11 @@
 //! once, in one dispatch.
 
 use crate::Result;
-use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Tiles, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
-    params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, params,
+    shader, slots, variants,
 };
 use crate::ragged::DType;
 
@@ -17,7 +17,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, lengths, others }
+    struct Params { tiles: Tiles, x_base, lengths, others }
 }
 
 /// Values are compared by their bits.
@@ -25,7 +25,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("runs"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 /// What the values of sorted vectors of integers become, as u32.
@@ -47,8 +47,7 @@ impl Operation for Runs {
         let x = request.inputs[0];
         x.check_rank(1)?;
         let total = x.total();
-        let tile = stream_tile(total, x.len());
-        let number = |n: usize| Param::U32(n as u32);
+        let (tiles, groups) = Tiles::of(x);
         let lengths = *self != Runs::Firsts;
         let others = if *self == Runs::Shortest { u32::MAX } else { 0 };
         let dispatch = Dispatch::new(
@@ -59,14 +58,12 @@ impl Operation for Runs {
                 c_meta: Slot::InputMeta(0),
             },
             Params {
-                total: number(total),
-                elements: number(x.len()),
-                tile: number(tile),
+                tiles,
                 x_base: Param::InputBase(0),
                 lengths: Param::U32(u32::from(lengths)),
                 others: Param::U32(others),
             },
-            total.div_ceil(tile) as u32,
+            groups,
             total as u64,
         );
         let twin = Twin::new(move |args| twin(args, lengths, others));

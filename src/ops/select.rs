@@ -8,7 +8,7 @@ use crate::ops::kit::{STREAM, bits_of, par_tiles, stream_groups};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     Attachment, CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot, Twin,
-    Variant, cost_of, params, shader, slots, stream_tile,
+    cost_of, params, shader, slots, stream_tile, variants,
 };
 use crate::ragged::{DType, Layout, Offsets, Permutation, total_overflow};
 use crate::{Error, Result, host};
@@ -25,12 +25,7 @@ static SELECT: Kernel = Kernel {
     shader: shader!("gather", "select"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[
-        Variant::of(DType::U32, &["ELEMENTS"]),
-        Variant::of(DType::U32, &["ELEMENTS", "DOUBLE"]),
-        Variant::of(DType::F16, &["ELEMENTS"]),
-        Variant::of(DType::U8, &["ELEMENTS"]),
-    ],
+    variants: variants![U32 "ELEMENTS", U32 "ELEMENTS" "DOUBLE", F16 "ELEMENTS", U8 "ELEMENTS"],
 };
 
 slots! {
@@ -53,11 +48,7 @@ static JOIN: Kernel = Kernel {
     shader: shader!("join"),
     interface: Interface::of::<JoinSlots, JoinParams>(),
     constants: &[STREAM],
-    variants: &[
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::U8, &[]),
-    ],
+    variants: variants![U32, F16, U8],
 };
 
 /// All elements in another order, over values of one type.

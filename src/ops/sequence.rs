@@ -8,11 +8,11 @@ use std::ops::Range;
 use half::f16;
 
 use crate::Result;
-use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Tiles, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
-    slots, stream_tile,
+    slots,
 };
 use crate::ragged::{DType, Layout, Scalar};
 
@@ -21,7 +21,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, first, second }
+    struct Params { tiles: Tiles, first, second }
 }
 
 macro_rules! variants {
@@ -100,8 +100,7 @@ impl Operation for Sequence {
             _ => dtype,
         };
         let total = layout.total();
-        let tile = stream_tile(total, layout.len());
-        let number = |n: usize| Param::U32(n as u32);
+        let (tiles, groups) = Tiles::of(layout);
         Ok(Launch::new(
             dtype,
             layout.clone(),
@@ -112,13 +111,11 @@ impl Operation for Sequence {
                     c_meta: Slot::Meta(layout.clone()),
                 },
                 Params {
-                    total: number(total),
-                    elements: number(layout.len()),
-                    tile: number(tile),
+                    tiles,
                     first: Param::Scalar(0),
                     second: Param::Scalar(1),
                 },
-                total.div_ceil(tile) as u32,
+                groups,
                 total as u64,
             ),
             Twin::new(twin),
@@ -177,8 +174,8 @@ fn floats(args: &CpuArgs<'_>) -> [f32; 2] {
     [0, 1].map(|i| f32::from_bits(args.scalars[i]))
 }
 
-fn eye<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, of: fn(u32) -> T) {
-    let one = of(args.scalars[0]);
+fn eye<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, value_of: fn(u32) -> T) {
+    let one = value_of(args.scalars[0]);
     let layout = args.outputs[0].layout;
     each(args, |element, within, values: &mut [T]| {
         let width = layout.extents()[2 * element + 1] as usize;

@@ -6,11 +6,11 @@
 
 use super::lines::{check_axis, place_of_axis};
 use super::{linear, strided};
-use crate::ops::kit::{par_runs, par_tiles};
+use crate::ops::kit::{Tiles, par_runs, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
-    cost_of, params, shader, slots, stream_tile,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, cost_of,
+    params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Error, Result};
@@ -20,7 +20,7 @@ slots! {
 }
 
 params! {
-    struct Params { total, elements, tile, x_base, index_base, rank, axis }
+    struct Params { tiles: Tiles, x_base, index_base, rank, axis }
 }
 
 /// Copies the bits of values, so one variant serves all types of 32 bits.
@@ -28,11 +28,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("take"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::U32, &["PUT"]),
-        Variant::of(DType::U32, &["ONE"]),
-    ],
+    variants: variants![U32, U32 "PUT", U32 "ONE"],
 };
 
 /// Values of 32 bits, by indices along an axis, or into whole elements if there is none. Operand 1 holds the indices.
@@ -85,8 +81,7 @@ impl Operation for Take {
             (true, true) => (&["ONE"], 2, 1),
         };
         let total = inputs[each].total();
-        let tile = stream_tile(total, c.len());
-        let number = |n: usize| Param::U32(n as u32);
+        let (tiles, groups) = Tiles::of(inputs[each]);
         let dispatch = Dispatch::new(
             KERNEL.variant(DType::U32, flags),
             Slots {
@@ -97,15 +92,13 @@ impl Operation for Take {
                 line_meta: Slot::InputMeta(other),
             },
             Params {
-                total: number(total),
-                elements: number(c.len()),
-                tile: number(tile),
+                tiles,
                 x_base: Param::InputBase(0),
                 index_base: Param::InputBase(1),
                 rank,
                 axis: place,
             },
-            total.div_ceil(tile) as u32,
+            groups,
             total as u64,
         );
         if !put {

@@ -2,7 +2,8 @@
 //! [`strided`](super::strided) that neither reads nor writes contiguous runs.
 
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, params, shader, slots,
+    variants,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -20,7 +21,7 @@ pub(super) static KERNEL: Kernel = Kernel {
     shader: shader!("transpose"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![SIDE]],
-    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::C32, &[])],
+    variants: variants![U32, C32],
 };
 
 /// Bytes, of which tiles may share words.
@@ -28,7 +29,7 @@ pub(super) static BYTES: Kernel = Kernel {
     shader: shader!("transpose_bytes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![BYTE_SIDE]],
-    variants: &[Variant::of(DType::U8, &[])],
+    variants: variants![U8],
 };
 
 /// Rows and columns of a workgroup's tile.

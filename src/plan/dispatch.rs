@@ -60,6 +60,11 @@ pub(crate) enum Param {
     Scalar(usize),
 }
 
+/// A number as a parameter.
+pub(crate) fn number(n: usize) -> Param {
+    Param::U32(n as u32)
+}
+
 /// A kernel launch: a kernel variant over `groups` workgroups.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch {

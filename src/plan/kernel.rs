@@ -126,6 +126,14 @@ impl Listed for Variant {
     }
 }
 
+/// Lists variants, each by its element type and its flags.
+macro_rules! variants {
+    ($($dtype:ident $($flag:literal)*),+ $(,)?) => {
+        &[$($crate::plan::Variant::of($crate::ragged::DType::$dtype, &[$($flag),*])),+]
+    };
+}
+pub(crate) use variants;
+
 /// Lists a variant for each of these sets of flags and each element type.
 macro_rules! for_each_type {
     ($($flags:expr),+ $(,)?) => {

@@ -15,11 +15,11 @@ pub(crate) use arena::{Arena, Item, largest_live};
 pub(crate) use boxes::{Boxes, MergedPair, Nested, Offset, merge, overlap};
 pub(crate) use cache::{Ask, PlanCache};
 pub(crate) use dispatch::{
-    Dispatch, Param, Params, PlanBuffer, Slot, Slots, Table, Words, cost_of, params, slots,
+    Dispatch, Param, Params, PlanBuffer, Slot, Slots, Table, Words, cost_of, number, params, slots,
 };
 pub(crate) use kernel::{
     Access, Chosen, Constants, Field, Interface, Kernel, Listed, Matrices, Shader, Variant,
-    constants, for_each_type, named, place_of, shader, stem_length, stem_of,
+    constants, for_each_type, named, place_of, shader, stem_length, stem_of, variants,
 };
 pub(crate) use launch::{
     Attachment, CpuArgs, CpuInput, CpuOutput, Launch, Outcome, Output, OutputLayout, Plan,

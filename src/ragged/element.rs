@@ -109,15 +109,15 @@ pub(crate) fn words_of<T: Scalar>(value: T) -> [u32; 2] {
     }
 }
 
+/// Implements a trait without items for these types.
+macro_rules! types {
+    ($trait:ident: $($type:ty),+) => { $(impl $trait for $type {})+ };
+}
+
 mod sealed {
     pub trait Sealed {}
 
-    impl Sealed for f32 {}
-    impl Sealed for i32 {}
-    impl Sealed for u32 {}
-    impl Sealed for num_complex::Complex32 {}
-    impl Sealed for half::f16 {}
-    impl Sealed for u8 {}
+    types!(Sealed: f32, i32, u32, num_complex::Complex32, half::f16, u8);
 }
 
 /// A type of values that a device can hold: `f32`, `i32`, `u32`, `u8`, [`f16`](struct@f16) or [`Complex32`]. Sealed.
@@ -136,29 +136,12 @@ pub trait Scalar:
     const DTYPE: DType;
 }
 
-impl Scalar for f32 {
-    const DTYPE: DType = DType::F32;
+macro_rules! dtypes {
+    ($($type:ident $dtype:ident),+) => {
+        $(impl Scalar for $type { const DTYPE: DType = DType::$dtype; })+
+    };
 }
-
-impl Scalar for i32 {
-    const DTYPE: DType = DType::I32;
-}
-
-impl Scalar for u32 {
-    const DTYPE: DType = DType::U32;
-}
-
-impl Scalar for Complex32 {
-    const DTYPE: DType = DType::C32;
-}
-
-impl Scalar for f16 {
-    const DTYPE: DType = DType::F16;
-}
-
-impl Scalar for u8 {
-    const DTYPE: DType = DType::U8;
-}
+dtypes!(f32 F32, i32 I32, u32 U32, Complex32 C32, f16 F16, u8 U8);
 
 /// A type of real numbers: `f32`, `i32` or `u32`.
 ///
@@ -166,11 +149,7 @@ impl Scalar for u8 {
 /// `f16`, which is computed in `f32`; their values are of a type [`Factor`], or [`Float`] if integers are excluded.
 pub trait Real: Factor {}
 
-impl Real for f32 {}
-
-impl Real for i32 {}
-
-impl Real for u32 {}
+types!(Real: f32, i32, u32);
 
 /// A type of numbers that can be added, multiplied and divided: `f32`, `i32`, `u32`, [`f16`](struct@f16) or
 /// [`Complex32`].
@@ -179,15 +158,7 @@ impl Real for u32 {}
 /// types.
 pub trait Number: Scalar {}
 
-impl Number for f32 {}
-
-impl Number for i32 {}
-
-impl Number for u32 {}
-
-impl Number for f16 {}
-
-impl Number for Complex32 {}
+types!(Number: f32, i32, u32, f16, Complex32);
 
 /// A type of values that have an order: `f32`, `i32`, `u32`, `u8` or [`f16`](struct@f16).
 ///
@@ -195,15 +166,7 @@ impl Number for Complex32 {}
 /// [`to`](crate::Tensor::to) are defined on these types.
 pub trait Ordered: Scalar + PartialOrd {}
 
-impl Ordered for f32 {}
-
-impl Ordered for i32 {}
-
-impl Ordered for u32 {}
-
-impl Ordered for f16 {}
-
-impl Ordered for u8 {}
+types!(Ordered: f32, i32, u32, f16, u8);
 
 /// A type that can be multiplied in matrix products and compared: `f32`, `i32`, `u32` or [`f16`](struct@f16).
 pub trait Factor: Number + Ordered {
@@ -211,30 +174,17 @@ pub trait Factor: Number + Ordered {
     type Sum: Factor;
 }
 
-impl Factor for f32 {
-    type Sum = f32;
+macro_rules! sums {
+    ($($type:ident $sum:ident),+) => { $(impl Factor for $type { type Sum = $sum; })+ };
 }
-
-impl Factor for i32 {
-    type Sum = i32;
-}
-
-impl Factor for u32 {
-    type Sum = u32;
-}
-
-impl Factor for f16 {
-    type Sum = f32;
-}
+sums!(f32 f32, i32 i32, u32 u32, f16 f32);
 
 /// A floating-point type: `f32` or [`f16`](struct@f16).
 ///
 /// Functions such as [`exp`](crate::Tensor::exp) and matrix products with scale and bias are defined on these types.
 pub trait Float: Factor {}
 
-impl Float for f32 {}
-
-impl Float for f16 {}
+types!(Float: f32, f16);
 
 /// A type of the cells of images, and of labels: `u8`, `i32` or `u32`.
 ///
@@ -242,15 +192,9 @@ impl Float for f16 {}
 /// these types. Images of `u8` take a quarter of the memory.
 pub trait Pixel: Ordered {}
 
-impl Pixel for u8 {}
-
-impl Pixel for i32 {}
-
-impl Pixel for u32 {}
+types!(Pixel: u8, i32, u32);
 
 /// A type of integers with arithmetic: `i32` or `u32`.
 pub trait Integer: Real + Pixel {}
 
-impl Integer for i32 {}
-
-impl Integer for u32 {}
+types!(Integer: i32, u32);

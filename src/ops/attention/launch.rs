@@ -8,7 +8,7 @@ use crate::Result;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot, Twin,
-    check_size, constants, cost_of, place_of, shader,
+    check_size, constants, cost_of, number, place_of, shader,
 };
 use crate::ragged::{DType, Layout};
 
@@ -38,7 +38,6 @@ impl Attention {
             d,
             dv,
         } = shapes.heads;
-        let number = |n: usize| Param::U32(n as u32);
         let flag = |on: bool| Param::U32(on.into());
         let items = PlanBuffer::new(plan.items);
         // In place of a missing operand, q is bound and not read.

@@ -2,7 +2,7 @@
 
 use super::Heads;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, shader, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, number, params, shader, slots, variants,
 };
 use crate::ragged::DType;
 
@@ -19,7 +19,7 @@ pub(super) static KERNEL: Kernel = Kernel {
     shader: shader!("attention/merge"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
+    variants: variants![F32, F16],
 };
 
 /// Merges the rows that `items` lists, of `rows` rows of results and `pieces` of pieces. `sinks` is the operand that
@@ -32,7 +32,6 @@ pub(super) fn dispatch(
     sinks: Option<(usize, usize)>,
 ) -> Dispatch {
     let units = items.len() / 4;
-    let number = |n: usize| Param::U32(n as u32);
     let (operand, place) = sinks.unwrap_or_default();
     // The kernel adds the index, because a base parameter is always that of the whole operand. 0 means no sinks.
     let sinks = match sinks {

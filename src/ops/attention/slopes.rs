@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use super::{Attention, Heads, OP, Side, Stats, twin_slopes};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Listed, Param, Slot, Twin, Variant, params,
-    shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Listed, Param, Slot, Twin, number, params,
+    shader, slots, variants,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -144,7 +144,7 @@ static STATS: Kernel = Kernel {
     shader: shader!("attention/stats"),
     interface: Interface::of::<StatsSlots, StatsParams>(),
     constants: &[],
-    variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
+    variants: variants![F32, F16],
 };
 
 impl Operation for Stats {
@@ -167,7 +167,6 @@ impl Operation for Stats {
             extents.extend([(lse.length(element) / heads) as u32, heads as u32, 4]);
         }
         let layout = Layout::unchecked(offsets.finish(), 3, extents);
-        let number = |n: usize| Param::U32(n as u32);
         let of_lse = if self.of_lse { 3 } else { 2 };
         let per_head = if self.alibi {
             3 + usize::from(self.of_lse)

@@ -1,7 +1,8 @@
 //! Copies of operands in which every row begins at a whole quad of words.
 
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, params, shader, slots,
+    variants,
 };
 use crate::ragged::{DType, Topology};
 use crate::{Error, Result, host};
@@ -21,10 +22,7 @@ pub(super) static KERNEL: Kernel = Kernel {
     shader: shader!("bsr/align"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG]],
-    variants: &[
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::F16, &["BLOCKS"]),
-    ],
+    variants: variants![F16, F16 "BLOCKS"],
 };
 
 /// An operand whose rows begin at whole quads of words: the original, or a copy.

@@ -5,7 +5,7 @@ use super::{Form, Request};
 use crate::ops::kit::{STREAM, stream_groups};
 use crate::ops::matmul::{Bias, Epilogue, check_bias};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, params, shader, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -22,11 +22,7 @@ pub(super) static KERNEL: Kernel = Kernel {
     shader: shader!("bsr/epilogue"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[Epilogue::BITS, STREAM],
-    variants: &[
-        Variant::of(DType::F32, &[]),
-        Variant::of(DType::F32, &["HALVES"]),
-        Variant::of(DType::F32, &["HALVES", "ROUNDED"]),
-    ],
+    variants: variants![F32, F32 "HALVES", F32 "HALVES" "ROUNDED"],
 };
 
 /// Checks that a bias is as long as the rows that it is added to, in every product.

@@ -2,7 +2,7 @@
 
 use super::plan::Rows;
 use super::{Extents, groups};
-use crate::plan::{Dispatch, Interface, Kernel, Param, Variant, constants, params, shader, slots};
+use crate::plan::{Dispatch, Interface, Kernel, Param, constants, params, shader, slots, variants};
 use crate::ragged::DType;
 use crate::{Result, host};
 
@@ -18,7 +18,7 @@ pub(super) static FINISH: Kernel = Kernel {
     shader: shader!("bsr/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[constants![FINISH_COLUMNS, STRIP]],
-    variants: &[Variant::of(DType::F32, &[])],
+    variants: variants![F32],
 };
 
 /// Rows that a workgroup of `bsr_finish` processes.

@@ -9,20 +9,14 @@ use super::{self as convert, Params, Slots};
 use crate::Result;
 use crate::ops::kit::{STREAM, par_map};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
-use crate::plan::{CpuArgs, Dispatch, Interface, Kernel, Param, Plan, Slot, Variant, shader};
+use crate::plan::{CpuArgs, Dispatch, Interface, Kernel, Param, Plan, Slot, shader, variants};
 use crate::ragged::{DType, Scalar};
-
-macro_rules! from {
-    ($($dtype:ident $flag:literal),*) => {
-        &[$(Variant::of(DType::$dtype, &[$flag])),*]
-    };
-}
 
 static KERNEL: Kernel = Kernel {
     shader: shader!("convert/cast", "cast"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
-    variants: from![
+    variants: variants![
         I32 "FROM_F32", I32 "FROM_F16", I32 "FROM_U32", I32 "FROM_U8",
         U32 "FROM_F32", U32 "FROM_F16", U32 "FROM_I32", U32 "FROM_U8",
         F32 "FROM_I32", F32 "FROM_U32", F32 "FROM_U8",

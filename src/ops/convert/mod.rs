@@ -12,7 +12,7 @@ use crate::ops::kit::{STREAM, par_pieces, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, CpuInput, CpuOutput, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan,
-    Slot, Twin, Variant, params, shader, slots,
+    Slot, Twin, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout};
 use crate::{Result, host};
@@ -29,7 +29,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("convert/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
-    variants: &[Variant::of(DType::F16, &[]), Variant::of(DType::F32, &[])],
+    variants: variants![F16, F32],
 };
 
 /// The name in errors. If another operation widens f16, the name of its launch replaces this one.

@@ -17,8 +17,8 @@ use crate::ops::choice::{ConvMethod, Window};
 use crate::ops::kit::{PAIRING, pair_params};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot, Twin, Variant,
-    constants, cost_of, params, shader, slots,
+    Dispatch, Interface, Kernel, Launch, Output, OutputLayout, Param, Plan, Slot, Twin, constants,
+    cost_of, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Layout, Shape};
 use crate::{Result, host};
@@ -39,10 +39,7 @@ static TILES: Kernel = Kernel {
     shader: shader!("correlate_max/mod"),
     interface: Interface::of::<TileSlots, TileParams>(),
     constants: &[PAIRING, tiles::CUT],
-    variants: &[
-        Variant::of(DType::F32, &[]),
-        Variant::of(DType::F32, &["SBD"]),
-    ],
+    variants: variants![F32, F32 "SBD"],
 };
 
 slots! {

@@ -1,7 +1,7 @@
 //! Scales every element to unit norm, for the shape-based distance.
 
-use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, shader, slots};
-use crate::ragged::{DType, Layout};
+use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, params, shader, slots, variants};
+use crate::ragged::Layout;
 
 slots! {
     struct Slots { x: Read, x_meta: Read, y: Write }
@@ -15,7 +15,7 @@ pub(super) static KERNEL: Kernel = Kernel {
     shader: shader!("correlate_max/normalize", "normalize"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant::of(DType::F32, &[])],
+    variants: variants![F32],
 };
 
 /// The dispatch that writes input `input`, scaled, to the scratch buffer `temp`.

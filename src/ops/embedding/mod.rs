@@ -12,8 +12,8 @@ use crate::ops::kit::STREAM_TILE;
 use crate::ops::kit::{STREAM, stream_groups};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, params, shader,
-    slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, number, params, shader,
+    slots, variants,
 };
 use crate::ragged::{DType, Layout, MAX_RANK};
 use crate::{Error, Result};
@@ -31,7 +31,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("embedding/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM],
-    variants: &[Variant::of(DType::U32, &[]), Variant::of(DType::F16, &[])],
+    variants: variants![U32, F16],
 };
 
 /// The rows of a table, operand 0, that the ids of operand 1 select. The call's scalar is the word that fills a row
@@ -65,7 +65,6 @@ impl Operation for Embedding {
             DType::F16 => DType::F16,
             _ => DType::U32,
         };
-        let number = |n: usize| Param::U32(n as u32);
         Ok(Launch::new(
             dtype,
             c,

@@ -21,7 +21,7 @@ use crate::ops::linear;
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     Constants, CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin,
-    Variant, constants, cost_of, params, shader, slots,
+    constants, cost_of, number, params, shader, slots, variants,
 };
 use crate::ragged::{DType, Scalar};
 
@@ -44,7 +44,7 @@ static STARTS: Kernel = Kernel {
     shader: shader!("embedding/starts"),
     interface: Interface::of::<StartSlots, StartParams>(),
     constants: &[],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 /// Rows of the table for which a workgroup of [`STARTS`] searches.
@@ -62,12 +62,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("embedding/slopes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[STREAM, GROUPS],
-    variants: &[
-        Variant::of(DType::F32, &[]),
-        Variant::of(DType::F32, &["PARTIAL"]),
-        Variant::of(DType::F16, &["HALVES"]),
-        Variant::of(DType::F16, &["PARTIAL"]),
-    ],
+    variants: variants![F32, F32 "PARTIAL", F16 "HALVES", F16 "PARTIAL"],
 };
 
 /// Sums of the rows of operand 0 that have the same id, in the layout of a table, operand 3. Operand 1 holds the ids,
@@ -104,7 +99,6 @@ impl Operation for Slopes {
 }
 
 fn dispatches(dtype: DType, places: usize, [rows, width]: [usize; 2]) -> (Vec<Dispatch>, Vec<u64>) {
-    let number = |n: usize| Param::U32(n as u32);
     let (starts, sums) = (Slot::Scratch(0), Slot::Scratch(1));
     let steps = u64::from(usize::BITS - places.leading_zeros());
     let starting = Dispatch::new(

@@ -8,7 +8,7 @@ use super::items::{
 };
 use crate::ops::butterfly::{Generator, Kind, Transform};
 use crate::ops::multipass::MODES;
-use crate::plan::{Interface, Kernel, Listed, Table, Variant, constants, place_of, shader};
+use crate::plan::{Interface, Kernel, Listed, Table, constants, place_of, shader, variants};
 use crate::ragged::DType;
 
 /// log2 of the shortest and of the longest power of two with a kernel.
@@ -93,7 +93,7 @@ pub(super) static TINY_KERNEL: Kernel = Kernel {
     shader: shader!("fft/tiny"),
     interface: Interface::of::<TinySlots, TinyParams>(),
     constants: &[MODES, constants![WG]],
-    variants: &[Variant::of(DType::C32, &[])],
+    variants: variants![C32],
 };
 
 pub(super) static FILTER: Kernel = Kernel {

@@ -14,8 +14,8 @@ use super::{bytes, linear, strided};
 use crate::Result;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, Variant, check_size, check_work,
-    params, shader, slots,
+    Dispatch, Interface, Kernel, Launch, Param, Plan, Slot, Twin, check_size, check_work, params,
+    shader, slots, variants,
 };
 use crate::ragged::DType;
 
@@ -31,13 +31,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("histogram/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::CUTS],
-    variants: &[
-        Variant::of(DType::F32, &[]),
-        Variant::of(DType::I32, &[]),
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::U32, &["BYTES"]),
-    ],
+    variants: variants![F32, I32, U32, F16, U32 "BYTES"],
 };
 
 /// Counts of values of this type.

@@ -32,8 +32,7 @@ pub(crate) mod twin;
 
 pub(crate) use launch::Imaging;
 
-use crate::plan::{Interface, Kernel, Variant, params, shader, slots};
-use crate::ragged::DType;
+use crate::plan::{Interface, Kernel, params, shader, slots, variants};
 
 /// The name of the operation in errors.
 pub(crate) const OP: &str = "image program";
@@ -50,5 +49,5 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("imaging/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[code::OPCODES, code::FUNCTIONS, code::FOLDS, code::STATES],
-    variants: &[Variant::of(DType::I32, &[])],
+    variants: variants![I32],
 };

@@ -20,5 +20,5 @@ pub(crate) use pairing::{PAIRING, pair_params};
 pub(crate) use parallel::{
     OfRun, join, par_chunks, par_elements, par_map, par_pieces, par_runs, par_tiles,
 };
-pub(crate) use stream::{STREAM, STREAM_TILE, stream_groups};
+pub(crate) use stream::{STREAM, STREAM_TILE, Tiles, stream_groups};
 pub(crate) use twins::{bits_of, twin_of};

@@ -22,7 +22,7 @@ pub(crate) use self::twin::{Bands, Rule};
 
 use self::plan::Work;
 use crate::ops::kit::Neighbours;
-use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, Variant, params, shader, slots};
+use crate::plan::{Dispatch, Interface, Kernel, Param, Slot, params, shader, slots, variants};
 use crate::ragged::{DType, Layout};
 
 /// The name of the operation in errors.
@@ -72,7 +72,7 @@ static KERNEL: Kernel = Kernel {
     shader: shader!("label/mod"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[plan::TILE],
-    variants: &[Variant::of(DType::U32, &["WHOLE"])],
+    variants: variants![U32 "WHOLE"],
 };
 
 /// The tiles of larger images, each by itself.
@@ -80,7 +80,7 @@ static TILES: Kernel = Kernel {
     shader: shader!("label/mod", "label_tiles"),
     interface: Interface::of::<TileSlots, Params>(),
     constants: &[plan::TILE],
-    variants: &[Variant::of(DType::U32, &["TILES"])],
+    variants: variants![U32 "TILES"],
 };
 
 /// Unites what meets at the borders of tiles.
@@ -88,7 +88,7 @@ static BORDERS: Kernel = Kernel {
     shader: shader!("label/borders"),
     interface: Interface::of::<TileSlots, Params>(),
     constants: &[plan::TILE],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 /// The number of bits of the map before each of its words.
@@ -96,10 +96,7 @@ static RANKS: Kernel = Kernel {
     shader: shader!("label/ranks"),
     interface: Interface::of::<RankSlots, RankParams>(),
     constants: &[plan::BLOCKS],
-    variants: &[
-        Variant::of(DType::U32, &["SUMS"]),
-        Variant::of(DType::U32, &[]),
-    ],
+    variants: variants![U32 "SUMS", U32],
 };
 
 /// The labels of larger images.
@@ -107,7 +104,7 @@ static FINISH: Kernel = Kernel {
     shader: shader!("label/finish"),
     interface: Interface::of::<FinishSlots, FinishParams>(),
     constants: &[plan::TILE],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 impl Label {

@@ -15,9 +15,9 @@
 
 use super::Pool;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, Slot, Variant, params, shader, slots, stream_tile,
+    Dispatch, Interface, Kernel, Param, Slot, params, shader, slots, stream_tile, variants,
 };
-use crate::ragged::{DType, Layout};
+use crate::ragged::Layout;
 
 slots! {
     struct Slots { x: Read, base: Read, parts: Read, c: Write, c_meta: Read }
@@ -31,14 +31,8 @@ pub(super) static KERNEL: Kernel = Kernel {
     shader: shader!("pooling/passes"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[
-        Variant::of(DType::F32, &["MAX"]),
-        Variant::of(DType::I32, &["MAX"]),
-        Variant::of(DType::U32, &["MAX"]),
-        Variant::of(DType::F16, &["MAX"]),
-        Variant::of(DType::F32, &["MAX", "PLACE"]),
-        Variant::of(DType::F32, &["MEAN"]),
-        Variant::of(DType::F16, &["MEAN"]),
+    variants: variants![
+        F32 "MAX", I32 "MAX", U32 "MAX", F16 "MAX", F32 "MAX" "PLACE", F32 "MEAN", F16 "MEAN"
     ],
 };
 

@@ -19,11 +19,11 @@ pub(crate) use self::fixed_point::Affine;
 use self::fixed_point::Format;
 use self::philox::philox;
 use crate::Result;
-use crate::ops::kit::par_tiles;
+use crate::ops::kit::{Tiles, par_tiles};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, Variant,
-    params, shader, slots, stream_tile,
+    params, shader, slots,
 };
 use crate::ragged::{DType, Layout};
 
@@ -40,7 +40,7 @@ slots! {
 }
 
 params! {
-    struct Places { total, elements, tile, seed_low, seed_high, element }
+    struct Places { tiles: Tiles, seed_low, seed_high, element }
 }
 
 params! {
@@ -262,17 +262,14 @@ impl Operation for Random {
 
 /// The parameters that say where values lie, and the number of workgroups.
 fn places(layout: &Layout) -> (Places, u32) {
-    let total = layout.total();
-    let tile = stream_tile(total, layout.len());
+    let (tiles, groups) = Tiles::of(layout);
     let places = Places {
-        total: Param::U32(total as u32),
-        elements: Param::U32(layout.len() as u32),
-        tile: Param::U32(tile as u32),
+        tiles,
         seed_low: Param::Scalar(0),
         seed_high: Param::Scalar(1),
         element: Param::Scalar(2),
     };
-    (places, total.div_ceil(tile) as u32)
+    (places, groups)
 }
 
 /// Keeps values of one type, or sets them to zero.
@@ -325,12 +322,16 @@ impl Operation for Dropout {
     }
 }
 
-fn uniform<T: bytemuck::Pod + Send>(args: &mut CpuArgs<'_>, format: Format, of: fn(u32) -> T) {
+fn uniform<T: bytemuck::Pod + Send>(
+    args: &mut CpuArgs<'_>,
+    format: Format,
+    value_of: fn(u32) -> T,
+) {
     let Values { affine, ends } = Values::of(args.scalars, format);
     let [least, most] = ends.map(|bits| format.key(bits));
     each(args, 0, |_, word| {
         let key = format.key(affine.at(word, false, format, true));
-        of(format.of_key(key.clamp(least, most)))
+        value_of(format.of_key(key.clamp(least, most)))
     });
 }
 
@@ -341,12 +342,16 @@ fn integers(args: &mut CpuArgs<'_>) {
     });
 }
 
-fn deviates<T: bytemuck::Pod + Send>(args: &mut CpuArgs<'_>, format: Format, of: fn(u32) -> T) {
+fn deviates<T: bytemuck::Pod + Send>(
+    args: &mut CpuArgs<'_>,
+    format: Format,
+    value_of: fn(u32) -> T,
+) {
     let Values { affine, .. } = Values::of(args.scalars, format);
     let table = quantiles::table();
     each(args, 1, |_, word| {
         let size = quantiles::deviate(table, word);
-        of(affine.at(size, word % 2 == 1, format, false))
+        value_of(affine.at(size, word % 2 == 1, format, false))
     });
 }
 

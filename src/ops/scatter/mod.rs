@@ -17,8 +17,8 @@ use super::gather;
 use crate::error::Named;
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, Plan, PlanBuffer, Slot, Variant, constants, params, shader,
-    slots, stream_tile,
+    Dispatch, Interface, Kernel, Param, Plan, PlanBuffer, Slot, constants, params, shader, slots,
+    stream_tile, variants,
 };
 use crate::ragged::{DType, Indices, Layout, Pairs, Ragged};
 use crate::{Error, Result, host};
@@ -37,12 +37,7 @@ static ADD: Kernel = Kernel {
     shader: shader!("scatter/add"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![SUMS]],
-    variants: &[
-        Variant::of(DType::F32, &[]),
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::F16, &["PARTIAL"]),
-    ],
+    variants: variants![F32, U32, F16, F16 "PARTIAL"],
 };
 
 /// Sources that are summed into a row at once. Longer lists are cut into groups of this many, whose sums are added up

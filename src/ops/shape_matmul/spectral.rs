@@ -12,9 +12,10 @@ use super::Products;
 use crate::ops::fft::{self, Transform};
 use crate::ops::operation::FftLimits;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, params, shader, slots,
+    variants,
 };
-use crate::ragged::{DType, Layout, Offsets};
+use crate::ragged::{Layout, Offsets};
 use crate::{Error, Result, host};
 pub(super) use blocks::{Part, turns, work};
 
@@ -34,14 +35,14 @@ pub(super) static SPECTRAL: Kernel = Kernel {
     shader: shader!("shape_matmul/spectral", "spectral_matmul"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, NONE]],
-    variants: &[Variant::of(DType::F32, &[])],
+    variants: variants![F32],
 };
 
 pub(super) static FIT: Kernel = Kernel {
     shader: shader!("shape_matmul/zero_pad", "zero_pad"),
     interface: Interface::of::<Slots, PadParams>(),
     constants: &[constants![PIECES]],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 /// The scratch buffers: zero-padded vectors, their spectra, sums, and from `OWN` on the buffers of the transforms.
@@ -335,6 +336,7 @@ mod tests {
     use super::*;
     use crate::Shape;
     use crate::ops::shape_matmul::Model;
+    use crate::ragged::DType;
 
     /// A plan for entries of 100 values, except those listed in `odd` as (side, entry, length).
     fn plan(extents: [usize; 3], odd: &[(usize, usize, usize)]) -> (Products, [Layout; 2]) {

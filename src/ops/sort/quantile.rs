@@ -10,8 +10,8 @@ use crate::ops::kit::par_elements;
 use crate::ops::lines::{Lines, one_a_line};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot, Twin, Variant,
-    check_size, params, shader, slots,
+    CpuArgs, Dispatch, Interface, Kernel, Launch, Param, Plan, PlanBuffer, Slot, Twin, check_size,
+    params, shader, slots, variants,
 };
 use crate::ragged::{DType, Scalar, f16_from_f64};
 
@@ -27,7 +27,7 @@ static QUANTILE: Kernel = Kernel {
     shader: shader!("sort/quantile", "quantile"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: &[Variant::of(DType::F32, &[]), Variant::of(DType::F16, &[])],
+    variants: variants![F32, F16],
 };
 
 /// `WG` of the shader.

@@ -19,8 +19,8 @@ mod twin;
 mod views;
 
 use crate::Result;
-use crate::plan::{Interface, Kernel, Variant, merge, params, shader, slots};
-use crate::ragged::{DType, Layout, MAX_RANK};
+use crate::plan::{Interface, Kernel, merge, params, shader, slots, variants};
+use crate::ragged::{Layout, MAX_RANK};
 
 pub(crate) use cut::Cut;
 pub(crate) use rules::{Begin, How, Strided, Turn, check_axes, check_flip, check_transpose};
@@ -49,32 +49,17 @@ static RUNS: Kernel = Kernel {
     shader: shader!("strided/mod"),
     interface: Interface::of::<Slots, RunParams>(),
     constants: &[],
-    variants: &[
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::U8, &[]),
-    ],
+    variants: variants![U32, F16, U8],
 };
 
 static BOXES: Kernel = Kernel {
     shader: shader!("strided/boxes"),
     interface: Interface::of::<Slots, BoxParams>(),
     constants: &[],
-    variants: &[
-        Variant::of(DType::U32, &[]),
-        Variant::of(DType::C32, &[]),
-        Variant::of(DType::F16, &[]),
-        Variant::of(DType::U8, &[]),
-        Variant::of(DType::U32, &["RANK2"]),
-        Variant::of(DType::C32, &["RANK2"]),
-        Variant::of(DType::F16, &["RANK2"]),
-        Variant::of(DType::U8, &["RANK2"]),
-        Variant::of(DType::U32, &["PLACED"]),
-        Variant::of(DType::C32, &["PLACED"]),
-        Variant::of(DType::F16, &["PLACED"]),
-        Variant::of(DType::U32, &["PLACED", "RANK2"]),
-        Variant::of(DType::C32, &["PLACED", "RANK2"]),
-        Variant::of(DType::F16, &["PLACED", "RANK2"]),
+    variants: variants![
+        U32, C32, F16, U8, U32 "RANK2", C32 "RANK2", F16 "RANK2", U8 "RANK2", U32 "PLACED",
+        C32 "PLACED", F16 "PLACED", U32 "PLACED" "RANK2", C32 "PLACED" "RANK2",
+        F16 "PLACED" "RANK2"
     ],
 };
 
@@ -274,6 +259,7 @@ impl Merged {
 #[cfg(feature = "testing")]
 mod tests {
     use super::*;
+    use crate::ragged::DType;
 
     /// The largest shifts in a buffer of 4 GiB: an f16 element there has 2³¹ − 8 values, a complex one 2²⁹ − 2.
     /// A batch of bytes is limited to 2³¹ − 16.

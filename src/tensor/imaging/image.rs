@@ -25,7 +25,7 @@ use crate::ops::kit::Neighbours;
 /// An `Image` is a handle, cheap to clone. Methods only record an operation; they compute nothing.
 ///
 /// ```
-/// use vsla::image::{LabelBy, ImageProgram, Neighbours, Place};
+/// use vsla::image::{ImageProgram, LabelBy, Neighbours, Place};
 /// use vsla::{Ragged, Shape};
 ///
 /// // The largest region of each image, cut out.
@@ -136,103 +136,70 @@ macro_rules! operations {
     };
 }
 
-operations! {
+/// Functions of two cells.
+macro_rules! functions_of_two {
+    ($($(#[$about:meta])* fn $name:ident = $function:ident;)+) => {
+        operations! {$(
+            $(#[$about])*
+            ///
+            /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If
+            /// extents differ otherwise, the result is invalid.
+            fn $name(other) = Combine [Function::$function, 0];
+        )+}
+    };
+}
+
+functions_of_two! {
     /// `a + b` for each cell, which wraps.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn plus(other) = Combine [Function::Plus, 0];
+    fn plus = Plus;
 
     /// `a − b` for each cell, which wraps.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn minus(other) = Combine [Function::Minus, 0];
+    fn minus = Minus;
 
     /// `a · b` for each cell, which wraps.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn times(other) = Combine [Function::Times, 0];
+    fn times = Times;
 
     /// `⌊a / b⌋` for each cell. Invalid if a divisor is 0.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn divide(other) = Combine [Function::Divide, 0];
+    fn divide = Divide;
 
     /// `a − b ⌊a / b⌋` for each cell: it has the sign of the divisor. Invalid if a divisor is 0.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn remainder(other) = Combine [Function::Remainder, 0];
+    fn remainder = Remainder;
 
     /// The smaller of the two cells.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn minimum(other) = Combine [Function::Minimum, 0];
+    fn minimum = Minimum;
 
     /// The larger of the two cells.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn maximum(other) = Combine [Function::Maximum, 0];
+    fn maximum = Maximum;
 
     /// Whether both cells are equal.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn equals(other) = Combine [Function::Equals, 0];
+    fn equals = Equals;
 
     /// Whether both cells differ.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn differs(other) = Combine [Function::Differs, 0];
+    fn differs = Differs;
 
     /// Whether `a < b`, for each cell.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn less(other) = Combine [Function::Less, 0];
+    fn less = Less;
 
     /// Whether `a ≤ b`, for each cell.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn at_most(other) = Combine [Function::AtMost, 0];
+    fn at_most = AtMost;
 
     /// Whether `a > b`, for each cell.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn greater(other) = Combine [Function::Greater, 0];
+    fn greater = Greater;
 
     /// Whether `a ≥ b`, for each cell.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn at_least(other) = Combine [Function::AtLeast, 0];
+    fn at_least = AtLeast;
 
     /// Whether both cells are true.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn and(other) = Combine [Function::And, 0];
+    fn and = And;
 
     /// Whether at least one of the two cells is true.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn or(other) = Combine [Function::Or, 0];
+    fn or = Or;
 
     /// Whether exactly one of the two cells is true.
-    ///
-    /// As in all functions of two images, an axis of extent 1 is repeated to the extent of the other image. If extents
-    /// differ otherwise, the result is invalid.
-    fn xor(other) = Combine [Function::Xor, 0];
+    fn xor = Xor;
+}
 
+operations! {
     /// The cell of `yes` where this image is true, and that of `no` elsewhere.
     ///
     /// Axes of extent 1 are repeated in all three images. If extents differ otherwise, the result is invalid.

@@ -7,7 +7,7 @@ use crate::ops::attention::plan::{Plan, Rows};
 use crate::ops::attention::{Attention, Heads, OP, Shapes, Side, twin_slopes};
 use crate::ops::operation::{Operation, PlanRequest};
 use crate::plan::{
-    Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot, Twin, place_of,
+    Dispatch, Kernel, Launch, Output, OutputLayout, Param, PlanBuffer, Slot, Twin, number, place_of,
 };
 use crate::ragged::DType;
 
@@ -31,7 +31,6 @@ impl Slopes {
             d,
             dv,
         } = shapes.heads;
-        let number = |n: usize| Param::U32(n as u32);
         let flag = |on: bool| Param::U32(on.into());
         let items = PlanBuffer::new(plan.items);
         let bias = if of.bias { 5 } else { 0 };

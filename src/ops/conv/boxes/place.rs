@@ -3,7 +3,8 @@
 use crate::ops::choice::AXES;
 use crate::ops::kit::worklist::Worklist;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, Variant, constants, params, shader, slots,
+    Dispatch, Interface, Kernel, Param, PlanBuffer, Slot, constants, params, shader, slots,
+    variants,
 };
 use crate::ragged::DType;
 use crate::{Result, host};
@@ -24,7 +25,7 @@ pub(in crate::ops::conv) static KERNEL: Kernel = Kernel {
     shader: shader!("conv/place"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[constants![WG, EACH]],
-    variants: &[Variant::of(DType::U32, &[])],
+    variants: variants![U32],
 };
 
 /// The copy of one box.
