@@ -185,8 +185,5 @@ fn poison(words: &mut [u32]) {
 /// The error for a step that reads and writes the same slab, or has two results in one. The arena's layout excludes
 /// such steps.
 fn misplaced() -> Error {
-    Error::recording(
-        "",
-        "an internal error: operands and results share a slab of the arena",
-    )
+    Error::recording("an internal error: operands and results share a slab of the arena")
 }

@@ -44,7 +44,8 @@ constructors! {
     budget = Budget { bytes: u64, limit: u64; op: "" }
     work_limit = WorkLimit { element: Element, needed: u64, allowed: u64; op: "" }
     gpu = Gpu { op: Op, message: Text }
-    recording = Recording { op: Op, reason: Text }
+    recording = Recording { reason: Text; op: "" }
+    device_mismatch = DeviceMismatch { left: Text, right: Text; op: "" }
 }
 
 #[cfg(any(feature = "gpu", feature = "testing"))]

@@ -192,7 +192,7 @@ fn types<'a, T: ArrowValue>(
         };
         return Err(Error::argument(expected, data_type).named(op));
     }
-    check_rank(op, types.len() + 1 - T::PARTS)?;
+    check_rank(types.len() + 1 - T::PARTS).named(op)?;
     Ok(types)
 }
 

@@ -170,7 +170,7 @@ impl Shapes {
 
 /// Checks that all shapes are of rank `rank`, given their numbers of extents.
 fn of_rank(rank: usize, extents: &[u32]) -> Result<()> {
-    check_rank("layout", rank)?;
+    check_rank(rank).named("layout")?;
     match extents.iter().position(|&extents| extents as usize != rank) {
         None => Ok(()),
         Some(element) => Err(Error::rank(rank, extents[element] as usize)
@@ -210,12 +210,14 @@ impl<I: Iterator> Iterator for Sized<I> {
 
 fn layout_of_numbers<E: serde::de::Error>(rank: u8, extents: List<u32>) -> Result<Layout, E> {
     let rank = usize::from(rank);
-    let whole = check_rank("layout", rank).and_then(|()| match extents.0.len() % rank {
-        0 => Ok(()),
-        rest => Err(Error::rank(rank, rest)
-            .named("layout")
-            .at(extents.0.len() / rank)),
-    });
+    let whole = check_rank(rank)
+        .named("layout")
+        .and_then(|()| match extents.0.len() % rank {
+            0 => Ok(()),
+            rest => Err(Error::rank(rank, rest)
+                .named("layout")
+                .at(extents.0.len() / rank)),
+        });
     let layout = whole.and_then(|()| layout_of("layout", rank, extents.0));
     layout.map_err(E::custom)
 }
@@ -241,7 +243,9 @@ impl Serialize for Shape {
 impl<'de> Deserialize<'de> for Shape {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let extents = List::<u32>::deserialize(deserializer)?.0;
-        check_rank("shape", extents.len()).map_err(D::Error::custom)?;
+        check_rank(extents.len())
+            .named("shape")
+            .map_err(D::Error::custom)?;
         let mut sides = [0; MAX_RANK];
         for (side, &extent) in sides.iter_mut().zip(&extents) {
             *side = extent as usize;

@@ -24,7 +24,7 @@ impl Head {
             }
         }
         source.big = order == 1;
-        check_rank(OP, rank.into())?;
+        check_rank(rank.into()).named(OP)?;
         let code = check_type(11, code, 2)?;
         match source.u32("the header")? {
             0 => Ok(Head {

@@ -27,7 +27,7 @@ impl Head {
             return Err(wrong(8, "contents of 0 or 1", contents.to_string()));
         }
         let code = check_type(9, code, NAMES.len())?;
-        check_rank(OP, rank.into())?;
+        check_rank(rank.into()).named(OP)?;
         if contents == 1 && rank != 3 {
             return Err(wrong(
                 10,

@@ -51,9 +51,9 @@ pub(super) struct Place {
 /// Checks that a tensor is on the device of the program.
 fn check_device(of_program: &Device, (storage, device): (&Storage, &Device)) -> Result<()> {
     if let Storage::Traced(value) = storage {
-        return Err(value.without_values(RUN));
+        return Err(value.without_values().named(RUN));
     }
-    of_program.check_same(RUN, device)
+    of_program.check_same(device).named(RUN)
 }
 
 impl Input {

@@ -58,10 +58,9 @@ const SMALLEST: u64 = 16;
 impl Lowered {
     pub(super) fn new(device: &Device, mut graph: Graph, passes: Passes) -> Result<Lowered> {
         if graph.outputs.is_empty() {
-            return Err(Error::recording(
-                PLAN,
-                "the program has no outputs; call Recording::output",
-            ));
+            return Err(
+                Error::recording("the program has no outputs; call Recording::output").named(PLAN),
+            );
         }
         let kept = passes.apply(device, &mut graph)?;
         let launch = |node: &u32| graph.nodes[*node as usize].launch().is_some();

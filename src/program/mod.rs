@@ -184,14 +184,12 @@ impl Program {
         };
         (self.shared.body)(&mut recording)?;
         if recording.taken < inputs.len() {
-            return Err(Error::recording(
-                PLAN,
-                format!(
+            return Err(Error::recording(format!(
                     "the program takes {}, but got {}; pass a layout for each input and three for each cache",
                     Count(recording.taken, "input"),
                     Count(inputs.len(), "layout")
                 ),
-            ));
+            ).named(PLAN));
         }
         let graph = trace.close();
         drop(active);

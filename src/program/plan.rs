@@ -110,7 +110,7 @@ impl Plan {
             })
         });
         let outputs: Option<Vec<Place>> = outputs.collect();
-        let none = || Error::recording(PLAN, "an output has no place");
+        let none = || Error::recording("an output has no place").named(PLAN);
         let mut outputs = outputs.ok_or_else(none)?;
         let mut hidden = outputs.drain(visible..);
         let caches = graph.caches.iter().map(|cache| {
@@ -413,7 +413,7 @@ impl Inner {
         } = &mut *state
         else {
             let elsewhere = "the plan belongs to another kind of device";
-            return Err(Error::recording(RUN, elsewhere));
+            return Err(Error::recording(elsewhere).named(RUN));
         };
         // The application may keep what it exported.
         sets.retain(|set| !set.iter().any(|buffer| buffer.is_shared()));

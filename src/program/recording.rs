@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::Count;
+use crate::error::Named;
 use crate::ragged::{Float, Layout, Scalar};
 use crate::tensor::{Cache, Device, Tensor, Trace};
 use crate::{Error, Result};
@@ -90,14 +91,12 @@ impl Recording {
     /// The next layout.
     fn next(&mut self, op: &'static str) -> Result<Layout> {
         let Some(layout) = self.layouts.get(self.taken) else {
-            return Err(Error::recording(
-                op,
-                format!(
+            return Err(Error::recording(format!(
                     "the program takes more inputs than the {} it got; pass a layout for each input and three for \
                      each cache",
                     Count(self.taken, "layout")
                 ),
-            ));
+            ).named(op));
         };
         self.taken += 1;
         Ok(layout.clone())
@@ -109,7 +108,7 @@ impl Recording {
     /// [`Recording`](Error::Recording) for a value of another recording;
     /// [`DeviceMismatch`](Error::DeviceMismatch) for a tensor of another device.
     pub fn output<T: Scalar>(&mut self, value: &Tensor<T>) -> Result<()> {
-        self.trace.output("output", value)
+        self.trace.output(value).named("output")
     }
 
     /// Records `part` so that gradients compute its values again instead of keeping them in memory.

@@ -96,7 +96,7 @@ impl<T: Copy> Bsr<T> {
         T: Default,
     {
         let [m, n] = topology.shape();
-        check_dense(OP, [m, n], dense.len())?;
+        check_dense([m, n], dense.len()).named(OP)?;
         let [high, wide] = topology.block();
         let mut values = host::filled(T::default(), topology.set()).named(OP)?;
         let blocks = values.chunks_exact_mut(high * wide);
@@ -139,7 +139,7 @@ impl<T: Copy> Bsr<T> {
         T: Default + Into<f64>,
     {
         grid(shape, block)?;
-        check_dense(OP, shape, dense.len())?;
+        check_dense(shape, dense.len()).named(OP)?;
         let below = |value: f64| value.abs() <= tolerance;
         let places = covering(OP, shape, block, |at| !below(dense[at].into()))?;
         Bsr::sample(&Topology::of_sorted(shape, block, &places)?, dense)

@@ -126,7 +126,7 @@ impl Layout {
     /// [`Error::Rank`] for a rank outside 1 to [`MAX_RANK`], and for the first element of a different rank; otherwise
     /// those of [`Offsets::from_lengths`].
     pub fn from_shapes(rank: usize, shapes: impl IntoIterator<Item = Shape>) -> Result<Layout> {
-        check_rank(OP, rank)?;
+        check_rank(rank).named(OP)?;
         let shapes = shapes.into_iter();
         let promised = shapes.size_hint().0;
         element_count(promised).named(OP)?;

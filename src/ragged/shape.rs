@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::error::Named;
 use crate::error::{Error, Result};
 
 /// The largest number of axes that an element can have.
@@ -35,7 +36,7 @@ impl Shape {
     /// [`Error::Rank`] for no extents or more than [`MAX_RANK`]; [`Error::SizeOverflow`] when an extent or the product
     /// of all extents exceeds 2³² − 1.
     pub fn new(extents: &[usize]) -> Result<Shape> {
-        check_rank("shape", extents.len())?;
+        check_rank(extents.len()).named("shape")?;
         let mut narrow = [0; MAX_RANK];
         for (narrow, &extent) in narrow.iter_mut().zip(extents) {
             *narrow = u32::try_from(extent).map_err(|_| size_overflow("shape", extents))?;
@@ -145,9 +146,9 @@ impl<T: fmt::Display> fmt::Display for Extents<'_, T> {
     }
 }
 
-pub(crate) fn check_rank(op: &'static str, rank: usize) -> Result<()> {
+pub(crate) fn check_rank(rank: usize) -> Result<()> {
     if !(1..=MAX_RANK).contains(&rank) {
-        return Err(Error::rank(format!("1 to {MAX_RANK}"), rank).named(op));
+        return Err(Error::rank(format!("1 to {MAX_RANK}"), rank));
     }
     Ok(())
 }

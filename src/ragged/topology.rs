@@ -141,7 +141,7 @@ impl Topology {
     /// ```
     pub fn from_mask(shape: [usize; 2], block: [usize; 2], mask: &[bool]) -> Result<Topology> {
         grid(shape, block)?;
-        check_dense(OP, shape, mask.len())?;
+        check_dense(shape, mask.len()).named(OP)?;
         let places = covering(OP, shape, block, |at| mask[at])?;
         Topology::of_sorted(shape, block, &places)
     }
@@ -332,10 +332,10 @@ fn check_inside(grid: [usize; 2], at: usize, (row, column): (u32, u32)) -> Resul
 }
 
 /// Checks the number of values of a dense matrix against its shape.
-pub(super) fn check_dense(op: &'static str, shape: [usize; 2], got: usize) -> Result<()> {
+pub(super) fn check_dense(shape: [usize; 2], got: usize) -> Result<()> {
     match shape[0].checked_mul(shape[1]) {
         Some(expected) if expected == got => Ok(()),
-        expected => Err(Error::value_count(expected.unwrap_or(usize::MAX), got).named(op)),
+        expected => Err(Error::value_count(expected.unwrap_or(usize::MAX), got)),
     }
 }
 

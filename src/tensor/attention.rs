@@ -258,8 +258,8 @@ impl<'a, T: Float> Attention<'a, T> {
     /// The results, and both parts of the log-sum-exps.
     fn run_with_parts(self) -> Result<(Tensor<T>, Tensor<f32>)> {
         let Attention { q, k, v, .. } = self;
-        q.check_device(OP, k)?;
-        q.check_device(OP, v)?;
+        q.check_device(k).named(OP)?;
+        q.check_device(v).named(OP)?;
         let argument = |expected: &str, got: String| Err(Error::argument(expected, got).named(OP));
         let with_rows = q.layout().shapes().find(|shape| shape.extents()[0] > 0);
         let width = match with_rows.as_ref().map(Shape::extents) {
@@ -295,11 +295,11 @@ impl<'a, T: Float> Attention<'a, T> {
             operands.push(lengths.operand());
         }
         if let Some(bias) = self.bias {
-            q.check_device(OP, bias)?;
+            q.check_device(bias).named(OP)?;
             operands.push(bias.operand());
         }
         for of in [self.alibi, self.sinks].into_iter().flatten() {
-            q.check_device(OP, of)?;
+            q.check_device(of).named(OP)?;
             if (of.layout().rank(), of.len()) != (1, 1) {
                 return argument(
                     "one vector of a value for each head",
@@ -416,8 +416,8 @@ pub fn merge<T: Float>(parts: &[(&Tensor<T>, &Tensor<f32>)]) -> Result<(Tensor<T
     let named = |error: Error| error.named(op);
     first.layout().check_len(first_lse.len()).named(op)?;
     for &(o, lse) in parts {
-        first.check_device(op, o)?;
-        first.check_device(op, lse)?;
+        first.check_device(o).named(op)?;
+        first.check_device(lse).named(op)?;
         for (layout, like) in [
             (o.layout(), first.layout()),
             (lse.layout(), first_lse.layout()),

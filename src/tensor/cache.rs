@@ -119,7 +119,7 @@ impl<T: Float> Cache<T> {
     /// [`Shape`](Error::Shape) for an element with fewer rows than its length, and
     /// [`DeviceMismatch`](Error::DeviceMismatch).
     pub fn with_lengths(keys: Tensor<T>, values: Tensor<T>, lengths: &[usize]) -> Result<Cache<T>> {
-        keys.check_device(NEW, &values)?;
+        keys.check_device(&values).named(NEW)?;
         check::<T>(keys.layout(), values.layout())?;
         if lengths.len() != keys.len() {
             return Err(Error::element_count(keys.len(), lengths.len()).named(NEW));
@@ -184,8 +184,8 @@ impl<T: Float> Cache<T> {
     /// [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn append(&mut self, keys: &Tensor<T>, values: &Tensor<T>) -> Result<()> {
         let append = Append { dtype: T::DTYPE };
-        self.keys.check_device(OP, keys)?;
-        self.keys.check_device(OP, values)?;
+        self.keys.check_device(keys).named(OP)?;
+        self.keys.check_device(values).named(OP)?;
         self.keys.layout().check_len(keys.len()).named(OP)?;
         // Checked before shared memory is copied.
         let all = [self.keys.layout(), self.values.layout()];

@@ -224,13 +224,13 @@ impl<T: Pixel> Tensor<T> {
 
     fn check_labels(&self, labels: &Tensor<u32>, numbers: &Tensor<u32>) -> Result<()> {
         let op = regions::OP;
-        self.check_readable(op)?;
+        self.check_readable().named(op)?;
         self.layout.check_rank(2).named(op)?;
         labels.layout.check_rank(2).named(op)?;
         numbers.layout.check_rank(1).named(op)?;
         for other in [labels, numbers] {
-            other.check_readable(op)?;
-            self.check_device(op, other)?;
+            other.check_readable().named(op)?;
+            self.check_device(other).named(op)?;
             self.layout.check_len(other.len()).named(op)?;
         }
         labels.layout.check_shapes(&self.layout).named(op)?;

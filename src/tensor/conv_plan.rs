@@ -95,7 +95,7 @@ impl ConvPlan {
 
     fn apply(&self, signals: &Tensor<f32>, mode: Mode) -> Result<Tensor<f32>> {
         let device = &self.spectra.device;
-        signals.check_device(mode.op(), &self.spectra)?;
+        signals.check_device(&self.spectra).named(mode.op())?;
         signals.layout.check_len(self.signals).named(mode.op())?;
         let kernels = self.spectra.shapes(&self.kernels);
         let operands = [signals.operand(), self.spectra.operand(), kernels];

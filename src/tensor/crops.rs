@@ -55,7 +55,7 @@ impl<T: Pixel> Tensor<T> {
     /// Those of [`bounding_box`](Self::bounding_box).
     pub async fn trim(&self, background: T) -> Result<Tensor<T>> {
         let op = "trim";
-        self.check_readable(op)?;
+        self.check_readable().named(op)?;
         let boxes = self.bounding_box(background).named(op)?;
         self.cropped(op, boxes.download().await, false)
     }
@@ -66,7 +66,7 @@ impl<T: Pixel> Tensor<T> {
     /// Those of [`bounding_box`](Self::bounding_box).
     pub fn trim_blocking(&self, background: T) -> Result<Tensor<T>> {
         let op = "trim";
-        self.check_readable(op)?;
+        self.check_readable().named(op)?;
         let boxes = self.bounding_box(background).named(op)?;
         self.cropped(op, boxes.download_blocking(), false)
     }
@@ -104,7 +104,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub async fn crop(&self, boxes: &Tensor<u32>) -> Result<Tensor<T>> {
-        self.check_boxes("crop", boxes)?;
+        self.check_boxes(boxes).named("crop")?;
         self.cropped("crop", boxes.download().await, false)
     }
 
@@ -113,7 +113,7 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// Those of [`crop`](Self::crop).
     pub fn crop_blocking(&self, boxes: &Tensor<u32>) -> Result<Tensor<T>> {
-        self.check_boxes("crop", boxes)?;
+        self.check_boxes(boxes).named("crop")?;
         self.cropped("crop", boxes.download_blocking(), false)
     }
 
@@ -123,7 +123,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) with the first element whose box does not lie inside, or ends before it
     /// begins; and those of [`crop`](Self::crop).
     pub async fn crop_strict(&self, boxes: &Tensor<u32>) -> Result<Tensor<T>> {
-        self.check_boxes("crop_strict", boxes)?;
+        self.check_boxes(boxes).named("crop_strict")?;
         self.cropped("crop_strict", boxes.download().await, true)
     }
 
@@ -132,21 +132,21 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// Those of [`crop_strict`](Self::crop_strict).
     pub fn crop_strict_blocking(&self, boxes: &Tensor<u32>) -> Result<Tensor<T>> {
-        self.check_boxes("crop_strict", boxes)?;
+        self.check_boxes(boxes).named("crop_strict")?;
         self.cropped("crop_strict", boxes.download_blocking(), true)
     }
 
-    fn check_boxes(&self, op: &'static str, boxes: &Tensor<u32>) -> Result<()> {
-        self.check_readable(op)?;
-        boxes.check_readable(op)?;
-        self.check_device(op, boxes)?;
-        self.layout.check_rank(2).named(op)?;
+    fn check_boxes(&self, boxes: &Tensor<u32>) -> Result<()> {
+        self.check_readable()?;
+        boxes.check_readable()?;
+        self.check_device(boxes)?;
+        self.layout.check_rank(2)?;
         if boxes.layout.rank() != 1 {
-            return Err(Error::rank("1 for the boxes", boxes.layout.rank()).named(op));
+            return Err(Error::rank("1 for the boxes", boxes.layout.rank()));
         }
-        self.layout.check_len(boxes.len()).named(op)?;
+        self.layout.check_len(boxes.len())?;
         let fours = std::iter::repeat_n(4, boxes.len());
-        boxes.layout.check_lengths(fours).named(op)
+        boxes.layout.check_lengths(fours)
     }
 
     fn cropped(

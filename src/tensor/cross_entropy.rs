@@ -77,7 +77,7 @@ impl<T: Float> Tensor<T> {
     /// [`log_sum_exp_axis`](Tensor::log_sum_exp_axis).
     pub fn cross_entropy(&self, targets: &Tensor<u32>) -> Result<Tensor<T>> {
         let op = "cross_entropy";
-        self.check_device(op, targets)?;
+        self.check_device(targets).named(op)?;
         let targets: Tensor<u32> = targets.run_with_layout(View::Targets, &self.layout)?;
         let sums = self.log_sums(self.layout.rank() - 1).named(op)?;
         let operands = [self.operand(), targets.operand(), sums.operand()];

@@ -573,7 +573,7 @@ impl Device {
     }
 
     /// Checks that the operands of an operation, on these devices, can be used together.
-    pub(crate) fn check_same(&self, op: &'static str, other: &Device) -> Result<()> {
+    pub(crate) fn check_same(&self, other: &Device) -> Result<()> {
         if self.is_same(other) {
             return Ok(());
         }
@@ -584,6 +584,6 @@ impl Device {
             true => [(left, self.id()), (right, other.id())]
                 .map(|(name, id)| format!("{name} opened as device {id}")),
         };
-        Err(Error::DeviceMismatch { op, left, right })
+        Err(Error::device_mismatch(left, right))
     }
 }

@@ -114,7 +114,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`DeviceLost`](Error::DeviceLost).
     pub fn join(&self, others: &[&Tensor<T>]) -> Result<Tensor<T>> {
         for other in others {
-            self.check_device("join", other)?;
+            self.check_device(other).named("join")?;
         }
         if others.is_empty() {
             return Ok(self.clone());

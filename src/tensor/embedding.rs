@@ -5,6 +5,7 @@ use half::f16;
 use super::Tensor;
 use super::run::Call;
 use crate::Result;
+use crate::error::Named;
 use crate::ops::embedding::{Embedding, slopes::Slopes};
 use crate::ops::strided::View;
 use crate::ragged::{DType, Float, Layout};
@@ -60,7 +61,7 @@ impl<T: Float> Tensor<T> {
     }
 
     fn embedding_or(&self, missing: u32, ids: &Tensor<u32>) -> Result<Tensor<T>> {
-        self.check_device("embedding", ids)?;
+        self.check_device(ids).named("embedding")?;
         let dtype = T::DTYPE;
         let operands = [self.operand(), ids.operand()];
         Call {

@@ -43,8 +43,8 @@ impl<T: Pixel> Tensor<T> {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`WorkLimit`](crate::Error::WorkLimit),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn draw_boxes(&self, boxes: &Tensor<u32>, values: &Tensor<T>) -> Result<Tensor<T>> {
-        self.check_device("draw_boxes", boxes)?;
-        self.check_device("draw_boxes", values)?;
+        self.check_device(boxes).named("draw_boxes")?;
+        self.check_device(values).named("draw_boxes")?;
         let boxes_drawn = Figures::Boxes { dtype: T::DTYPE };
         let operands = [self.operand(), boxes.operand(), values.operand()];
         Call::new(&self.device, boxes_drawn, &operands).one()
@@ -80,10 +80,12 @@ impl<T: Pixel> Tensor<T> {
     /// [`draw_boxes`](Self::draw_boxes).
     pub fn draw_lines(&self, lines: &Ragged<i32>, values: &Tensor<T>) -> Result<Tensor<T>> {
         let op = "draw_lines";
-        self.check_device(op, values)?;
+        self.check_device(values).named(op)?;
         let drawn = || {
             for (element, lines) in lines.iter().enumerate() {
-                check_directions(op, lines).map_err(|error| error.at(element))?;
+                check_directions(lines)
+                    .named(op)
+                    .map_err(|error| error.at(element))?;
             }
             let lines = self.device.upload(lines)?;
             let lines_drawn = Figures::Lines { dtype: T::DTYPE };
@@ -94,12 +96,12 @@ impl<T: Pixel> Tensor<T> {
     }
 }
 
-fn check_directions(op: &'static str, lines: &[i32]) -> Result<()> {
+fn check_directions(lines: &[i32]) -> Result<()> {
     for line in lines.chunks_exact(4) {
         let [down, right] = [0, 1].map(|axis| line[2 + axis].abs_diff(line[axis]));
         if down != 0 && right != 0 && down != right {
             let expected = "lines along a row, a column or a diagonal";
-            return Err(Error::argument(expected, format!("{line:?}")).named(op));
+            return Err(Error::argument(expected, format!("{line:?}")));
         }
     }
     Ok(())

@@ -106,7 +106,7 @@ impl Tensor<f32> {
     /// [`TooLarge`](Error::TooLarge), [`OutOfMemory`](Error::OutOfMemory), [`DeviceLost`](Error::DeviceLost).
     pub fn stft(&self, window: &Tensor<f32>, hop: usize) -> Result<Tensor<Complex32>> {
         let op = "stft";
-        self.check_device(op, window)?;
+        self.check_device(window).named(op)?;
         let (_, hop) = check(op, window, hop)?;
         let frames = frames_of(self, window, Frames::Cut { hop }, self.layout())?;
         let shapes = frames.layout.clone();
@@ -152,7 +152,7 @@ impl Tensor<Complex32> {
     /// that `stft` gives for `layout`; those of [`stft`](Tensor::stft).
     pub fn istft(&self, window: &Tensor<f32>, hop: usize, layout: &Layout) -> Result<Tensor<f32>> {
         let op = "istft";
-        self.check_device(op, window)?;
+        self.check_device(window).named(op)?;
         let (size, hop) = check(op, window, hop)?;
         // Only the layouts of these are used; their values are not computed yet.
         let frames: Tensor<f32> = self.planes(op, PlaneView::Frames { size, hop }, layout)?;

@@ -245,7 +245,7 @@ impl<T: Float> Tensor<T> {
     /// [`Argument`](crate::Error::Argument) for an `epsilon` that is negative or not finite; those of
     /// [`sum_axis`](Self::sum_axis).
     pub fn layer_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<T>> {
-        check_epsilon("layer_norm", epsilon)?;
+        check_epsilon(epsilon).named("layer_norm")?;
         self.line(Function::LayerNorm, Some(axis), epsilon)
     }
 
@@ -271,7 +271,7 @@ impl<T: Float> Tensor<T> {
     /// # Errors
     /// Those of [`layer_norm`](Self::layer_norm).
     pub fn rms_norm(&self, axis: usize, epsilon: f32) -> Result<Tensor<T>> {
-        check_epsilon("rms_norm", epsilon)?;
+        check_epsilon(epsilon).named("rms_norm")?;
         self.line(Function::RmsNorm, Some(axis), epsilon)
     }
 
@@ -296,7 +296,7 @@ impl<T: Float> Tensor<T> {
     /// [`mean`](Self::mean).
     #[doc(alias("zscore"))]
     pub fn standardize(&self, epsilon: f32) -> Result<Tensor<T>> {
-        check_epsilon("standardize", epsilon)?;
+        check_epsilon(epsilon).named("standardize")?;
         self.line(Function::LayerNorm, None, epsilon)
     }
 
@@ -325,7 +325,7 @@ impl<T: Float> Tensor<T> {
     /// of [`mean`](Self::mean).
     pub fn group_norm(&self, groups: usize, epsilon: f32) -> Result<Tensor<T>> {
         const OP: &str = "group_norm";
-        check_epsilon(OP, epsilon)?;
+        check_epsilon(epsilon).named(OP)?;
         let groups_of = crate::ops::lines::groups(self.layout(), groups).named(OP)?;
         let lines = self.reshape(&groups_of);
         let normalized = lines.and_then(|lines| lines.layer_norm(1, epsilon));
@@ -355,7 +355,7 @@ impl<T: Float> Tensor<T> {
     /// # Errors
     /// Those of [`layer_norm`](Self::layer_norm).
     pub fn l2_normalize(&self, axis: usize, epsilon: f32) -> Result<Tensor<T>> {
-        check_epsilon("l2_normalize", epsilon)?;
+        check_epsilon(epsilon).named("l2_normalize")?;
         self.line(Function::L2Normalize, Some(axis), epsilon)
     }
 
@@ -387,11 +387,12 @@ impl<T: Float> Tensor<T> {
     }
 }
 
-fn check_epsilon(op: &'static str, epsilon: f32) -> Result<()> {
+fn check_epsilon(epsilon: f32) -> Result<()> {
     match epsilon >= 0.0 && epsilon.is_finite() {
         true => Ok(()),
-        false => Err(
-            crate::Error::argument("an epsilon that is finite and not negative", epsilon).named(op),
-        ),
+        false => Err(crate::Error::argument(
+            "an epsilon that is finite and not negative",
+            epsilon,
+        )),
     }
 }

@@ -16,7 +16,7 @@ impl<T: Scalar> Tensor<T> {
         op: &'static str,
         other: &'a Tensor<T>,
     ) -> Result<Paired<'a, T>> {
-        self.check_device(op, other)?;
+        self.check_device(other).named(op)?;
         Ok(Paired {
             left: self,
             right: other,
@@ -98,7 +98,7 @@ impl<T: Scalar> Tensor<T> {
     pub fn concat_all(&self, others: &[&Tensor<T>], axis: usize) -> Result<Tensor<T>> {
         let op = "concat_all";
         for other in others {
-            self.check_device(op, other)?;
+            self.check_device(other).named(op)?;
             self.layout.check_len(other.len()).named(op)?;
             check_concat(axis, &self.layout, &other.layout).named(op)?;
         }

@@ -29,7 +29,7 @@ impl<T: Factor> Tensor<T> {
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub async fn minimal_shape(&self) -> Result<Layout> {
-        self.check_readable("minimal_shape")?;
+        self.check_readable().named("minimal_shape")?;
         self.layout_of(self.reduce(Reduction::Box)?.download().await?)
     }
 
@@ -38,7 +38,7 @@ impl<T: Factor> Tensor<T> {
     /// # Errors
     /// Those of [`minimal_shape`](Self::minimal_shape).
     pub fn minimal_shape_blocking(&self) -> Result<Layout> {
-        self.check_readable("minimal_shape")?;
+        self.check_readable().named("minimal_shape")?;
         self.layout_of(self.reduce(Reduction::Box)?.download_blocking()?)
     }
 

@@ -274,8 +274,8 @@ impl<T: Scalar> Tensor<T> {
     }
 
     /// Checks that both operands of a binary operation are on the same device.
-    fn check_device<U: Scalar>(&self, op: &'static str, other: &Tensor<U>) -> Result<()> {
-        self.device.check_same(op, &other.device)
+    fn check_device<U: Scalar>(&self, other: &Tensor<U>) -> Result<()> {
+        self.device.check_same(&other.device)
     }
 }
 

@@ -73,7 +73,7 @@ impl<T: Pixel> Tensor<T> {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`WorkLimit`](crate::Error::WorkLimit),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn match_template(&self, template: &Tensor<T>) -> Result<Tensor<u32>> {
-        self.check_device("match_template", template)?;
+        self.check_device(template).named("match_template")?;
         let operands = [self.operand(), template.operand()];
         Call::new(&self.device, Occurrences, &operands).one()
     }
@@ -123,9 +123,9 @@ impl<T: Scalar> Tensor<T> {
 
     fn check_flags(&self, flags: &Tensor<u32>, axis: usize) -> Result<()> {
         let op = "compact";
-        self.check_readable(op)?;
-        flags.check_readable(op)?;
-        self.check_device(op, flags)?;
+        self.check_readable().named(op)?;
+        flags.check_readable().named(op)?;
+        self.check_device(flags).named(op)?;
         self.layout.check_axis(axis).named(op)?;
         if flags.layout.rank() != 1 {
             return Err(Error::rank("1 for the flags", flags.layout.rank()).named(op));

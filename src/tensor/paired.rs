@@ -47,7 +47,7 @@ impl<T: Scalar> Tensor<T> {
     /// out of range; [`SizeOverflow`](crate::Error::SizeOverflow) for more than 2³² − 1 pairs;
     /// [`TooLarge`](crate::Error::TooLarge) for more pairs than the device can hold offsets for.
     pub fn pair<'a>(&'a self, other: &'a Tensor<T>, pairing: Pairing<'_>) -> Result<Paired<'a, T>> {
-        self.check_device("pair", other)?;
+        self.check_device(other).named("pair")?;
         let pairs = Pairs::new(&self.layout, &other.layout, pairing).named("pair")?;
         // Each pair counts as work, because planning visits it.
         check_work(None, pairs.len() as u64, self.device.allowed()).named("pair")?;

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use super::operand::Operand;
 use super::run::Call;
 use super::{BsrTensor, Tensor};
+use crate::error::Named;
 use crate::ops::Op;
 use crate::ops::bsr::{self, BsrMatmul, Sampled};
 use crate::ops::matmul::tiles::{NATIVE_INVOCATIONS, NATIVE_MEMORY};
@@ -293,8 +294,8 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
         }
         let (values, right) = (&sparse.values, [dense.len(), sparse.len()]);
         match dense_left {
-            true => dense.check_device(op, values)?,
-            false => values.check_device(op, dense)?,
+            true => dense.check_device(values).named(op)?,
+            false => values.check_device(dense).named(op)?,
         }
         let mut inputs = vec![values.operand(), dense.operand()];
         let right = right[usize::from(dense_left)];
@@ -328,12 +329,12 @@ impl<'a, T: Factor, R: Scalar> Product<'a, T, R> {
             residual: extras.residual.is_some(),
         };
         if let Some(bias) = extras.bias {
-            factor.check_device(BIAS, bias)?;
+            factor.check_device(bias).named(BIAS)?;
             epilogue.bias = Some(whose_bias(&bias.layout, right)?);
             inputs.push(bias.operand());
         }
         if let Some(residual) = extras.residual {
-            factor.check_device(RESIDUAL, residual)?;
+            factor.check_device(residual).named(RESIDUAL)?;
             inputs.push(residual.operand());
         }
         Ok(epilogue)

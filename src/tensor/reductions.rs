@@ -561,8 +561,8 @@ impl<T: Real> Paired<'_, T> {
     }
 
     fn equal_or_not(&self) -> Result<Tensor<u32>> {
-        self.left.check_readable("equivalent")?;
-        self.right.check_readable("equivalent")?;
+        self.left.check_readable().named("equivalent")?;
+        self.right.check_readable().named("equivalent")?;
         self.reduce(PairReduction::Equivalent)
     }
 }

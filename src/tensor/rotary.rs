@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::run::Call;
+use crate::error::Named;
 use crate::ops::rotary::{OP, Rotary as Turn};
 use crate::ragged::{Float, Scalar};
 use crate::{Error, Result};
@@ -58,7 +59,7 @@ impl<T: Float> Tensor<T> {
 impl<T: Scalar> Tensor<T> {
     /// Rotates rows by positions that begin at these values, one for each element.
     pub(crate) fn turned_from(&self, starts: &Tensor<u32>, turn: Turn) -> Result<Tensor<T>> {
-        self.check_device(OP, starts)?;
+        self.check_device(starts).named(OP)?;
         let operands = [self.operand(), starts.operand()];
         Call::new(&self.device, turn, &operands).one()
     }

@@ -123,10 +123,10 @@ impl<'a> Call<'a> {
         let recorded = Trace::concerns(device, operands).then(|| self.op.clone());
         let plan = self.plan()?;
         if let Some(op) = recorded {
-            let trace = Trace::of(plan.name(), operands)?;
+            let trace = Trace::of(operands).named(plan.name())?;
             if let PlanKind::Launch(launch) = &plan.kind {
                 for operand in operands {
-                    device.check_same(launch.op, operand.device)?;
+                    device.check_same(operand.device).named(launch.op)?;
                 }
                 check_work(None, launch.work, device.allowed()).named(launch.op)?;
                 launch.check_sizes(|i| operands[i].layout, device.binding())?;
@@ -143,7 +143,7 @@ impl<'a> Call<'a> {
             PlanKind::View { layout, skipped } => view(operands, layout, *skipped),
             PlanKind::Launch(launch) => {
                 for operand in operands {
-                    device.check_same(launch.op, operand.device)?;
+                    device.check_same(operand.device).named(launch.op)?;
                 }
                 let _paused = Trace::pause();
                 launched(device, launch, &plan.prepared, operands, changed, scalars)?
@@ -238,11 +238,7 @@ fn launched(
     scalars: &[u32],
 ) -> Result<Vec<Value>> {
     check_work(None, launch.work, device.allowed()).named(launch.op)?;
-    let elsewhere = || Error::DeviceMismatch {
-        op: launch.op,
-        left: device.name(),
-        right: "another device".to_owned(),
-    };
+    let elsewhere = || Error::device_mismatch(device.name(), "another device").named(launch.op);
     match device.backend() {
         Backend::Cpu(cpu) => {
             let mut inputs = host::room(operands.len()).named(launch.op)?;

@@ -326,7 +326,7 @@ impl<T: Real> ShapeMatrix<T> {
 
     fn product(&self, model: Model, other: &ShapeMatrix<T>) -> Result<ShapeMatrix<T>> {
         let (a, b) = (&self.entries, &other.entries);
-        a.check_device(model.op(), b)?;
+        a.check_device(b).named(model.op())?;
         let dtype = T::DTYPE;
         let op = ShapeMatmul { model, dtype };
         let grids = [a.shapes(&self.grid), b.shapes(&other.grid)];

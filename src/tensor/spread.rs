@@ -91,7 +91,7 @@ impl<'a, T: Scalar> Spread<'a, T> {
     {
         match self.source {
             Source::Tensor(tensor) => {
-                device.check_same(op, &tensor.device)?;
+                device.check_same(&tensor.device).named(op)?;
                 Ok(tensor)
             }
             Source::Scalar(value) => Ok(made.insert(constant(op, device, value)?)),

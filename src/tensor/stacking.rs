@@ -140,8 +140,8 @@ impl<T: Scalar> Tensor<T> {
         most_bytes: impl Into<Option<u64>>,
     ) -> Result<Tensor<T>> {
         let op = "window";
-        check_positive(op, "a size", size)?;
-        check_positive(op, "a stride", stride)?;
+        check_positive("a size", size).named(op)?;
+        check_positive("a stride", stride).named(op)?;
         let count = match self.len().checked_sub(size) {
             Some(beyond) => beyond / stride + 1,
             None => 0,
@@ -183,9 +183,9 @@ impl<T: Scalar> Tensor<T> {
         most_bytes: impl Into<Option<u64>>,
     ) -> Result<Vec<Tensor<T>>> {
         let (op, most_bytes) = ("pyramid", most_bytes.into());
-        check_rank(op, self.layout.rank().saturating_add(sizes.len()))?;
+        check_rank(self.layout.rank().saturating_add(sizes.len())).named(op)?;
         for &size in sizes {
-            check_positive(op, "a size", size)?;
+            check_positive("a size", size).named(op)?;
         }
         let mut levels: Vec<Tensor<T>> = Vec::with_capacity(sizes.len());
         for &size in sizes {
@@ -224,9 +224,9 @@ impl<T: Scalar> Tensor<T> {
     }
 }
 
-fn check_positive(op: &'static str, what: &str, got: usize) -> Result<()> {
+fn check_positive(what: &str, got: usize) -> Result<()> {
     match got {
-        0 => Err(Error::argument(format!("{what} of at least 1"), got).named(op)),
+        0 => Err(Error::argument(format!("{what} of at least 1"), got)),
         _ => Ok(()),
     }
 }

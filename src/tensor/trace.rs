@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::operand::Operand;
 use super::{Device, Storage, Tensor};
+use crate::error::Named;
 use crate::ops::Op;
 use crate::ops::strided::extent_of;
 use crate::plan::{Launch, Plan, PlanKind};
@@ -28,13 +29,12 @@ pub(crate) struct Traced {
 
 impl Traced {
     /// The error for a plan that needs the value of a recording.
-    pub(crate) fn without_values(&self, op: &'static str) -> Error {
+    pub(crate) fn without_values(&self) -> Error {
         match self.trace.lock().open {
             true => Error::recording(
-                op,
                 "a plan cannot run on tensors of a recording; call the function that the plan records",
             ),
-            false => escaped(op),
+            false => escaped(),
         }
     }
 }
@@ -200,10 +200,8 @@ impl Trace {
                 return Ok(());
             }
             if active.is_some() {
-                return Err(Error::recording(
-                    "plan",
-                    "this thread is recording a program already; plan the other program before or after it",
-                ));
+                return Err(Error::recording("this thread is recording a program already; plan the other program before or after it",
+                ).named("plan"));
             }
             *active = Some(trace.clone());
             Ok(())
@@ -217,11 +215,11 @@ impl Trace {
     }
 
     /// The state, if the recording is in progress.
-    fn opened(&self, op: &'static str) -> Result<MutexGuard<'_, State>> {
+    fn opened(&self) -> Result<MutexGuard<'_, State>> {
         let state = self.lock();
         match state.open {
             true => Ok(state),
-            false => Err(escaped(op)),
+            false => Err(escaped()),
         }
     }
 
@@ -255,7 +253,7 @@ impl Trace {
         let value = state.graph.add(T::DTYPE, layout, Origin::Input);
         state.graph.inputs.push(value);
         drop(state);
-        self.tensor("input", value)
+        self.tensor(value).named("input")
     }
 
     /// Makes the last three inputs, which are keys, values and lengths, a cache. `appended` are zeros.
@@ -271,27 +269,23 @@ impl Trace {
     }
 
     /// Adds an output.
-    pub(crate) fn output<T: Scalar>(&self, op: &'static str, tensor: &Tensor<T>) -> Result<()> {
-        let value = self.value_of(op, &tensor.operand())?;
-        self.opened(op)?.graph.outputs.push(value);
+    pub(crate) fn output<T: Scalar>(&self, tensor: &Tensor<T>) -> Result<()> {
+        let value = self.value_of(&tensor.operand())?;
+        self.opened()?.graph.outputs.push(value);
         Ok(())
     }
 
     /// The tensor of a value, which must be of this type.
-    pub(crate) fn tensor<T: Scalar>(
-        self: &Arc<Self>,
-        op: &'static str,
-        value: ValueId,
-    ) -> Result<Tensor<T>> {
+    pub(crate) fn tensor<T: Scalar>(self: &Arc<Self>, value: ValueId) -> Result<Tensor<T>> {
         let (dtype, base, layout) = self.graph(|graph| {
             let value = &graph.values[value as usize];
             (value.dtype, value.base, value.layout.clone())
         });
         if dtype != T::DTYPE {
-            return Err(Error::recording(
-                op,
-                format!("a value is of type {dtype}, not {}", T::DTYPE),
-            ));
+            return Err(Error::recording(format!(
+                "a value is of type {dtype}, not {}",
+                T::DTYPE
+            )));
         }
         let storage = Storage::Traced(Traced {
             trace: self.clone(),
@@ -301,26 +295,21 @@ impl Trace {
     }
 
     /// The value that stands for a tensor: a value of this trace, or a constant for an existing tensor.
-    pub(crate) fn value_of(&self, op: &'static str, operand: &Operand<'_>) -> Result<ValueId> {
-        self.value_in(&mut *self.opened(op)?, op, operand)
+    pub(crate) fn value_of(&self, operand: &Operand<'_>) -> Result<ValueId> {
+        self.value_in(&mut *self.opened()?, operand)
     }
 
-    fn value_in(
-        &self,
-        state: &mut State,
-        op: &'static str,
-        operand: &Operand<'_>,
-    ) -> Result<ValueId> {
+    fn value_in(&self, state: &mut State, operand: &Operand<'_>) -> Result<ValueId> {
         let address = match operand.storage {
             Storage::Traced(traced) if std::ptr::eq(Arc::as_ptr(&traced.trace), self) => {
                 return Ok(traced.value);
             }
-            Storage::Traced(_) => return Err(of_another(op)),
+            Storage::Traced(_) => return Err(of_another()),
             Storage::Cpu(buffer) => Arc::as_ptr(buffer) as usize,
             #[cfg(feature = "gpu")]
             Storage::Gpu(buffer) => Arc::as_ptr(buffer) as usize,
         };
-        self.device.check_same(op, operand.device)?;
+        self.device.check_same(operand.device)?;
         let key = (address, operand.base, operand.layout.id(), operand.dtype);
         if let Some(&value) = state.constants.get(&key) {
             return Ok(value);
@@ -350,7 +339,7 @@ impl Trace {
     }
 
     /// The recording of a call that belongs to one.
-    pub(super) fn of(op: &'static str, operands: &[Operand<'_>]) -> Result<Arc<Trace>> {
+    pub(super) fn of(operands: &[Operand<'_>]) -> Result<Arc<Trace>> {
         let mut found = ACTIVE
             .with(|active| active.borrow().clone())
             .filter(|_| operands.is_empty());
@@ -358,13 +347,13 @@ impl Trace {
             if let Storage::Traced(traced) = operand.storage {
                 match &found {
                     Some(other) if !Arc::ptr_eq(other, &traced.trace) => {
-                        return Err(of_another(op));
+                        return Err(of_another());
                     }
                     _ => found = Some(traced.trace.clone()),
                 }
             }
         }
-        found.ok_or_else(|| escaped(op))
+        found.ok_or_else(escaped)
     }
 
     /// Appends an operation. `dtypes` are the types of the results.
@@ -379,12 +368,12 @@ impl Trace {
     ) -> Result<Vec<(Storage, usize, Layout)>> {
         let name = plan.name();
         // Another thread may end the recording meanwhile.
-        let mut state = self.opened(name)?;
+        let mut state = self.opened().named(name)?;
         let mut sources = Vec::with_capacity(operands.len());
         for operand in operands {
             let value = match operand.shapes_only {
                 true => None,
-                false => Some(self.value_in(&mut state, name, operand)?),
+                false => Some(self.value_in(&mut state, operand).named(name)?),
             };
             sources.push(Source {
                 value,
@@ -553,10 +542,8 @@ impl Graph {
         let is_it = |cache: &Cached| Some(cache.latest[0]) == keys.value;
         match self.caches.iter().position(is_it) {
             Some(cache) => Ok(Some(cache)),
-            None => Err(Error::recording(
-                name,
-                "a recording appends rows only to a cache of `Recording::cache`, and of its clones only to one; use one handle",
-            )),
+            None => Err(Error::recording("a recording appends rows only to a cache of `Recording::cache`, and of its clones only to one; use one handle",
+            ).named(name)),
         }
     }
 
@@ -615,12 +602,11 @@ impl Graph {
 
 impl<T: Scalar> Tensor<T> {
     /// The number of the tensor in a trace; an error if it is not a value of this trace.
-    pub(crate) fn traced(&self, op: &'static str, trace: &Arc<Trace>) -> Result<ValueId> {
+    pub(crate) fn traced(&self, trace: &Arc<Trace>) -> Result<ValueId> {
         match &self.storage {
             Storage::Traced(traced) if Arc::ptr_eq(&traced.trace, trace) => Ok(traced.value),
-            Storage::Traced(_) => Err(of_another(op)),
+            Storage::Traced(_) => Err(of_another()),
             _ => Err(Error::recording(
-                op,
                 "the tensor is a constant, not a tensor of this recording; pass it as an input",
             )),
         }
@@ -642,10 +628,9 @@ impl<T: Scalar> Tensor<T> {
     }
 
     /// Fails for a value of a recording, which has no values to read.
-    pub(super) fn check_readable(&self, op: &'static str) -> Result<()> {
+    pub(super) fn check_readable(&self) -> Result<()> {
         match &self.storage {
             Storage::Traced(_) => Err(Error::recording(
-                op,
                 "a tensor of a recording has no values; make it an output of the program, and read the result of a run",
             )),
             _ => Ok(()),
@@ -658,16 +643,12 @@ fn in_a_pool() -> bool {
     !cfg!(target_family = "wasm") && rayon::current_thread_index().is_some()
 }
 
-fn of_another(op: &'static str) -> Error {
-    Error::recording(
-        op,
-        "a tensor belongs to another recording; pass it as an input",
-    )
+fn of_another() -> Error {
+    Error::recording("a tensor belongs to another recording; pass it as an input")
 }
 
-fn escaped(op: &'static str) -> Error {
+fn escaped() -> Error {
     Error::recording(
-        op,
         "a tensor of a recording was used after the recording ended; make it an output of the program",
     )
 }

@@ -347,7 +347,7 @@ impl<T: Scalar> Tensor<T> {
                 to.copy_from_slice(&buffer.bytes()[self.begin()..][..to.len()]);
                 Ok(())
             }
-            _ => self.check_readable(op),
+            _ => self.check_readable().named(op),
         }
     }
 }

@@ -35,7 +35,7 @@ impl<T: Pixel> Tensor<T> {
     /// [`TooLarge`](crate::Error::TooLarge), [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`DeviceLost`](crate::Error::DeviceLost).
     pub fn lookup<U: Scalar>(&self, table: &Tensor<U>) -> Result<Tensor<U>> {
-        self.check_device("lookup", table)?;
+        self.check_device(table).named("lookup")?;
         let lookup = Lookup {
             dtype: U::DTYPE,
             index: T::DTYPE,
@@ -70,7 +70,8 @@ impl<T: Pixel> Tensor<T> {
         let found = self.lookup_checked(table)?;
         let ends = self.ends("lookup_strict")?;
         let ends = (ends.0.download().await, ends.1.download().await);
-        self.check_ends("lookup_strict", ends, |element| entries(table, element))?;
+        self.check_ends(ends, |element| entries(table, element))
+            .named("lookup_strict")?;
         Ok(found)
     }
 
@@ -82,12 +83,13 @@ impl<T: Pixel> Tensor<T> {
         let found = self.lookup_checked(table)?;
         let ends = self.ends("lookup_strict")?;
         let ends = (ends.0.download_blocking(), ends.1.download_blocking());
-        self.check_ends("lookup_strict", ends, |element| entries(table, element))?;
+        self.check_ends(ends, |element| entries(table, element))
+            .named("lookup_strict")?;
         Ok(found)
     }
 
     fn lookup_checked<U: Scalar>(&self, table: &Tensor<U>) -> Result<Tensor<U>> {
-        self.check_readable("lookup_strict")?;
+        self.check_readable().named("lookup_strict")?;
         self.lookup(table).named("lookup_strict")
     }
 
@@ -100,11 +102,10 @@ impl<T: Pixel> Tensor<T> {
     /// Checks that all values are from 0 to before the limit of their element.
     fn check_ends(
         &self,
-        op: &'static str,
         (least, most): (Result<Ragged<T>>, Result<Ragged<T>>),
         limit: impl Fn(usize) -> usize,
     ) -> Result<()> {
-        let [least, most] = [least, most].map(|ends| ends.named(op));
+        let [least, most] = [least, most].map(|ends| ends);
         let (least, most) = (least?, most?);
         for element in (0..self.len()).filter(|&element| self.layout.length(element) > 0) {
             let limit = limit(element);
@@ -117,7 +118,7 @@ impl<T: Pixel> Tensor<T> {
                     0 => "no value, because the table is empty".to_owned(),
                     _ => format!("values from 0 to {}", limit - 1),
                 };
-                return Err(Error::argument(expected, value).named(op).at(element));
+                return Err(Error::argument(expected, value).at(element));
             }
         }
         Ok(())
@@ -167,7 +168,7 @@ impl<T: Pixel> Tensor<T> {
         let counts = self.bincount_checked(values)?;
         let ends = self.ends("bincount_strict")?;
         let ends = (ends.0.download().await, ends.1.download().await);
-        self.check_ends("bincount_strict", ends, |_| values)?;
+        self.check_ends(ends, |_| values).named("bincount_strict")?;
         Ok(counts)
     }
 
@@ -179,12 +180,12 @@ impl<T: Pixel> Tensor<T> {
         let counts = self.bincount_checked(values)?;
         let ends = self.ends("bincount_strict")?;
         let ends = (ends.0.download_blocking(), ends.1.download_blocking());
-        self.check_ends("bincount_strict", ends, |_| values)?;
+        self.check_ends(ends, |_| values).named("bincount_strict")?;
         Ok(counts)
     }
 
     fn bincount_checked(&self, values: usize) -> Result<Tensor<u32>> {
-        self.check_readable("bincount_strict")?;
+        self.check_readable().named("bincount_strict")?;
         let counts = self.bincount(values);
         counts.named("bincount_strict")
     }
@@ -248,7 +249,7 @@ impl<T: Pixel> Tensor<T> {
     /// # Errors
     /// Those of [`sort`](Tensor::sort), except for the axis.
     pub async fn palette(&self) -> Result<Tensor<T>> {
-        self.check_readable("palette")?;
+        self.check_readable().named("palette")?;
         let parts = self.firsts()?;
         let counts = parts.counts.download().await;
         parts.put_together(counts)
@@ -259,7 +260,7 @@ impl<T: Pixel> Tensor<T> {
     /// # Errors
     /// Those of [`palette`](Self::palette).
     pub fn palette_blocking(&self) -> Result<Tensor<T>> {
-        self.check_readable("palette")?;
+        self.check_readable().named("palette")?;
         let parts = self.firsts()?;
         let counts = parts.counts.download_blocking();
         parts.put_together(counts)

@@ -7,7 +7,6 @@ use super::device::Backend;
 use super::run::Call;
 use super::{Device, Tensor};
 use crate::Result;
-#[cfg(feature = "gpu")]
 use crate::error::Named;
 use crate::ops::written::Written;
 use crate::ragged::{DType, Float, Integer, Real, Scalar};
@@ -190,7 +189,7 @@ impl Map2<f32> {
     /// [`BatchSize`](crate::Error::BatchSize); [`Shape`](crate::Error::Shape) for the first element whose shapes
     /// differ; [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn apply<T: Float>(&self, a: &Tensor<T>, b: &Tensor<T>) -> Result<Tensor<T>> {
-        a.check_device("map2", b)?;
+        a.check_device(b).named("map2")?;
         apply(&self.written, &[a, b])
     }
 }
@@ -208,7 +207,7 @@ impl<T: Integer> Map2<T> {
     /// [`BatchSize`](crate::Error::BatchSize); [`Shape`](crate::Error::Shape) for the first element whose shapes
     /// differ; [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
     pub fn apply(&self, a: &Tensor<T>, b: &Tensor<T>) -> Result<Tensor<T>> {
-        a.check_device("map2", b)?;
+        a.check_device(b).named("map2")?;
         apply(&self.written, &[a, b])
     }
 }

@@ -222,7 +222,7 @@ impl<R: Read + Seek> Reader<R> {
             return Err(wrong(8, expected, elements.to_string()));
         }
         let rank = usize::try_from(rank).unwrap_or(usize::MAX);
-        check_rank(OP, rank)?;
+        check_rank(rank).named(OP)?;
         let extents = self.integers(count, at, integer)?;
         for (element, extents) in extents.chunks_exact(rank).enumerate() {
             let size = product(extents).ok_or_else(|| {

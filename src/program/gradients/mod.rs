@@ -91,7 +91,7 @@ impl Recording {
         let ones = self.device().full(of.layout(), 1.0f32)?;
         let all = self.gradients_from(&[(of, &ones)], &to)?;
         <[Tensor<T>; N]>::try_from(all)
-            .map_err(|_| Error::recording(GRADIENTS, "a wrong number of gradients"))
+            .map_err(|_| Error::recording("a wrong number of gradients").named(GRADIENTS))
     }
 
     /// The gradients of Σ ⟨value, seed⟩ over pairs (value, seed): products with the transposed Jacobian.
@@ -125,12 +125,13 @@ impl Recording {
         let mut targets = Vec::with_capacity(to.len());
         for tensor in to {
             if !T::DTYPE.is_smooth() {
-                return Err(Error::recording(
-                    GRADIENTS,
-                    format!("values of {} have no gradients; use floats", T::DTYPE),
-                ));
+                return Err(Error::recording(format!(
+                    "values of {} have no gradients; use floats",
+                    T::DTYPE
+                ))
+                .named(GRADIENTS));
             }
-            targets.push(tensor.traced(GRADIENTS, &trace)?);
+            targets.push(tensor.traced(&trace).named(GRADIENTS)?);
         }
         let mut from = Vec::with_capacity(seeds.len());
         for (value, seed) in seeds {
@@ -139,7 +140,7 @@ impl Recording {
                 .check_shapes(value.layout())
                 .named(GRADIENTS)?;
             from.push((
-                value.traced(GRADIENTS, &trace)?,
+                value.traced(&trace).named(GRADIENTS)?,
                 Cotangent::F32((*seed).clone()),
             ));
         }
@@ -151,20 +152,18 @@ impl Recording {
                 Some(cotangent) => cotangent_id(cotangent, &trace)?,
                 None if trace.reaches(targets[i], &differentiated) => {
                     let zeros = self.device().full(tensor.layout(), T::default())?;
-                    trace.value_of(GRADIENTS, &zeros.operand())?
+                    trace.value_of(&zeros.operand()).named(GRADIENTS)?
                 }
                 None => {
-                    return Err(Error::recording(
-                        GRADIENTS,
-                        format!(
+                    return Err(Error::recording(format!(
                             "what is differentiated does not depend on operand {i}, or only through integers or masks; \
                              leave this operand out"
                         ),
-                    ));
+                    ).named(GRADIENTS));
                 }
             };
             trace.differentiate(&differentiated, value);
-            all.push(trace.tensor(GRADIENTS, value)?);
+            all.push(trace.tensor(value).named(GRADIENTS)?);
         }
         Ok(all)
     }
@@ -173,8 +172,8 @@ impl Recording {
 /// The value of a cotangent. It is a constant if it depends only on seeds that are constants.
 fn cotangent_id(cotangent: &Cotangent, trace: &Arc<Trace>) -> Result<ValueId> {
     match cotangent {
-        Cotangent::F32(g) => trace.value_of(GRADIENTS, &g.operand()),
-        Cotangent::F16(g) => trace.value_of(GRADIENTS, &g.operand()),
-        Cotangent::C32(g) => trace.value_of(GRADIENTS, &g.operand()),
+        Cotangent::F32(g) => trace.value_of(&g.operand()).named(GRADIENTS),
+        Cotangent::F16(g) => trace.value_of(&g.operand()).named(GRADIENTS),
+        Cotangent::C32(g) => trace.value_of(&g.operand()).named(GRADIENTS),
     }
 }

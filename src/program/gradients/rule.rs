@@ -6,6 +6,7 @@ use std::sync::Arc;
 use half::f16;
 use num_complex::Complex32;
 
+use crate::error::Named;
 use crate::plan::Attachment;
 use crate::ragged::{DType, Layout, Pairs, Scalar};
 use crate::tensor::{Device, Node, Origin, Tensor, Trace, ValueId};
@@ -57,7 +58,7 @@ impl Cotangent {
             (Cotangent::F32(a), Cotangent::F32(b)) => a.add(b)?.into(),
             (Cotangent::F16(a), Cotangent::F16(b)) => a.add(b)?.into(),
             (Cotangent::C32(a), Cotangent::C32(b)) => a.add(b)?.into(),
-            _ => return Err(Error::recording(GRADIENTS, "cotangents of two types")),
+            _ => return Err(Error::recording("cotangents of two types").named(GRADIENTS)),
         })
     }
 
@@ -160,7 +161,7 @@ impl Applied<'_> {
 
     fn recorded<T: Scalar>(&self, value: ValueId) -> Result<Tensor<T>> {
         let value = self.again.get(&value).copied().unwrap_or(value);
-        self.trace.tensor(self.name(), value)
+        self.trace.tensor(value).named(self.name())
     }
 
     /// Operand 0 of the operation that made operand `i`; `None` if that was not recorded.
@@ -182,7 +183,7 @@ impl Applied<'_> {
 
     /// The error for an operation without a gradient. `why` follows "has no gradient": in which case, and what to do.
     pub(super) fn refused_because(&self, why: &str) -> Error {
-        Error::recording(GRADIENTS, format!("{} has no gradient{why}", self.name()))
+        Error::recording(format!("{} has no gradient{why}", self.name())).named(GRADIENTS)
     }
 }
 

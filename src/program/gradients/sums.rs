@@ -108,7 +108,7 @@ fn joined(
             .view_as(layout)
     }
     let Some((_, first)) = parts.first() else {
-        return Err(Error::recording(GRADIENTS, "a batch of no parts"));
+        return Err(Error::recording("a batch of no parts").named(GRADIENTS));
     };
     Ok(each!(first, g => batch(device, &parts, layout, g)?))
 }
