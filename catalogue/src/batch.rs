@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 use vsla::{
-    Complex32, Ragged, Shape,
+    Complex32, Layout, Ragged, Shape,
     batch::MAX_RANK,
     f16,
     scalar::{Scalar, f16_from_f64},
@@ -304,19 +304,29 @@ pub enum Batch {
     U8(Ragged<u8>),
 }
 
+/// The body for the batch, whatever its type is.
+macro_rules! of_batch {
+    ($any:expr, $batch:ident => $body:expr) => {
+        match $any {
+            Batch::F32($batch) => $body,
+            Batch::I32($batch) => $body,
+            Batch::U32($batch) => $body,
+            Batch::C32($batch) => $body,
+            Batch::F16($batch) => $body,
+            Batch::F64($batch) => $body,
+            Batch::U8($batch) => $body,
+        }
+    };
+}
+
 impl Batch {
+    pub fn layout(&self) -> &Layout {
+        of_batch!(self, batch => batch.layout())
+    }
+
     /// The numbers and arrays needed to write it.
     pub fn size(&self) -> u64 {
-        let layout = match self {
-            Batch::F32(batch) => batch.layout(),
-            Batch::I32(batch) => batch.layout(),
-            Batch::U32(batch) => batch.layout(),
-            Batch::C32(batch) => batch.layout(),
-            Batch::F16(batch) => batch.layout(),
-            Batch::F64(batch) => batch.layout(),
-            Batch::U8(batch) => batch.layout(),
-        };
-        let sizes = layout.shapes().map(|shape| written_size(&shape));
+        let sizes = self.layout().shapes().map(|shape| written_size(&shape));
         // A complex number is an array of two.
         let parts = match self {
             Batch::C32(batch) => 2 * batch.values().len() as u64,
@@ -326,15 +336,17 @@ impl Batch {
     }
 
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Batch::F32(batch) => write(batch, out),
-            Batch::I32(batch) => write(batch, out),
-            Batch::U32(batch) => write(batch, out),
-            Batch::C32(batch) => write(batch, out),
-            Batch::F16(batch) => write(batch, out),
-            Batch::F64(batch) => write(batch, out),
-            Batch::U8(batch) => write(batch, out),
-        }
+        of_batch!(self, batch => write(batch, out))
+    }
+
+    /// The bytes of the values of an element.
+    pub fn bytes(&self, i: usize) -> &[u8] {
+        of_batch!(self, batch => bytemuck::cast_slice(batch.row(i)))
+    }
+
+    /// Whether it has numbers that may have fractions.
+    pub fn is_float(&self) -> bool {
+        matches!(self, Batch::F32(_) | Batch::C32(_) | Batch::F16(_))
     }
 }
 

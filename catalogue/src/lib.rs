@@ -6,6 +6,7 @@
 //! Only the function of a row is specific to Rust.
 
 mod batch;
+mod draws;
 mod epilogue;
 mod examples;
 mod failure;
@@ -16,9 +17,10 @@ mod request;
 mod sparse;
 
 pub use batch::{Batch, Number, Written, read, shown, write};
+pub use draws::{Size, extents, filled, replace};
 pub use examples::{Example, Outcome, examples, is_same};
 pub use failure::{Failure, KINDS, Result};
 pub use operations::{
-    Answer, EXCEPTIONS, Law, Open, Operation, answer, find, operations, recorded,
+    Answer, EXCEPTIONS, Gradient, Law, Open, Operation, Work, answer, find, operations, recorded,
 };
 pub use request::{OF_ELEMENTS, OPTIONS, Request};

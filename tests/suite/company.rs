@@ -1,10 +1,8 @@
 //! An element's bits do not depend on its neighbours, its position or the number of threads. Lengths are mixed and
-//! random, up to more than 8,192, so that an influence of one length's plan on another would be noticed.
+//! random, up to more than 8,192, so that an influence of one length's plan on another would be noticed. These are
+//! transforms and what uses them; `rows::alone` and `rows::threads` have the other operations.
 
 mod boxes;
-mod functions;
-mod others;
-mod products;
 mod vectors;
 
 use libtest_mimic::Trial;
@@ -23,21 +21,10 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     for (name, test) in long {
         trials.extend(bench.on_each_device_if_fast(true, name, test));
     }
-    let tables = [
-        (vectors::SUBJECTS, true),
-        (boxes::TRANSFORMS, true),
-        (boxes::SUBJECTS, false),
-        (products::SUBJECTS, false),
-        (functions::SUBJECTS, false),
-        (others::SUBJECTS, false),
-    ];
-    let subjects = tables
-        .into_iter()
-        .flat_map(|(table, long)| table.iter().map(move |s| (*s, long)));
-    for (subject, long) in subjects {
+    for subject in [vectors::SUBJECTS, boxes::SUBJECTS].concat() {
         let name = subject.name;
         let test = move |device: &Device| subject.check(device);
-        trials.extend(bench.on_each_device_if_fast(long, name, test));
+        trials.extend(bench.on_each_device_if_fast(true, name, test));
         let threads = format!("threads::{name}");
         trials.push(bench.host(&threads, move || subject.check_threads()));
     }

@@ -1,4 +1,4 @@
-//! Gradients of recorded operations.
+//! Gradients of recorded operations. Those of the catalogue's rows are tested by `rows`.
 //!
 //! | trials | requirement |
 //! | --- | --- |
@@ -74,51 +74,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials
 }
 
-/// Operations that are not the first word of a case's name, and a case that consists of them.
-const WITHIN: &[(&str, &str)] = &[
-    ("each", "add spread values"),
-    ("along", "add rows"),
-    ("complex", "to and from complex numbers"),
-    ("conj", "to and from complex numbers"),
-    ("scale_complex", "to and from complex numbers"),
-    ("view_as_real", "to and from complex numbers"),
-    ("real", "parts of complex numbers"),
-    ("imag", "parts of complex numbers"),
-    ("view_as_complex", "views as complex numbers"),
-    ("abs_squared", "powers of spectra"),
-    ("arg", "angles"),
-    ("polar", "polar numbers"),
-    ("to", "halves"),
-    ("pooling", "max_pool of overlapping windows"),
-    ("stride", "max_pool of overlapping windows"),
-    ("method", "conv"),
-    ("mode", "conv in mode same with stride 2"),
-    ("side", "conv by the right side"),
-    ("causal", "planned causal convolution"),
-    ("split", "split and join"),
-];
-
-/// Whether some case tests the gradient of this operation.
-pub fn has_gradient(operation: &str) -> bool {
-    let names = || {
-        adjoints::all()
-            .into_iter()
-            .chain(slopes::all())
-            .map(|case| case.name)
-    };
-    let within = WITHIN.iter().find(|(within, _)| *within == operation);
-    match within {
-        Some((_, case)) => names().any(|name| name == *case),
-        None => names().any(|name| name.split(' ').next() == Some(operation)),
-    }
-}
-
-/// Whether a test declares that this operation's gradient is 0.
-pub fn is_constant(operation: &str) -> bool {
-    others::CONSTANT.iter().any(|(name, _)| *name == operation)
-}
-
-/// Whether a test declares that this operation is refused.
+/// Whether a test declares that this operation, which has no row, is refused.
 pub fn is_refused(operation: &str) -> bool {
     others::REFUSED.iter().any(|(name, _)| *name == operation)
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use catalogue::{Law, Operation};
+use catalogue::{Gradient, Law, Operation, Work};
 use libtest_mimic::Trial;
 
 use crate::gradients;
@@ -119,25 +119,22 @@ fn check(names: &[String]) {
             let there = there || source.contains(&format!("trait {item}:"));
             assert!(there, "no {item} in src: {line}");
         }
-        let runs = quoted(here).filter_map(|item| item.strip_prefix("Tensor::"));
-        for item in runs {
-            assert!(
-                work::is_counted(item),
-                "{item}: what does it ask for? {line}"
-            );
-        }
         check_tests(names, tests, line);
         // Types and modules begin with other letters.
         for item in items
             .iter()
             .filter(|item| item.starts_with(char::is_lowercase))
         {
-            let agrees = match gradient {
-                "–" => true,
-                "yes" => gradients::has_gradient(item),
-                "0" => gradients::is_constant(item),
-                "no" => gradients::is_refused(item),
-                other => panic!("{other}: {line}"),
+            let agrees = match (gradient, row_of(item).map(|row| row.gradient)) {
+                ("–", _) => true,
+                ("yes", Some(found)) => matches!(
+                    found,
+                    Gradient::Of(..) | Gradient::Beside(..) | Gradient::Apart
+                ),
+                ("0", Some(found)) => found == Gradient::Zero,
+                ("no", Some(Gradient::None(_))) => true,
+                ("no", _) => gradients::is_refused(item),
+                other => panic!("{other:?}: {line}"),
             };
             assert!(agrees, "the gradient of {item}: {line}");
         }
@@ -160,15 +157,27 @@ fn check(names: &[String]) {
         }
     }
     assert!(rows > 40, "{rows}");
+    for row in catalogue::operations().filter(|row| row.work == Work::More) {
+        let mut names = row
+            .methods
+            .iter()
+            .map(|(method, _)| *method)
+            .chain([row.name]);
+        assert!(names.any(work::is_counted), "{} is not counted", row.name);
+    }
+}
+
+/// The catalogue's row for a method.
+fn row_of(item: &str) -> Option<&'static Operation> {
+    let whole = item.strip_suffix("_axis").unwrap_or(item);
+    let stands_for = |row: &&Operation| row.methods.iter().any(|(method, _)| *method == whole);
+    let row = catalogue::operations().find(stands_for);
+    row.or_else(|| catalogue::find(whole))
 }
 
 /// The operands for which an operation respects equivalence, by the catalogue's row or by the tests of options.
 fn sides_of(item: &str) -> Option<[bool; 2]> {
-    let whole = item.strip_suffix("_axis").unwrap_or(item);
-    let stands_for = |row: &&Operation| row.methods.iter().any(|(method, _)| *method == whole);
-    let row = catalogue::operations().find(stands_for);
-    let row = row.or_else(|| catalogue::find(whole));
-    match row.map(|row| row.law) {
+    match row_of(item).map(|row| row.law) {
         Some(Law::All) => Some([true, true]),
         Some(Law::Left) => Some([true, false]),
         Some(Law::Right) => Some([false, true]),

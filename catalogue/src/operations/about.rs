@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vsla::{Device, device::DeviceInfo};
 
-use super::{Answer, Call, Grows, Law, Operation, ROW, UNARY, operations};
+use super::{Answer, Call, Gradient, Law, Operation, ROW, UNARY, Work, operations};
 use crate::failure::{KINDS, Result};
 use crate::files;
 use crate::request::OPTIONS;
@@ -65,45 +65,45 @@ pub const EXCEPTIONS: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// What is no function of its arguments.
+const ABOUT: Operation = Operation {
+    args: 0,
+    gradient: Gradient::None("it is not a function"),
+    law: Law::Open,
+    is_function: false,
+    ..ROW
+};
+
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "read",
-        args: 0,
         options: &["file"],
-        grows: Grows::No,
         about: "reads a .vsla file; block-sparse matrices become dense",
         run: files::read,
-        law: Law::Open,
-        ..ROW
+        ..ABOUT
     },
     Operation {
         name: "write",
         args: 1,
         options: &["dtype", "rank", "file"],
-        grows: Grows::No,
         about: "writes x to a .vsla file, replacing it if it exists; answers its size in bytes",
         run: files::write,
-        law: Law::Open,
-        ..ROW
+        ..ABOUT
     },
     Operation {
         name: "layout",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the memory layout of the batch: shapes, offsets, and the share that padding would waste",
         run: layout,
         reads_values: true,
-        has_gradient: false,
+        gradient: Gradient::None("its result is no batch"),
+        work: Work::Nothing,
         law: Law::Open,
         is_local: false,
         ..ROW
     },
     Operation {
         name: "info",
-        args: 0,
-        options: &[],
-        grows: Grows::No,
         about: "the device, why it was chosen, and its memory in bytes",
         run: |call| {
             let device = call.device()?;
@@ -112,32 +112,23 @@ pub const ROWS: &[Operation] = &[
                 json!({"live": memory.live, "peak": memory.peak, "cached": memory.cached});
             Ok(Answer::About(info))
         },
-        law: Law::Open,
-        ..ROW
+        ..ABOUT
     },
     Operation {
         name: "devices",
-        args: 0,
-        options: &[],
-        grows: Grows::No,
         about: "all devices of this machine",
         run: |_| {
             Ok(Answer::About(
                 Device::list().iter().map(described).collect(),
             ))
         },
-        law: Law::Open,
-        ..ROW
+        ..ABOUT
     },
     Operation {
         name: "help",
-        args: 0,
-        options: &[],
-        grows: Grows::No,
         about: "this list of operations and their options",
         run: |_| Ok(Answer::About(help())),
-        law: Law::Open,
-        ..ROW
+        ..ABOUT
     },
 ];
 

@@ -1,13 +1,13 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
-use super::{Answer, Call, Grows, Operation, ROW, batch};
+use super::{Answer, BESIDE, Call, Gradient, Operation, ROW, WHOLE, Work, batch};
 use crate::failure::Result;
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
 const SORT: &[&str] = &["dtype", "rank", "axis", "descending"];
 const GROUPS: &[&str] = &["dtype", "rank", "groups", "eps"];
 const NORM: &[&str] = &["dtype", "rank", "axis", "eps"];
-const WHOLE: &[&str] = &["dtype", "rank", "eps"];
+const EPS: &[&str] = &["dtype", "rank", "eps"];
 
 /// The result of a method of the argument, in f32 or f16.
 macro_rules! of {
@@ -23,9 +23,7 @@ macro_rules! row {
     ($name:literal, $options:expr, $about:literal, $run:expr) => {
         Operation {
             name: $name,
-            args: 1,
             options: $options,
-            grows: Grows::No,
             about: $about,
             run: $run,
             ..ROW
@@ -89,13 +87,16 @@ pub const ROWS: &[Operation] = &[
         "the mean square of the differences from the mean"
     )
     .by_shape(),
-    reduction!("std", std, std_axis, "the square root of the variance").by_shape(),
+    reduction!("std", std, std_axis, "the square root of the variance")
+        .sloping(BESIDE)
+        .by_shape(),
     reduction!(
         "amax",
         max,
         max_axis,
         "the largest value of each element, or along an axis; nan if there is one"
     )
+    .sloping(Gradient::Apart)
     .by_shape(),
     reduction!(
         "amin",
@@ -103,6 +104,7 @@ pub const ROWS: &[Operation] = &[
         min_axis,
         "the smallest value of each element, or along an axis; nan if there is one"
     )
+    .sloping(Gradient::Apart)
     .by_shape(),
     reduction!(
         "logsumexp",
@@ -137,15 +139,22 @@ pub const ROWS: &[Operation] = &[
         "cumprod",
         cumprod,
         "the products of the values so far, along an axis"
-    ),
-    in_order!("cummax", cummax, "the largest value so far, along an axis").by_shape(),
-    in_order!("cummin", cummin, "the smallest value so far, along an axis").by_shape(),
+    )
+    .sloping(BESIDE),
+    in_order!("cummax", cummax, "the largest value so far, along an axis")
+        .sloping(Gradient::Apart)
+        .by_shape(),
+    in_order!("cummin", cummin, "the smallest value so far, along an axis")
+        .sloping(Gradient::Apart)
+        .by_shape(),
     sorted!(
         "sort",
         sort,
         sort_descending,
         "the values in order along an axis; nan is the largest"
     )
+    .counted(Work::More)
+    .sloping(Gradient::Apart)
     .for_methods(&[("sort_descending", "descending")])
     .by_shape(),
     sorted!(
@@ -154,8 +163,9 @@ pub const ROWS: &[Operation] = &[
         argsort_descending,
         "the indices of the values in order along an axis, stable"
     )
+    .counted(Work::More)
     .for_methods(&[("argsort_descending", "descending")])
-    .without_gradient()
+    .without_gradient(WHOLE)
     .by_shape(),
     in_order!("diff", diff, "the differences of neighbours along an axis").by_shape(),
     row!(
@@ -180,6 +190,8 @@ pub const ROWS: &[Operation] = &[
             })
         }
     )
+    .counted(Work::More)
+    .sloping(Gradient::Apart)
     .for_methods(&[("top_k", ""), ("top_k_at_most", "at_most")])
     .by_shape(),
     row!(
@@ -195,6 +207,8 @@ pub const ROWS: &[Operation] = &[
             })
         }
     )
+    .counted(Work::More)
+    .sloping(Gradient::Apart)
     .by_shape(),
     row!(
         "median",
@@ -208,6 +222,8 @@ pub const ROWS: &[Operation] = &[
             })
         }
     )
+    .counted(Work::More)
+    .sloping(Gradient::Apart)
     .by_shape(),
     row!(
         "layer_norm",
@@ -239,6 +255,7 @@ pub const ROWS: &[Operation] = &[
             of!(call, |x| x.l2_normalize(axis, eps))
         }
     )
+    .sloping(BESIDE)
     .for_methods(&[("l2_normalize", "")]),
     row!(
         "group_norm",
@@ -255,13 +272,14 @@ pub const ROWS: &[Operation] = &[
     .by_shape(),
     row!(
         "standardize",
-        WHOLE,
+        EPS,
         "(x - mean) / sqrt(var + eps) of each element; eps is 0 unless given",
         |call| {
             let eps = call.options.optional("eps")?.unwrap_or(0.0);
             of!(call, |x| x.standardize(eps))
         }
     )
+    .sloping(BESIDE)
     .by_shape(),
 ];
 

@@ -2,7 +2,9 @@
 
 use vsla::{Complex32, Device, Layout, Tensor, f16, scalar::DType};
 
-use super::{Answer, Call, Grows, Law, Operation, ROW, UNARY, batch, complex, within};
+use super::{
+    Answer, Call, Law, NO_OPERANDS, Operation, ROW, UNARY, WHOLE, Work, batch, complex, within,
+};
 use crate::batch::{Number, written_size};
 use crate::failure::Result;
 use crate::held::Args;
@@ -13,9 +15,7 @@ macro_rules! converted {
     ($name:literal, $t:ty, $about:literal) => {
         Operation {
             name: $name,
-            args: 1,
             options: UNARY,
-            grows: Grows::No,
             about: $about,
             run: |call| compared!(call, |device, args| batch(args[0].on(&device)?.to::<$t>()?)),
             ..ROW
@@ -26,9 +26,7 @@ macro_rules! converted {
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "scale",
-        args: 1,
         options: &["dtype", "rank", "factor"],
-        grows: Grows::No,
         about: "factor * x, where factor is of x's type",
         run: |call| {
             if let Args::C32(_) = &call.args {
@@ -45,9 +43,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "copy",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "x, copied on the device",
         run: |call| every!(call, |device, args| batch(args[0].on(&device)?.copy()?)),
         ..ROW
@@ -64,35 +60,32 @@ pub const ROWS: &[Operation] = &[
         i32,
         "each value as i32, truncated and saturated (no complex values)"
     )
-    .without_gradient(),
+    .without_gradient(WHOLE),
     converted!(
         "to_u32",
         u32,
         "each value as u32, truncated and saturated (no complex values)"
     )
-    .without_gradient(),
+    .without_gradient(WHOLE),
     converted!(
         "to_u8",
         u8,
         "each value as u8, truncated and saturated (no complex values)"
     )
-    .without_gradient(),
+    .without_gradient(WHOLE),
     Operation {
         name: "full",
         args: 0,
         options: &["dtype", "rank", "shapes", "value"],
-        grows: Grows::No,
         about: "a batch of these shapes, filled with one value",
         run: full,
-        has_gradient: false,
+        gradient: NO_OPERANDS,
         law: Law::Open,
         ..ROW
     },
     Operation {
         name: "elements",
-        args: 1,
         options: &["dtype", "rank", "range"],
-        grows: Grows::No,
         about: "a range of elements, as a view",
         run: |call| {
             every!(call, |device, args| {
@@ -103,13 +96,12 @@ pub const ROWS: &[Operation] = &[
         },
         is_local: false,
         law: Law::Open,
+        work: Work::Nothing,
         ..ROW
     },
     Operation {
         name: "neg",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "-x",
         run: |call| {
             if let Args::C32(_) = &call.args {

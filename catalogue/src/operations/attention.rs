@@ -3,7 +3,7 @@
 use serde_json::Value;
 use vsla::{Device, Tensor, Topology, attention::Cache, scalar::Float};
 
-use super::{Answer, Call, Grows, Law, Operation, ROW, batch, within};
+use super::{Answer, Call, Law, Operation, ROW, Work, batch, within};
 use crate::batch::{Number, read};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Held};
@@ -40,7 +40,6 @@ pub const ROWS: &[Operation] = &[
             "blocks",
             "lse",
         ],
-        grows: Grows::No,
         about: "softmax(scale q k^T + bias) v for each element and head, of queries, keys and values: matrices of rows \
         of all heads, or rank 3 with an axis of heads (f32 or f16)",
         run: |call| {
@@ -61,13 +60,13 @@ pub const ROWS: &[Operation] = &[
         ],
         rank: Some(2),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
 ];
 
 const ROTARY: Operation = Operation {
     name: "rotary",
-    args: 1,
     options: &[
         "dtype",
         "rank",
@@ -77,7 +76,6 @@ const ROTARY: Operation = Operation {
         "positions",
         "neighbours",
     ],
-    grows: Grows::No,
     about: "rotary position embeddings: pairs of values rotated by the position of their row (f32 or f16)",
     run: |call| {
         float!(call, |device, args| rotary(
@@ -93,7 +91,6 @@ const MERGE: Operation = Operation {
     name: "merge",
     args: 4,
     options: &["dtype", "rank"],
-    grows: Grows::No,
     about: "{o, lse} of attention over the keys of two parts, from o and lse of the first and of the second (f32 or \
         f16): as attention answers them with lse",
     run: |call| {

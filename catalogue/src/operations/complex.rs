@@ -2,16 +2,14 @@
 
 use vsla::scalar::DType;
 
-use super::{BINARY, Grows, Law, Operation, ROW, UNARY, batch, complex, floats};
+use super::{BINARY, Grows, Law, Operation, POSITIVE, ROW, UNARY, Work, batch, complex, floats};
 
 /// A method of complex values.
 macro_rules! map {
     ($name:literal, $method:ident, $about:literal) => {
         Operation {
             name: $name,
-            args: 1,
             options: UNARY,
-            grows: Grows::No,
             about: $about,
             run: |call| {
                 let (device, args) = complex(call)?;
@@ -60,6 +58,7 @@ pub const ROWS: &[Operation] = &[
         arg,
         "the angle, from -pi to pi; abs gives the absolute value"
     )
+    .sloping(POSITIVE)
     .for_methods(&[("arg", "")])
     .of(DType::C32),
     map!(
@@ -73,6 +72,7 @@ pub const ROWS: &[Operation] = &[
         view_as_real,
         "complex numbers as pairs along another last axis"
     )
+    .counted(Work::Nothing)
     .of(DType::C32),
     of_parts!(
         "complex",
@@ -83,12 +83,11 @@ pub const ROWS: &[Operation] = &[
         "polar",
         polar,
         "the complex numbers with these absolute values and angles (f32)"
-    ),
+    )
+    .sloping(POSITIVE),
     Operation {
         name: "view_as_complex",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "pairs along the last axis as complex numbers (f32, rank 2 unless rank says otherwise)",
         run: |call| {
             let (device, args) = floats(call)?;
@@ -96,6 +95,7 @@ pub const ROWS: &[Operation] = &[
         },
         rank: Some(2),
         law: Law::Open,
+        work: Work::Nothing,
         ..ROW
     },
 ];

@@ -6,7 +6,7 @@ use vsla::{
     scalar::DType,
 };
 
-use super::{Answer, Grows, Law, Operation, ROW, batch};
+use super::{Answer, Law, OF_INTEGERS, Operation, ROW, Work, batch};
 use crate::batch::Number;
 use crate::failure::Result;
 use crate::request::Options;
@@ -21,17 +21,17 @@ pub const ROWS: &[Operation] = &[
             ("of_equal_values", ""),
             ("of_foreground", "foreground"),
         ])
-        .without_gradient()
+        .without_gradient(OF_INTEGERS)
         .of(DType::I32)
         .of_rank(2)
         .by_shape(),
     REGIONS
-        .without_gradient()
+        .without_gradient(OF_INTEGERS)
         .of(DType::I32)
         .of_rank(2)
         .respecting(Law::Open),
     FILL_HOLES
-        .without_gradient()
+        .without_gradient(OF_INTEGERS)
         .of(DType::I32)
         .of_rank(2)
         .respecting(Law::Open),
@@ -39,9 +39,7 @@ pub const ROWS: &[Operation] = &[
 
 const LABEL: Operation = Operation {
     name: "label",
-    args: 1,
     options: OPTIONS,
-    grows: Grows::No,
     about: "{labels, numbers}: the connected components of each matrix, of equal values, and how many there are",
     run: |call| {
         pixels!(call, |device, args| {
@@ -51,14 +49,13 @@ const LABEL: Operation = Operation {
             Ok(Answer::Fields([("labels", labels), ("numbers", numbers)]))
         })
     },
+    work: Work::More,
     ..ROW
 };
 
 const REGIONS: Operation = Operation {
     name: "regions",
-    args: 1,
     options: OPTIONS,
-    grows: Grows::No,
     about: "[areas, boxes, centroids, values] of the components that label finds, in the order of labels",
     run: |call| {
         pixels!(call, |device, args| {
@@ -71,14 +68,13 @@ const REGIONS: Operation = Operation {
         })
     },
     reads_values: true,
+    work: Work::More,
     ..ROW
 };
 
 const FILL_HOLES: Operation = Operation {
     name: "fill_holes",
-    args: 1,
     options: &["dtype", "rank", "background", "value", "diagonal"],
-    grows: Grows::No,
     about: "each matrix with a value in background that no path of background connects to the border",
     run: |call| {
         pixels!(call, |device, args| {
@@ -88,6 +84,7 @@ const FILL_HOLES: Operation = Operation {
             batch(x.fill_holes(neighbours(&call.options)?, background, value)?)
         })
     },
+    work: Work::More,
     ..ROW
 };
 

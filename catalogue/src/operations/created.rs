@@ -2,7 +2,7 @@
 
 use vsla::{Device, Layout, f16, scalar::DType};
 
-use super::{Call, Grows, Law, Operation, ROW, batch, within};
+use super::{Call, Law, NO_OPERANDS, Operation, ROW, batch, within};
 use crate::batch::written_size;
 use crate::failure::{Failure, Result};
 use crate::held::Args;
@@ -26,7 +26,6 @@ pub const ROWS: &[Operation] = &[
         name: "arange",
         args: 0,
         options: &["dtype", "rank", "shapes", "from", "step"],
-        grows: Grows::No,
         about: "from, from + step, .. in each element",
         run: |call| {
             made!(call, |device, layout, T| {
@@ -34,7 +33,7 @@ pub const ROWS: &[Operation] = &[
                 device.arange(&layout, from, call.options.number::<T>("step")?)?
             }, F32 f32, F16 f16, I32 i32, U32 u32)
         },
-        has_gradient: false,
+        gradient: NO_OPERANDS,
         law: Law::Open,
         ..ROW
     },
@@ -42,7 +41,6 @@ pub const ROWS: &[Operation] = &[
         name: "linspace",
         args: 0,
         options: &["dtype", "rank", "shapes", "from", "to"],
-        grows: Grows::No,
         about: "equal steps in each element, both ends included (f32 or f16)",
         run: |call| {
             made!(call, |device, layout, T| {
@@ -50,7 +48,7 @@ pub const ROWS: &[Operation] = &[
                 device.linspace(&layout, from, call.options.number::<T>("to")?)?
             }, F32 f32, F16 f16)
         },
-        has_gradient: false,
+        gradient: NO_OPERANDS,
         law: Law::Open,
         ..ROW
     },
@@ -58,10 +56,9 @@ pub const ROWS: &[Operation] = &[
         name: "eye",
         args: 0,
         options: &["dtype", "rank", "shapes"],
-        grows: Grows::No,
         about: "matrices with 1 on the diagonal",
         run: |call| made!(call, |device, layout, T| device.eye::<T>(&layout)?, F32 f32, F16 f16, I32 i32, U32 u32),
-        has_gradient: false,
+        gradient: NO_OPERANDS,
         law: Law::Open,
         ..ROW
     },
@@ -69,7 +66,6 @@ pub const ROWS: &[Operation] = &[
         name: "hann_window",
         args: 0,
         options: &["size"],
-        grows: Grows::No,
         about: "the periodic Hann window of size values, as one vector",
         run: |call| {
             let size = call.options.number::<u32>("size")? as usize;
@@ -77,7 +73,7 @@ pub const ROWS: &[Operation] = &[
             batch(call.device()?.hann(size)?)
         },
         methods: &[("hann", "")],
-        has_gradient: false,
+        gradient: NO_OPERANDS,
         law: Law::Open,
         ..ROW
     },
@@ -85,7 +81,6 @@ pub const ROWS: &[Operation] = &[
         name: "uniform",
         args: 0,
         options: &["dtype", "rank", "shapes", "low", "high", "seed"],
-        grows: Grows::No,
         about: "random values from low to before high",
         run: |call| {
             made!(call, |device, layout, T| {
@@ -93,7 +88,7 @@ pub const ROWS: &[Operation] = &[
                 device.uniform(&layout, low, call.options.number::<T>("high")?, call.options.seed()?)?
             }, F32 f32, F16 f16, I32 i32, U32 u32)
         },
-        has_gradient: false,
+        gradient: NO_OPERANDS,
         law: Law::Open,
         ..ROW
     },
@@ -101,7 +96,6 @@ pub const ROWS: &[Operation] = &[
         name: "normal",
         args: 0,
         options: &["dtype", "rank", "shapes", "mean", "deviation", "seed"],
-        grows: Grows::No,
         about: "random values of a normal distribution (f32 or f16)",
         run: |call| {
             made!(call, |device, layout, T| {
@@ -109,15 +103,13 @@ pub const ROWS: &[Operation] = &[
                 device.normal(&layout, mean, call.options.number::<T>("deviation")?, call.options.seed()?)?
             }, F32 f32, F16 f16)
         },
-        has_gradient: false,
+        gradient: NO_OPERANDS,
         law: Law::Open,
         ..ROW
     },
     Operation {
         name: "dropout",
-        args: 1,
         options: &["dtype", "rank", "p", "seed"],
-        grows: Grows::No,
         about: "zero with probability p, otherwise x / (1 - p) (f32 or f16)",
         run: |call| {
             let (p, seed) = (call.options.number::<f32>("p")?, call.options.seed()?);

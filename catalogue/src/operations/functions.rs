@@ -2,7 +2,7 @@
 
 use vsla::{Tensor, batch::Spread, scalar::Scalar};
 
-use super::{Call, Grows, Operation, ROW, batch};
+use super::{BESIDE, Call, Gradient, Grows, Operation, POSITIVE, ROW, WHOLE, batch};
 use crate::failure::{Failure, Result};
 
 const SPREAD: &[&str] = &["dtype", "rank", "pairing", "each", "axis"];
@@ -60,19 +60,19 @@ pub const ROWS: &[Operation] = &[
     function!("add", add, "a + b; missing entries are zero", F32 F16 I32 U32 C32).for_methods(&[("along", "axis"), ("each", "each"), ("pair", "pairing")]),
     function!("sub", sub, "a - b; missing entries are zero", F32 F16 I32 U32 C32),
     function!("hadamard", hadamard, "a * b, value by value; zero where either value is missing", F32 F16 I32 U32 C32),
-    function!("divide", div, "a / b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32).by_shape().for_methods(&[("div", "")]),
+    function!("divide", div, "a / b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32).sloping(BESIDE).by_shape().for_methods(&[("div", "")]),
     function!("multiply", hadamard, "a * b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32).for_methods(&[("scale_by", "each")]),
-    function!("fmod_by", remainder, "the remainder of a / b, with a's sign", F32 F16 I32 U32).by_shape().for_methods(&[("remainder", "")]),
-    function!("maximum", maximum, "the larger value, or the only value", F32 F16 I32 U32 U8).by_shape(),
-    function!("minimum", minimum, "the smaller value, or the only value", F32 F16 I32 U32 U8).by_shape(),
-    function!("power", pow, "a to the power of b (f32 or f16)", F32 F16).for_methods(&[("pow", "")]).by_shape(),
-    function!("arctan2", atan2, "the angle of the point (b, a) (f32 or f16)", F32 F16).for_methods(&[("atan2", "")]).by_shape(),
-    function!("equal", equal, "1 where a = b; missing entries are zero", F32 F16 I32 U32 U8).without_gradient().by_shape(),
-    function!("not_equal", not_equal, "1 where a and b differ", F32 F16 I32 U32 U8).without_gradient(),
-    function!("less", less, "1 where a < b", F32 F16 I32 U32 U8).without_gradient(),
-    function!("less_equal", less_equal, "1 where a <= b", F32 F16 I32 U32 U8).without_gradient().by_shape(),
-    function!("greater", greater, "1 where a > b", F32 F16 I32 U32 U8).without_gradient(),
-    function!("greater_equal", greater_equal, "1 where a >= b", F32 F16 I32 U32 U8).without_gradient().by_shape(),
+    function!("fmod_by", remainder, "the remainder of a / b, with a's sign", F32 F16 I32 U32).sloping(Gradient::Of(1.1, 1.9)).by_shape().for_methods(&[("remainder", "")]),
+    function!("maximum", maximum, "the larger value, or the only value", F32 F16 I32 U32 U8).sloping(Gradient::Apart).by_shape(),
+    function!("minimum", minimum, "the smaller value, or the only value", F32 F16 I32 U32 U8).sloping(Gradient::Apart).by_shape(),
+    function!("power", pow, "a to the power of b (f32 or f16)", F32 F16).sloping(POSITIVE).for_methods(&[("pow", "")]).by_shape(),
+    function!("arctan2", atan2, "the angle of the point (b, a) (f32 or f16)", F32 F16).sloping(POSITIVE).for_methods(&[("atan2", "")]).by_shape(),
+    function!("equal", equal, "1 where a = b; missing entries are zero", F32 F16 I32 U32 U8).without_gradient(WHOLE).by_shape(),
+    function!("not_equal", not_equal, "1 where a and b differ", F32 F16 I32 U32 U8).without_gradient(WHOLE),
+    function!("less", less, "1 where a < b", F32 F16 I32 U32 U8).without_gradient(WHOLE),
+    function!("less_equal", less_equal, "1 where a <= b", F32 F16 I32 U32 U8).without_gradient(WHOLE).by_shape(),
+    function!("greater", greater, "1 where a > b", F32 F16 I32 U32 U8).without_gradient(WHOLE),
+    function!("greater_equal", greater_equal, "1 where a >= b", F32 F16 I32 U32 U8).without_gradient(WHOLE).by_shape(),
     Operation {
         name: "addcmul",
         args: 3,

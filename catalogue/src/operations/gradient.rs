@@ -5,7 +5,7 @@ use vsla::program::Recording;
 use vsla::{Complex32, Layout, Ragged, Tensor, f16, scalar::Scalar};
 
 use super::recorded::as_program;
-use super::{Answer, Call, Grows, Law, Operation, ROW, Task, about};
+use super::{Answer, Call, Law, NO_OPERANDS, Operation, ROW, Task, find};
 use crate::batch::{Number, read, shown};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Args, Held, of_args};
@@ -15,11 +15,11 @@ pub const ROWS: &[Operation] = &[Operation {
     name: "gradient",
     args: 0,
     options: &["of", "cotangent", "operands"],
-    grows: Grows::No,
     about: "the gradients of the sum of all values of another operation's result (of real parts, if it is complex), or \
         of its inner product with a cotangent; a batch for each operand",
     run: gradient,
     law: Law::Open,
+    gradient: NO_OPERANDS,
     ..ROW
 }];
 
@@ -65,7 +65,7 @@ impl Gradient {
                 request.options.check(ROWS[0].options)?;
                 Of::Gradient(Box::new(Gradient::read(&request.options, depth - 1)?))
             }
-            op if about::ROWS.iter().any(|row| row.name == op) => {
+            op if find(op).is_some_and(|row| !row.is_function) => {
                 return Err(none(op, "it is not a function"));
             }
             _ => Of::Operation(Task::new(request)?),

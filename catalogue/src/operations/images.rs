@@ -7,7 +7,10 @@ use vsla::{
     scalar::{DType, Pixel},
 };
 
-use super::{Answer, Call, Grows, Law, Operation, ROW, UNARY, batch, within};
+use super::{
+    Answer, Call, Gradient, Grows, Law, OF_INTEGERS, Operation, READS, ROW, UNARY, WHOLE, Work,
+    batch, within,
+};
 use crate::batch::{Number, written_size};
 use crate::failure::Result;
 use crate::held::{Arg, Held};
@@ -18,9 +21,7 @@ macro_rules! of_pairs {
     ($method:ident, $about:literal, $size:expr) => {
         Operation {
             name: stringify!($method),
-            args: 1,
             options: &["dtype", "rank", "factors"],
-            grows: Grows::No,
             about: $about,
             run: |call| {
                 let factors = factors(call)?;
@@ -39,9 +40,7 @@ macro_rules! of_integers {
     ($name:literal, $method:ident, $about:literal) => {
         Operation {
             name: $name,
-            args: 1,
             options: UNARY,
-            grows: Grows::No,
             about: $about,
             run: |call| pixels!(call, |device, args| batch(args[0].on(&device)?.$method()?)),
             ..ROW
@@ -54,9 +53,7 @@ macro_rules! of_neighbours {
     ($method:ident, $about:literal) => {
         Operation {
             name: stringify!($method),
-            args: 1,
             options: &["dtype", "rank", "diagonal"],
-            grows: Grows::No,
             about: $about,
             run: |call| {
                 let neighbours = match call.options.flag("diagonal")? {
@@ -75,9 +72,7 @@ macro_rules! of_neighbours {
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "rot90",
-        args: 1,
         options: &["dtype", "rank", "turns"],
-        grows: Grows::No,
         about: "each image rotated anticlockwise by quarter turns",
         run: |call| {
             let turns = call.options.required("turns")?;
@@ -94,9 +89,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "anti_transpose",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "each image reflected across its antidiagonal",
         run: |call| {
             every!(call, |device, args| batch(
@@ -128,9 +121,7 @@ pub const ROWS: &[Operation] = &[
     .by_shape(),
     Operation {
         name: "translate",
-        args: 1,
         options: &["dtype", "rank", "shifts", "value"],
-        grows: Grows::No,
         about: "each image shifted within its borders; vacant cells are value",
         run: |call| {
             let shifts = shifts(call)?;
@@ -147,7 +138,7 @@ pub const ROWS: &[Operation] = &[
         dilate,
         "the largest value of each cell and its neighbours (i32, u32 or u8)"
     )
-    .without_gradient()
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32)
     .of_rank(2)
     .by_shape(),
@@ -155,28 +146,24 @@ pub const ROWS: &[Operation] = &[
         erode,
         "the smallest value of each cell and its neighbours (i32, u32 or u8)"
     )
-    .without_gradient()
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32)
     .of_rank(2)
     .by_shape(),
     Operation {
         name: "lookup",
-        args: 1,
         options: &["dtype", "rank", "table", "table_dtype", "strict"],
-        grows: Grows::No,
         about: "each value replaced by that value of a table; 0 beyond its end (i32, u32 or u8)",
         run: |call| pixels!(call, |device, args| looked_up(call, &args[0].on(&device)?)),
         methods: &[("lookup_strict", "strict")],
-        has_gradient: false,
+        gradient: Gradient::None(OF_INTEGERS),
         dtype: DType::I32,
         law: Law::None,
         ..ROW
     },
     Operation {
         name: "bincount",
-        args: 1,
         options: &["dtype", "rank", "bins", "strict"],
-        grows: Grows::No,
         about: "how often each integer from 0 to before bins occurs in each element (i32, u32 or u8)",
         run: |call| {
             let bins = call.options.size("bins")?;
@@ -190,7 +177,7 @@ pub const ROWS: &[Operation] = &[
             })
         },
         methods: &[("bincount_strict", "strict")],
-        has_gradient: false,
+        gradient: Gradient::None(OF_INTEGERS),
         dtype: DType::I32,
         law: Law::None,
         ..ROW
@@ -200,7 +187,8 @@ pub const ROWS: &[Operation] = &[
         most_common,
         "the most frequent value of each element, the lowest of several (i32, u32 or u8)"
     )
-    .without_gradient()
+    .counted(Work::More)
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32)
     .by_shape(),
     of_integers!(
@@ -208,7 +196,8 @@ pub const ROWS: &[Operation] = &[
         least_common,
         "the least frequent value of each element, the lowest of several (i32, u32 or u8)"
     )
-    .without_gradient()
+    .counted(Work::More)
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32)
     .by_shape(),
     of_integers!(
@@ -216,15 +205,14 @@ pub const ROWS: &[Operation] = &[
         palette_blocking,
         "the different values of each element in ascending order (i32, u32 or u8)"
     )
+    .counted(Work::More)
     .reading_values()
-    .without_gradient()
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32)
     .by_shape(),
     Operation {
         name: "bounding_box",
-        args: 1,
         options: &["dtype", "rank", "value"],
-        grows: Grows::No,
         about: "top, left, bottom and right of all cells other than value, half open (i32, u32 or u8)",
         run: |call| {
             within(
@@ -236,7 +224,7 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.bounding_box(background)?)
             })
         },
-        has_gradient: false,
+        gradient: Gradient::None(OF_INTEGERS),
         dtype: DType::I32,
         rank: Some(2),
         law: Law::Open,
@@ -244,9 +232,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "trim",
-        args: 1,
         options: &["dtype", "rank", "value"],
-        grows: Grows::No,
         about: "each image without borders of value (i32, u32 or u8)",
         run: |call| {
             pixels!(call, |device, args| {
@@ -255,7 +241,7 @@ pub const ROWS: &[Operation] = &[
             })
         },
         reads_values: true,
-        has_gradient: false,
+        gradient: Gradient::None(OF_INTEGERS),
         dtype: DType::I32,
         rank: Some(2),
         law: Law::Open,
@@ -263,9 +249,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "crop",
-        args: 1,
         options: &["dtype", "rank", "boxes", "strict"],
-        grows: Grows::No,
         about: "the part of each image inside of its box",
         run: |call| {
             let boxes = call.options.required_batch::<u32>("boxes", 1)?;
@@ -279,16 +263,16 @@ pub const ROWS: &[Operation] = &[
             })
         },
         methods: &[("crop_strict", "strict")],
-        has_gradient: false,
+        gradient: READS,
         rank: Some(2),
         reads_values: true,
+        work: Work::Answer,
         ..ROW
     },
     Operation {
         name: "match_template",
         args: 2,
         options: UNARY,
-        grows: Grows::No,
         about: "1 at each place where the second image occurs in the first (i32, u32 or u8)",
         run: |call| {
             pixels!(call, |device, args| {
@@ -296,17 +280,16 @@ pub const ROWS: &[Operation] = &[
                 batch(x.match_template(&small)?)
             })
         },
-        has_gradient: false,
+        gradient: Gradient::None(OF_INTEGERS),
         dtype: DType::I32,
         rank: Some(2),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "draw_boxes",
-        args: 1,
         options: &["dtype", "rank", "boxes", "values"],
-        grows: Grows::No,
         about: "each image with the borders of boxes drawn on it (i32, u32 or u8)",
         run: |call| {
             let boxes = call.options.required_batch::<u32>("boxes", 2)?;
@@ -316,17 +299,16 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.draw_boxes(&boxes, &values)?)
             })
         },
-        has_gradient: false,
+        gradient: Gradient::None(OF_INTEGERS),
         dtype: DType::I32,
         rank: Some(2),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "draw_lines",
-        args: 1,
         options: &["dtype", "rank", "lines", "values"],
-        grows: Grows::No,
         about: "each image with lines from cell to cell drawn on it (i32, u32 or u8)",
         run: |call| {
             let lines = call.options.required_batch::<i32>("lines", 2)?;
@@ -335,10 +317,11 @@ pub const ROWS: &[Operation] = &[
                 batch(args[0].on(&device)?.draw_lines(&lines, &values)?)
             })
         },
-        has_gradient: false,
+        gradient: Gradient::None(OF_INTEGERS),
         dtype: DType::I32,
         rank: Some(2),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -353,15 +336,13 @@ pub const ROWS: &[Operation] = &[
                 batch(a.equal_elements(&b)?)
             })
         },
-        has_gradient: false,
+        gradient: Gradient::None(WHOLE),
         law: Law::None,
         ..ROW
     },
     Operation {
         name: "period",
-        args: 1,
         options: &["dtype", "rank", "axis"],
-        grows: Grows::No,
         about: "the distance after which each element repeats along an axis (i32, u32 or u8)",
         run: |call| {
             let axis = call.options.axis()?;
@@ -369,16 +350,15 @@ pub const ROWS: &[Operation] = &[
                 args[0].on(&device)?.period(axis)?
             ))
         },
-        has_gradient: false,
+        gradient: Gradient::None(OF_INTEGERS),
         dtype: DType::I32,
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "compact",
-        args: 1,
         options: &["dtype", "rank", "flags", "axis"],
-        grows: Grows::No,
         about: "the slices of each element along an axis whose flag is not 0",
         run: |call| {
             let flags = call.options.required_batch::<u32>("flags", 1)?;
@@ -388,7 +368,7 @@ pub const ROWS: &[Operation] = &[
                 batch(x.compact_blocking(&flags, axis)?)
             })
         },
-        has_gradient: false,
+        gradient: READS,
         law: Law::Open,
         reads_values: true,
         ..ROW

@@ -2,7 +2,7 @@
 
 use vsla::{Ragged, Shape, f16, scalar::DType};
 
-use super::{Grows, Law, Operation, ROW, batch, within};
+use super::{Gradient, Law, OF_INTEGERS, Operation, ROW, Work, batch, within};
 use crate::batch::written_size;
 use crate::failure::{Failure, Result};
 use crate::held::Args;
@@ -10,9 +10,7 @@ use crate::held::Args;
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "one_hot",
-        args: 1,
         options: &["dtype", "rank", "depth"],
-        grows: Grows::No,
         about: "a row of zeros for each index, with 1 at that place; dtype is that of the rows",
         run: |call| {
             let (device, depth) = (call.device()?, call.options.size("depth")?);
@@ -29,15 +27,13 @@ pub const ROWS: &[Operation] = &[
                 other => Err(no_indices(other)),
             }
         },
-        has_gradient: false,
+        gradient: Gradient::None(OF_INTEGERS),
         law: Law::None,
         ..ROW
     },
     Operation {
         name: "embedding",
-        args: 1,
         options: &["dtype", "rank", "ids"],
-        grows: Grows::No,
         about: "rows of a table, the only element, by ids; NaN for an id that it does not have (f32 or f16)",
         run: |call| {
             let ids = call.options.required_batch::<u32>("ids", 1)?;
@@ -58,13 +54,12 @@ pub const ROWS: &[Operation] = &[
         is_local: false,
         rank: Some(2),
         law: Law::None,
+        work: Work::Answer,
         ..ROW
     },
     Operation {
         name: "cross_entropy",
-        args: 1,
         options: &["dtype", "rank", "targets"],
-        grows: Grows::No,
         about: "-log softmax of each row of scores at its target (f32 or f16)",
         run: |call| {
             let rank = (call.layout(0).rank() - 1).max(1);

@@ -2,7 +2,7 @@
 
 use vsla::scalar::DType;
 
-use super::{Grows, Law, Operation, ROW, UNARY, batch, complex};
+use super::{BESIDE, Gradient, Law, OF_INTEGERS, Operation, POSITIVE, ROW, UNARY, batch, complex};
 use crate::held::Args;
 
 /// The body for whichever integer type the arguments have.
@@ -26,9 +26,7 @@ macro_rules! row {
     ($name:literal, $options:expr, $about:literal, $run:expr) => {
         Operation {
             name: $name,
-            args: 1,
             options: $options,
-            grows: Grows::No,
             about: $about,
             run: $run,
             ..ROW
@@ -56,12 +54,20 @@ pub const ROWS: &[Operation] = &[
     .by_shape(),
     function!("exp2", exp2, "2 to the power of x").by_shape(),
     function!("expm1", expm1, "e to the power of x, minus 1"),
-    function!("log", log, "the natural logarithm").by_shape(),
-    function!("log2", log2, "the logarithm to the base 2").by_shape(),
-    function!("log1p", log1p, "log(1 + x)"),
-    function!("sqrt", sqrt, "the square root"),
-    function!("rsqrt", rsqrt, "1 / the square root").by_shape(),
-    function!("reciprocal", reciprocal, "1 / x").by_shape(),
+    function!("log", log, "the natural logarithm")
+        .sloping(POSITIVE)
+        .by_shape(),
+    function!("log2", log2, "the logarithm to the base 2")
+        .sloping(POSITIVE)
+        .by_shape(),
+    function!("log1p", log1p, "log(1 + x)").sloping(POSITIVE),
+    function!("sqrt", sqrt, "the square root").sloping(POSITIVE),
+    function!("rsqrt", rsqrt, "1 / the square root")
+        .sloping(POSITIVE)
+        .by_shape(),
+    function!("reciprocal", reciprocal, "1 / x")
+        .sloping(BESIDE)
+        .by_shape(),
     function!("sin", sin, "the sine"),
     function!("cos", cos, "the cosine").by_shape(),
     function!("tanh", tanh, "the hyperbolic tangent"),
@@ -75,10 +81,10 @@ pub const ROWS: &[Operation] = &[
         "x times the standard normal distribution function of x"
     ),
     function!("gelu_tanh", gelu_tanh, "gelu, approximated with tanh"),
-    function!("relu", relu, "x if above 0, else 0"),
-    function!("floor", floor, "the largest integer not above x"),
-    function!("ceil", ceil, "the smallest integer not below x"),
-    function!("round", round, "the nearest integer, ties to even"),
+    function!("relu", relu, "x if above 0, else 0").sloping(BESIDE),
+    function!("floor", floor, "the largest integer not above x").sloping(Gradient::Zero),
+    function!("ceil", ceil, "the smallest integer not below x").sloping(Gradient::Zero),
+    function!("round", round, "the nearest integer, ties to even").sloping(Gradient::Zero),
     row!(
         "leaky_relu",
         &["dtype", "rank", "negative_slope"],
@@ -87,7 +93,8 @@ pub const ROWS: &[Operation] = &[
             let slope = call.options.optional("negative_slope")?.unwrap_or(0.01);
             of!(float, call, |x| x.leaky_relu(slope)?)
         }
-    ),
+    )
+    .sloping(BESIDE),
     row!(
         "pow",
         &["dtype", "rank", "exponent"],
@@ -102,6 +109,7 @@ pub const ROWS: &[Operation] = &[
             })
         }
     )
+    .sloping(POSITIVE)
     .for_methods(&[("powf", ""), ("powi", "")])
     .respecting(Law::Open),
     row!("abs", UNARY, "the absolute value", |call| {
@@ -110,12 +118,14 @@ pub const ROWS: &[Operation] = &[
             return batch(args[0].on(&device)?.abs()?);
         }
         of!(ordered, call, |x| x.abs()?)
-    }),
+    })
+    .sloping(BESIDE),
     row!("sign", UNARY, "1, 0 or -1", |call| of!(
         ordered,
         call,
         |x| x.sign()?
-    )),
+    ))
+    .sloping(Gradient::Zero),
     row!("square", UNARY, "x * x", |call| of!(ordered, call, |x| x
         .square(
     )?)),
@@ -126,6 +136,7 @@ pub const ROWS: &[Operation] = &[
         |call| of!(ordered, call, |x| x
             .clamp(call.options.number("min")?, call.options.number("max")?)?)
     )
+    .sloping(Gradient::Of(0.1, 0.4))
     .for_methods(&[("clamp", "")])
     .respecting(Law::Open),
     row!("add_scalar", SCALAR, "x + value", |call| of!(
@@ -154,6 +165,7 @@ pub const ROWS: &[Operation] = &[
         call,
         |x| x.div_from(call.options.number("value")?)?
     ))
+    .sloping(BESIDE)
     .for_methods(&[("div_from", "")])
     .respecting(Law::Open),
     row!(
@@ -162,6 +174,7 @@ pub const ROWS: &[Operation] = &[
         "the remainder of x / value, with x's sign",
         |call| of!(ordered, call, |x| x.rem(call.options.number("value")?)?)
     )
+    .sloping(Gradient::Of(0.1, 0.4))
     .for_methods(&[("rem", "")]),
     row!(
         "bitwise_and",
@@ -173,7 +186,7 @@ pub const ROWS: &[Operation] = &[
         }
     )
     .for_methods(&[("bit_and", "")])
-    .without_gradient()
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32),
     row!(
         "bitwise_or",
@@ -185,7 +198,7 @@ pub const ROWS: &[Operation] = &[
         }
     )
     .for_methods(&[("bit_or", "")])
-    .without_gradient()
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32)
     .respecting(Law::Open),
     row!(
@@ -196,7 +209,7 @@ pub const ROWS: &[Operation] = &[
             .bit_xor(call.options.number("value")?)?)
     )
     .for_methods(&[("bit_xor", "")])
-    .without_gradient()
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32)
     .respecting(Law::Open),
     row!(
@@ -206,7 +219,7 @@ pub const ROWS: &[Operation] = &[
         |call| { of!(integer, call, |x| x.bit_not()?) }
     )
     .for_methods(&[("bit_not", "")])
-    .without_gradient()
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32)
     .by_shape(),
     row!(
@@ -219,7 +232,7 @@ pub const ROWS: &[Operation] = &[
         }
     )
     .for_methods(&[("shift_left", "")])
-    .without_gradient()
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32),
     row!(
         "right_shift",
@@ -231,6 +244,6 @@ pub const ROWS: &[Operation] = &[
         }
     )
     .for_methods(&[("shift_right", "")])
-    .without_gradient()
+    .without_gradient(OF_INTEGERS)
     .of(DType::I32),
 ];

@@ -6,7 +6,7 @@ use vsla::{
     scalar::{DType, Factor, Float},
 };
 
-use super::{Answer, Call, Grows, Law, Operation, ROW, batch};
+use super::{Answer, Call, Grows, Law, Operation, ROW, Work, batch};
 use crate::batch::Number;
 use crate::epilogue::{Epilogue, OPTIONS, finished};
 use crate::failure::{Failure, Result};
@@ -43,6 +43,7 @@ pub const ROWS: &[Operation] = &[
             ("transpose_right", "transpose"),
         ],
         rank: Some(2),
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -54,6 +55,7 @@ pub const ROWS: &[Operation] = &[
         run: |call| matmul(call, true),
         methods: &[("ambient", "")],
         rank: Some(2),
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -77,6 +79,7 @@ pub const ROWS: &[Operation] = &[
         run: sparse::matmul,
         rank: Some(2),
         law: Law::Open,
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -88,6 +91,7 @@ pub const ROWS: &[Operation] = &[
         run: sparse::sampled,
         methods: &[("topology", "blocks")],
         rank: Some(2),
+        work: Work::More,
         ..ROW
     },
 ];

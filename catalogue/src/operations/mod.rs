@@ -20,14 +20,18 @@ pub struct Operation {
     /// The methods that this row covers in addition to the method of the same name, each with the option that selects
     /// it.
     pub methods: &'static [(&'static str, &'static str)],
-    /// Whether programs differentiate it with respect to floating-point operands.
-    pub has_gradient: bool,
+    /// Whether programs differentiate it with respect to floating-point operands, and where it is smooth.
+    pub gradient: Gradient,
+    /// How much it does for operands of these sizes.
+    pub work: Work,
     /// Whether it respects equivalence.
     pub law: Law,
     /// Whether each element of a result depends on a single element of each argument, or on a single pair.
     pub is_local: bool,
     /// Whether it reads values back, for instance to size its result. Programs cannot contain such operations.
     pub reads_values: bool,
+    /// Whether the answer depends on the request alone, and not on files or on the machine.
+    pub is_function: bool,
     /// The type of the values of a request that names none.
     pub dtype: DType,
     /// The rank of a request that names none, if the JSON of an empty batch would not show it.
@@ -43,21 +47,16 @@ const ROW: Operation = Operation {
     grows: Grows::No,
     about: "",
     methods: &[],
-    has_gradient: true,
+    gradient: Gradient::Of(-2.0, 2.0),
+    work: Work::Values,
     law: Law::All,
     is_local: true,
     reads_values: false,
+    is_function: true,
     dtype: DType::F32,
     rank: None,
     run: |_| unreachable!("every row has a function"),
 };
-
-impl Operation {
-    /// Whether the answer depends on the request alone, and not on files or on the machine.
-    pub fn is_function(&self) -> bool {
-        !["info", "devices", "help", "read", "write"].contains(&self.name)
-    }
-}
 
 /// For rows that a macro makes.
 impl Operation {
@@ -65,11 +64,16 @@ impl Operation {
         Operation { methods, ..self }
     }
 
-    const fn without_gradient(self) -> Operation {
-        Operation {
-            has_gradient: false,
-            ..self
-        }
+    const fn without_gradient(self, reason: &'static str) -> Operation {
+        self.sloping(Gradient::None(reason))
+    }
+
+    const fn sloping(self, gradient: Gradient) -> Operation {
+        Operation { gradient, ..self }
+    }
+
+    const fn counted(self, work: Work) -> Operation {
+        Operation { work, ..self }
     }
 
     const fn respecting(self, law: Law) -> Operation {
@@ -98,6 +102,44 @@ impl Operation {
             ..self
         }
     }
+}
+
+/// Whether an operation has a gradient.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Gradient {
+    /// It is smooth where all values of its operands are in this range.
+    Of(f32, f32),
+    /// It is smooth where the magnitudes of all values are in this range.
+    Beside(f32, f32),
+    /// It is smooth where no two values of its operands are equal.
+    Apart,
+    /// Zeros: its results do not change with small changes of its operands.
+    Zero,
+    /// There is none, and why.
+    None(&'static str),
+}
+
+/// For what positive values have, such as logarithms.
+const POSITIVE: Gradient = Gradient::Of(0.5, 2.0);
+/// With a kink, or a pole, at 0.
+const BESIDE: Gradient = Gradient::Beside(0.5, 2.0);
+const READS: Gradient = Gradient::None("it reads values");
+const NO_OPERANDS: Gradient = Gradient::None("it has no operands");
+/// Reasons why there is no gradient.
+const WHOLE: &str = "its results are whole numbers";
+const OF_INTEGERS: &str = "it takes whole numbers only";
+
+/// What an operation counts against the work limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// About as many multiply-adds as an argument or the answer has values.
+    Values,
+    /// About as many as the answer has values, because it reads no more.
+    Answer,
+    /// More than that: about as many as tests count by hand.
+    More,
+    /// Nothing, because values stay where they are.
+    Nothing,
 }
 
 /// The arguments for which an operation respects equivalence: elements that differ only in trailing zeros, on any axis,

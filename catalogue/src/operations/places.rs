@@ -3,7 +3,10 @@
 use vsla::batch::Permutation;
 use vsla::{Indices, Layout, Pairing, Shape, batch::Remainder};
 
-use super::{Answer, BINARY, Call, Grows, Law, Operation, ROW, UNARY, batch, within, within_pairs};
+use super::{
+    Answer, BINARY, Call, Grows, Law, Operation, READS, ROW, UNARY, Work, batch, within,
+    within_pairs,
+};
 use crate::batch::written_size;
 use crate::failure::Result;
 use crate::request::Pairs;
@@ -11,9 +14,7 @@ use crate::request::Pairs;
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "slice",
-        args: 1,
         options: &["dtype", "rank", "start", "end"],
-        grows: Grows::No,
         about: "the entries from start to before end along each axis; zeros outside the element",
         run: |call| {
             let [start, end] = ["start", "end"].map(|name| call.options.integers(name));
@@ -29,13 +30,12 @@ pub const ROWS: &[Operation] = &[
                 batch(x.slice(&start, &end)?)
             })
         },
+        work: Work::Answer,
         ..ROW
     },
     Operation {
         name: "strided_slice",
-        args: 1,
         options: &["dtype", "rank", "ranges"],
-        grows: Grows::No,
         about: "x[start:end:step] along each axis of each element",
         run: |call| {
             let ranges = call.options.ranges()?;
@@ -45,13 +45,12 @@ pub const ROWS: &[Operation] = &[
             })
         },
         law: Law::None,
+        work: Work::Answer,
         ..ROW
     },
     Operation {
         name: "pad",
-        args: 1,
         options: &["dtype", "rank", "widths"],
-        grows: Grows::No,
         about: "each element padded with zeros before and after, along each axis",
         run: |call| {
             let widths = call.options.widths()?;
@@ -73,9 +72,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "resize",
-        args: 1,
         options: &["dtype", "rank", "shapes"],
-        grows: Grows::No,
         about: "each element cropped or zero-padded to these extents",
         run: |call| {
             let layout = shaped(call)?;
@@ -88,9 +85,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "flip",
-        args: 1,
         options: &["dtype", "rank", "axes"],
-        grows: Grows::No,
         about: "each element reversed along axes, all by default",
         run: |call| {
             let axes = match call.options.axes()? {
@@ -107,9 +102,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "gather",
-        args: 1,
         options: &["dtype", "rank", "indices", "pairing"],
-        grows: Grows::No,
         about: "the listed rows of each element; zeros for an index outside it. A pair is an element and a list",
         run: |call| {
             let (indices, pairs) = (indices(call)?, call.options.pairs()?);
@@ -130,13 +123,12 @@ pub const ROWS: &[Operation] = &[
             })
         },
         methods: &[("gather_paired", "pairing")],
+        work: Work::Answer,
         ..ROW
     },
     Operation {
         name: "scatter_add",
-        args: 1,
         options: &["dtype", "rank", "indices", "shapes", "pairing"],
-        grows: Grows::No,
         about: "rows added at the indices of a list to zeros of these shapes. A pair is a shape and a list, with one \
             element of rows per pair",
         run: |call| {
@@ -159,9 +151,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "scatter_set",
-        args: 1,
         options: &["dtype", "rank", "indices", "shapes"],
-        grows: Grows::No,
         about: "rows written at the indices of a list into zeros of these shapes",
         run: |call| {
             let (indices, layout) = (indices(call)?, shaped(call)?);
@@ -195,7 +185,6 @@ pub const ROWS: &[Operation] = &[
         name: "concat_all",
         args: 3,
         options: &["dtype", "rank", "axis"],
-        grows: Grows::No,
         about: "a followed by b and c along an axis",
         run: |call| {
             let axis = call.options.axis()?;
@@ -240,9 +229,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "select",
-        args: 1,
         options: &["dtype", "rank", "elements"],
-        grows: Grows::No,
         about: "the elements with these indices, in any order and with repetitions",
         run: |call| {
             let elements = call.options.elements()?;
@@ -259,9 +246,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "reorder",
-        args: 1,
         options: &["dtype", "rank", "elements"],
-        grows: Grows::No,
         about: "all elements, reordered by a permutation of their indices",
         run: |call| {
             let order = Permutation::new(call.options.elements()?)?;
@@ -275,9 +260,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "sort_by_length",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the elements sorted by number of values, smallest first",
         run: |call| {
             every!(call, |device, args| {
@@ -293,7 +276,6 @@ pub const ROWS: &[Operation] = &[
         name: "join",
         args: 2,
         options: UNARY,
-        grows: Grows::No,
         about: "the elements of both batches as one batch",
         run: |call| {
             every!(call, |device, args| {
@@ -306,9 +288,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "split",
-        args: 1,
         options: &["dtype", "rank", "counts"],
-        grows: Grows::No,
         about: "consecutive batches with these element counts, as views",
         run: |call| {
             let counts = call.options.counts()?;
@@ -319,13 +299,12 @@ pub const ROWS: &[Operation] = &[
         },
         is_local: false,
         law: Law::Open,
+        work: Work::Nothing,
         ..ROW
     },
     Operation {
         name: "transpose",
-        args: 1,
         options: &["dtype", "rank", "axes"],
-        grows: Grows::No,
         about: "each element with its axes permuted, reversed by default",
         run: |call| {
             let axes = match call.options.axes()? {
@@ -341,9 +320,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "reshape",
-        args: 1,
         options: &["dtype", "rank", "shapes"],
-        grows: Grows::No,
         about: "the same values in elements of these shapes",
         run: |call| {
             let layout = shaped(call)?;
@@ -353,24 +330,22 @@ pub const ROWS: &[Operation] = &[
             })
         },
         law: Law::Open,
+        work: Work::Nothing,
         ..ROW
     },
     Operation {
         name: "packed",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the rows of all elements as one element; they agree along all axes but the first",
         run: |call| every!(call, |device, args| batch(args[0].on(&device)?.packed()?)),
         is_local: false,
         law: Law::None,
+        work: Work::Nothing,
         ..ROW
     },
     Operation {
         name: "unpacked",
-        args: 1,
         options: &["dtype", "rank", "shapes"],
-        grows: Grows::No,
         about: "the rows of the only element in elements of these shapes",
         run: |call| {
             let layout = shaped(call)?;
@@ -381,13 +356,12 @@ pub const ROWS: &[Operation] = &[
         },
         is_local: false,
         law: Law::Open,
+        work: Work::Nothing,
         ..ROW
     },
     Operation {
         name: "broadcast",
-        args: 1,
         options: &["dtype", "rank", "shapes"],
-        grows: Grows::No,
         about: "each element with its extents of 1 repeated to match these shapes",
         run: |call| {
             let layout = shaped(call)?;
@@ -401,9 +375,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "stack",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "all elements stacked into one, zero-padded to the largest extents",
         run: |call| {
             let most = dense(call, call.layout(0).len())?;
@@ -417,9 +389,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "stack_groups",
-        args: 1,
         options: &["dtype", "rank", "counts"],
-        grows: Grows::No,
         about: "one stack of consecutive elements per count, zero-padded to their largest extents",
         run: |call| {
             let counts = call.options.counts()?;
@@ -436,9 +406,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "unstack",
-        args: 1,
         options: &["dtype", "rank", "shapes"],
-        grows: Grows::No,
         about: "the slices along the first axis, each cropped or zero-padded to these extents",
         run: |call| {
             let mut layout = shaped(call)?;
@@ -456,9 +424,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "window",
-        args: 1,
         options: &["dtype", "rank", "size", "stride"],
-        grows: Grows::No,
         about: "stacks of size consecutive elements, each starting stride elements after the previous one",
         run: |call| {
             let (size, stride) = (call.options.size("size")?, call.options.size("stride")?);
@@ -469,13 +435,12 @@ pub const ROWS: &[Operation] = &[
             })
         },
         is_local: false,
+        work: Work::Answer,
         ..ROW
     },
     Operation {
         name: "pyramid",
-        args: 1,
         options: &["dtype", "rank", "sizes", "flush"],
-        grows: Grows::No,
         about: "non-overlapping windows of windows: one batch per level",
         run: |call| {
             let (sizes, flush) = (call.options.sizes()?, call.options.flush()?);
@@ -488,13 +453,12 @@ pub const ROWS: &[Operation] = &[
             })
         },
         is_local: false,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "shrink",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "each element without its trailing zeros",
         run: |call| {
             ordered!(call, |device, args| {
@@ -503,14 +467,12 @@ pub const ROWS: &[Operation] = &[
             })
         },
         reads_values: true,
-        has_gradient: false,
+        gradient: READS,
         ..ROW
     },
     Operation {
         name: "minimal_shape",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the extents of each element without its trailing zeros",
         run: |call| {
             ordered!(call, |device, args| {
@@ -520,7 +482,7 @@ pub const ROWS: &[Operation] = &[
             })
         },
         reads_values: true,
-        has_gradient: false,
+        gradient: READS,
         ..ROW
     },
 ];

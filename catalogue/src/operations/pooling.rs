@@ -1,6 +1,6 @@
 //! Pooling, as PyTorch's max_pool1d, max_pool2d, avg_pool1d and avg_pool2d without padding.
 
-use super::{Grows, Law, Operation, ROW, batch};
+use super::{Gradient, Law, Operation, ROW, Work, batch};
 
 const OPTIONS: &[&str] = &["dtype", "rank", "window", "strides"];
 
@@ -19,23 +19,22 @@ macro_rules! pooled {
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "max_pool",
-        args: 1,
         options: OPTIONS,
-        grows: Grows::No,
         about: "the largest value of every window along the last one or two axes",
         run: |call| pooled!(call, ordered, max),
         methods: &[("pooling", "window")],
         law: Law::None,
+        gradient: Gradient::Apart,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "mean_pool",
-        args: 1,
         options: OPTIONS,
-        grows: Grows::No,
         about: "the mean of every window along the last one or two axes (f32 or f16)",
         run: |call| pooled!(call, float, mean),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
 ];

@@ -2,7 +2,10 @@
 
 use vsla::{Pairing, conv::ConvMethod};
 
-use super::{Answer, BINARY, Grows, Law, Operation, ROW, UNARY, batch, floats};
+use super::{
+    Answer, BINARY, Gradient, Grows, Law, Operation, POSITIVE, READS, ROW, UNARY, Work, batch,
+    floats,
+};
 use crate::request::Pairs;
 
 /// A convolution by a selectable method, of two tensors or of a pairing of them.
@@ -70,6 +73,7 @@ pub const ROWS: &[Operation] = &[
             ("side", "side"),
             ("stride", "strides"),
         ],
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -87,6 +91,7 @@ pub const ROWS: &[Operation] = &[
             ))
         },
         law: Law::Left,
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -105,6 +110,7 @@ pub const ROWS: &[Operation] = &[
         },
         methods: &[("conv_plan", "")],
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -122,6 +128,8 @@ pub const ROWS: &[Operation] = &[
             Ok(Answer::Fields([("value", value), ("lag", lag)]))
         },
         law: Law::None,
+        gradient: Gradient::Apart,
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -139,6 +147,8 @@ pub const ROWS: &[Operation] = &[
             Ok(Answer::Fields([("distance", distance), ("lag", lag)]))
         },
         law: Law::None,
+        gradient: POSITIVE,
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -149,6 +159,7 @@ pub const ROWS: &[Operation] = &[
         about: "the Kronecker product of each pair, on the stored shapes",
         run: binary!(ordered, kron),
         law: Law::Left,
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -158,13 +169,12 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Sizes,
         about: "the outer product of each pair, whose ranks add up",
         run: binary!(ordered, outer),
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "degree",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the degree of each polynomial; null for zero (rank 1)",
         run: |call| {
             ordered!(call, |device, args| {
@@ -173,7 +183,7 @@ pub const ROWS: &[Operation] = &[
             })
         },
         reads_values: true,
-        has_gradient: false,
+        gradient: READS,
         ..ROW
     },
     Operation {
@@ -184,6 +194,7 @@ pub const ROWS: &[Operation] = &[
         about: "each polynomial, constant coefficient first, evaluated at the points of the other element",
         run: binary!(ordered, eval),
         law: Law::Left,
+        work: Work::More,
         ..ROW
     },
 ];

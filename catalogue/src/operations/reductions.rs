@@ -1,6 +1,9 @@
 //! Reductions to one value for each element, for each line along an axis, or for each pair.
 
-use super::{Answer, BINARY, Call, Grows, Law, Operation, ROW, batch, within};
+use super::{
+    Answer, BESIDE, BINARY, Call, Gradient, Grows, Law, Operation, READS, ROW, WHOLE, Work, batch,
+    within,
+};
 use crate::failure::{Failure, Result};
 
 const AXIS: &[&str] = &["dtype", "rank", "axis"];
@@ -10,9 +13,7 @@ macro_rules! reduction {
     ($name:literal, $whole:ident, $along:ident, $about:literal, $($kind:ident)*) => {
         Operation {
             name: $name,
-            args: 1,
             options: AXIS,
-            grows: Grows::No,
             about: $about,
             run: |call| {
                 let axis = call.options.optional_axis()?;
@@ -60,9 +61,7 @@ pub const ROWS: &[Operation] = &[
     ),
     Operation {
         name: "sum_batch",
-        args: 1,
         options: &["dtype", "rank"],
-        grows: Grows::No,
         about: "the sum of all elements; missing entries are zero",
         run: |call| {
             check_sums(call, &vec![0; call.layout(0).len()], 1)?;
@@ -75,9 +74,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "sum_groups",
-        args: 1,
         options: &["dtype", "rank", "labels", "groups"],
-        grows: Grows::No,
         about: "the sum of the elements of each group; missing entries are zero",
         run: |call| {
             let labels = call.options.labels()?;
@@ -106,67 +103,65 @@ pub const ROWS: &[Operation] = &[
         prod,
         prod_axis,
         "the product of each element, or along an axis; 1 for an empty one"
-    ).by_shape(),
+    ).sloping(BESIDE).by_shape(),
     reduction!(
         "norm2",
         norm2,
         norm2_axis,
         "the Euclidean norm of each element, or along an axis (f32 or f16)",
         F32 F16
-    ),
+    ).sloping(BESIDE),
     reduction!(
         "norm_inf",
         norm_max,
         norm_max_axis,
         "the largest absolute value of each element, or along an axis; 0 for an empty one"
-    ).for_methods(&[("norm_max", ""), ("norm_max_axis", "axis")]),
+    ).sloping(Gradient::Apart).for_methods(&[("norm_max", ""), ("norm_max_axis", "axis")]),
     reduction!(
         "max",
         max,
         max_axis,
         "the largest value of each element, or along an axis; -inf (or the least integer) for an empty one",
         F32 F16 I32 U32 U8
-    ).by_shape(),
+    ).sloping(Gradient::Apart).by_shape(),
     reduction!(
         "argmax",
         argmax,
         argmax_axis,
         "the index of the largest value of each element, or along an axis; 4294967295 for an empty one",
         F32 F16 I32 U32 U8
-    ).without_gradient().by_shape(),
+    ).without_gradient(WHOLE).by_shape(),
     reduction!(
         "min",
         min,
         min_axis,
         "the smallest value of each element, or along an axis; inf (or the largest integer) for an empty one",
         F32 F16 I32 U32 U8
-    ).by_shape(),
+    ).sloping(Gradient::Apart).by_shape(),
     reduction!(
         "argmin",
         argmin,
         argmin_axis,
         "the index of the smallest value of each element, or along an axis; 4294967295 for an empty one",
         F32 F16 I32 U32 U8
-    ).without_gradient().by_shape(),
+    ).without_gradient(WHOLE).by_shape(),
     reduction!(
         "any",
         any,
         any_axis,
         "whether any value of each element, or along an axis, is nonzero: 1 or 0 (u32)",
         U32
-    ).without_gradient(),
+    ).without_gradient(WHOLE),
     reduction!(
         "all",
         all,
         all_axis,
         "whether all values of each element, or along an axis, are nonzero: 1 or 0 (u32)",
         U32
-    ).without_gradient().by_shape(),
+    ).without_gradient(WHOLE).by_shape(),
     Operation {
         name: "histogram",
-        args: 1,
         options: &["dtype", "rank", "bins", "range", "edges"],
-        grows: Grows::No,
         about: "how many values of each element are in each bin: bins equal ones of a range, or those between edges",
         run: |call| {
             let elements = call.layout(0).len();
@@ -196,8 +191,9 @@ pub const ROWS: &[Operation] = &[
             })
         },
         methods: &[("histogram_edges", "edges")],
-        has_gradient: false,
+        gradient: Gradient::None(WHOLE),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -207,6 +203,7 @@ pub const ROWS: &[Operation] = &[
         grows: Grows::Pair,
         about: "the inner product of each pair; missing entries are zero",
         run: binary!(real, dot),
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -225,7 +222,7 @@ pub const ROWS: &[Operation] = &[
             })
         },
         reads_values: true,
-        has_gradient: false,
+        gradient: READS,
         ..ROW
     },
     reduction!(
@@ -233,5 +230,5 @@ pub const ROWS: &[Operation] = &[
         norm1,
         norm1_axis,
         "the sum of absolute values of each element, or along an axis"
-    ),
+    ).sloping(BESIDE),
 ];

@@ -2,7 +2,7 @@
 
 use vsla::{Device, Layout, Shape, ShapeMatrix, Tensor, scalar::Real};
 
-use super::{Answer, Call, Grows, Law, Operation, ROW, batch, within};
+use super::{Answer, Call, Grows, Law, Operation, ROW, Work, batch, within};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Held};
 
@@ -13,7 +13,6 @@ pub const ROWS: &[Operation] = &[
         name: "conv_matmul",
         args: 2,
         options: OPTIONS,
-        grows: Grows::No,
         about: "the product of two matrices whose entries are vectors multiplied by convolution; entries row by row \
             (rank 1)",
         run: |call| {
@@ -25,13 +24,13 @@ pub const ROWS: &[Operation] = &[
         },
         is_local: false,
         methods: &[("entries", ""), ("from_nested", ""), ("grid", "")],
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "kron_matmul",
         args: 2,
         options: OPTIONS,
-        grows: Grows::No,
         about: "the same with the Kronecker product of entries, which is not associative (rank 1)",
         run: |call| {
             let grids = grids(call, u64::saturating_mul)?;
@@ -42,6 +41,7 @@ pub const ROWS: &[Operation] = &[
         },
         is_local: false,
         law: Law::Left,
+        work: Work::More,
         ..ROW
     },
     Operation {
@@ -62,9 +62,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "matrix_transpose",
-        args: 1,
         options: &["dtype", "columns"],
-        grows: Grows::No,
         about: "the transpose of a matrix of vectors; entries row by row (rank 1)",
         run: |call| {
             let grids = [grid(call, 0)?];

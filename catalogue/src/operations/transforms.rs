@@ -2,14 +2,12 @@
 
 use vsla::{Layout, Ragged, Shape, scalar::DType};
 
-use super::{Grows, Law, Operation, ROW, UNARY, batch, complex, floats, within};
+use super::{Law, Operation, ROW, UNARY, Work, batch, complex, floats, within};
 
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "fft",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the discrete Fourier transform of each element (c32, rank 1)",
         run: |call| {
             let (device, args) = complex(call)?;
@@ -17,13 +15,12 @@ pub const ROWS: &[Operation] = &[
         },
         dtype: DType::C32,
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "ifft",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the inverse of fft, scaled by 1/n (c32, rank 1)",
         run: |call| {
             let (device, args) = complex(call)?;
@@ -31,26 +28,24 @@ pub const ROWS: &[Operation] = &[
         },
         dtype: DType::C32,
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "rfft",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the first n/2 + 1 values of the fft of n real values; the answer is complex (f32, rank 1)",
         run: |call| {
             let (device, args) = floats(call)?;
             batch(args[0].on(&device)?.rfft()?)
         },
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "irfft",
-        args: 1,
         options: &["dtype", "rank", "lengths"],
-        grows: Grows::No,
         about: "the inverse of rfft: real values, with lengths giving their number (c32, rank 1)",
         run: |call| {
             let layout = Layout::from_lengths(call.options.lengths()?)?;
@@ -60,13 +55,12 @@ pub const ROWS: &[Operation] = &[
         },
         dtype: DType::C32,
         law: Law::Open,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "stft",
-        args: 1,
         options: &["dtype", "rank", "window", "hop"],
-        grows: Grows::No,
         about: "rffts of frames of each element, one every hop values, times the window: frames as rows (f32, rank 1)",
         run: |call| {
             let (weights, hop) = (call.options.weights()?, call.options.size("hop")?);
@@ -85,13 +79,12 @@ pub const ROWS: &[Operation] = &[
             batch(args[0].on(&device)?.stft(&window, hop)?)
         },
         law: Law::Open,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "istft",
-        args: 1,
         options: &["dtype", "rank", "window", "hop", "lengths"],
-        grows: Grows::No,
         about: "the inverse of stft: real values, with lengths giving their number (c32, rank 2)",
         run: |call| {
             let (weights, hop) = (call.options.weights()?, call.options.size("hop")?);
@@ -115,13 +108,12 @@ pub const ROWS: &[Operation] = &[
         dtype: DType::C32,
         rank: Some(2),
         law: Law::Open,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "fft2",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the discrete Fourier transform along both axes of each element (c32, rank 2)",
         run: |call| {
             let (device, args) = complex(call)?;
@@ -130,13 +122,12 @@ pub const ROWS: &[Operation] = &[
         dtype: DType::C32,
         rank: Some(2),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "ifft2",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the inverse of fft2, scaled by 1/(r c) (c32, rank 2)",
         run: |call| {
             let (device, args) = complex(call)?;
@@ -145,13 +136,12 @@ pub const ROWS: &[Operation] = &[
         dtype: DType::C32,
         rank: Some(2),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "rfft2",
-        args: 1,
         options: UNARY,
-        grows: Grows::No,
         about: "the first c/2 + 1 columns of the fft2 of r x c real values; the answer is complex (f32, rank 2)",
         run: |call| {
             let (device, args) = floats(call)?;
@@ -159,13 +149,12 @@ pub const ROWS: &[Operation] = &[
         },
         rank: Some(2),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
     Operation {
         name: "irfft2",
-        args: 1,
         options: &["dtype", "rank", "lengths"],
-        grows: Grows::No,
         about: "the inverse of rfft2: real elements, with lengths giving their numbers of columns (c32, rank 2)",
         run: |call| {
             let columns = call.options.lengths()?;
@@ -184,6 +173,7 @@ pub const ROWS: &[Operation] = &[
         dtype: DType::C32,
         rank: Some(2),
         law: Law::None,
+        work: Work::More,
         ..ROW
     },
 ];

@@ -1,7 +1,7 @@
-//! Series: transforms, convolutions, correlations, reductions.
+//! Series: transforms and convolutions.
 
 use vsla::{
-    Complex32, Device, Indices, Layout, Pairing, Ragged, Shape, ShapeMatrix, Tensor,
+    Complex32, Device, Layout, Pairing, Shape, ShapeMatrix, Tensor,
     batch::Side,
     conv::{ConvMethod, ConvMode},
 };
@@ -47,33 +47,6 @@ pub(super) const SUBJECTS: &[Subject] = &[
         run: conv_plan,
     },
     Subject {
-        name: "correlate_max",
-        count: LENGTHS.len(),
-        run: correlate_max,
-    },
-    Subject {
-        name: "reductions",
-        count: LENGTHS.len(),
-        run: reductions,
-    },
-    Subject {
-        name: "eval",
-        count: LENGTHS.len(),
-        run: |device, picked| {
-            let points = side(device, picked, &|_| 3, 4);
-            bytes(
-                &side(device, picked, &|i| LENGTHS[i], 1)
-                    .eval(&points)
-                    .unwrap(),
-            )
-        },
-    },
-    Subject {
-        name: "scatter_add",
-        count: LENGTHS.len(),
-        run: scatter_add,
-    },
-    Subject {
         name: "shape_matrices",
         count: 12,
         run: shape_matrices,
@@ -82,7 +55,7 @@ pub(super) const SUBJECTS: &[Subject] = &[
 
 /// First, lengths that were once found to influence each other; then primes, powers, products of small primes, and
 /// lengths on both sides of 4,096 and 8,192.
-pub(super) const LENGTHS: &[usize] = &[
+const LENGTHS: &[usize] = &[
     108, 2700, 109, 4111, 0, 1, 3, 4, 64, 66, 96, 121, 1000, 1024, 1111, 1536, 1537, 1999, 2048,
     2401, 2600, 2701, 3000, 3125, 3600, 4000, 4001, 4095, 4096, 4097, 4099, 4200, 4374, 4620, 4913,
     5000, 8191, 8192, 8193, 8232, 8748, 9000, 9973, 10_000, 12_167,
@@ -93,7 +66,7 @@ fn other(i: usize) -> usize {
     LENGTHS[(i * 7 + 3) % LENGTHS.len()]
 }
 
-pub(super) fn side(
+fn side(
     device: &Device,
     picked: &[usize],
     length: &dyn Fn(usize) -> usize,
@@ -190,48 +163,6 @@ fn conv_plan(device: &Device, picked: &[usize]) -> Rows {
         .conv_plan()
         .unwrap();
     beside([plan.conv(&x), plan.causal(&x)].map(|result| bytes(&result.unwrap())))
-}
-
-fn correlate_max(device: &Device, picked: &[usize]) -> Rows {
-    let x = side(device, picked, &|i| LENGTHS[i], 1);
-    let y = side(device, picked, &other, 2);
-    let best = x.correlate_max(&y).unwrap();
-    let distance = x.sbd(&y).unwrap();
-    beside([
-        bytes(&best.value),
-        bytes(&best.lag),
-        bytes(&distance.distance),
-        bytes(&distance.lag),
-    ])
-}
-
-fn reductions(device: &Device, picked: &[usize]) -> Rows {
-    let x = side(device, picked, &|i| 3 * LENGTHS[i], 1);
-    let y = side(device, picked, &|i| 2 * other(i), 2);
-    let results = [
-        x.sum(),
-        x.norm1(),
-        x.norm2(),
-        x.max(),
-        x.min(),
-        x.dot(&y),
-        x.add(&y),
-        x.hadamard(&y),
-    ];
-    beside(results.map(|result| bytes(&result.unwrap())))
-}
-
-fn scatter_add(device: &Device, picked: &[usize]) -> Rows {
-    let x = side(device, picked, &|i| LENGTHS[i], 1);
-    // Few targets, so that each receives many values.
-    let places = |i: usize| LENGTHS[i].min(5);
-    let layout = Layout::from_lengths(picked.iter().map(|&i| places(i))).unwrap();
-    let lists = Ragged::from_fn(x.layout(), |e, at| {
-        (at * at + 1) as u32 % places(picked[e]) as u32
-    })
-    .unwrap();
-    let lists = Indices::new(lists).unwrap();
-    bytes(&x.scatter_add(&lists, &layout).unwrap())
 }
 
 /// Products of 2 x 2 matrices of vectors, some of which use transforms.
