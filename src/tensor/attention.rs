@@ -3,6 +3,7 @@
 use super::run::{Call, check_planned};
 use super::{Cache, Tensor};
 use crate::error::Named;
+use crate::host;
 use crate::ops::attention::slopes::Slopes;
 use crate::ops::attention::{self, LOWEST, Mask, OP, Side, Stats, UNBOUNDED};
 use crate::ragged::{DType, Float, Layout, Scalar, Shape, Topology};
@@ -443,7 +444,7 @@ pub fn merge<T: Float>(parts: &[(&Tensor<T>, &Tensor<f32>)]) -> Result<(Tensor<T
             .lengths()
             .zip(o.layout().lengths())
             .map(|(rows, values)| Shape::new(&[rows, values.checked_div(rows).unwrap_or(0)]));
-        let matrices = Layout::from_shapes(2, matrices.collect::<Result<Vec<_>>>()?)?;
+        let matrices = Layout::from_shapes(2, host::try_collect(matrices).named(op)?)?;
         let weight = lse.sub(&most)?.exp()?.reshape(&rows)?;
         let o = o
             .to::<f32>()?
