@@ -85,6 +85,15 @@ impl Request {
     }
 }
 
+/// An option that is not what [`OPTIONS`] says before its meaning.
+pub fn wrong(name: &str, got: &Value) -> Failure {
+    let about = OPTIONS.iter().find(|(option, _)| *option == name);
+    let form = about.map_or("another value", |(_, about)| {
+        about.split(": ").next().unwrap_or(about)
+    });
+    unexpected(name, form, got)
+}
+
 pub fn unexpected(name: &str, expected: &str, got: &Value) -> Failure {
     Failure::request(format!("{name}: expected {expected}, got {}", shown(got)))
 }
@@ -459,24 +468,34 @@ impl Options {
             DType::U8,
             DType::C32,
         ];
-        let Some(value) = self.0.get(name) else {
-            return Ok(default);
-        };
-        let named = TYPES.into_iter().find(|dtype| value == dtype.name());
-        let expected = "\"f32\", \"i32\", \"u32\", \"f16\", \"u8\" or \"c32\"";
-        named.ok_or_else(|| unexpected(name, expected, value))
+        let named = TYPES.map(|dtype| (dtype.name(), dtype));
+        Ok(self.one_of(name, &named)?.unwrap_or(default))
+    }
+
+    /// The value with this name, if the option is given.
+    fn one_of<T: Copy>(&self, name: &str, named: &[(&str, T)]) -> Result<Option<T>> {
+        let one = |value: &Value| named.iter().find(|(name, _)| value == name);
+        let one = |value: &Value| one(value).map(|(_, one)| *one);
+        self.read(name, one)
+    }
+
+    /// What this reads from an option, if it is given.
+    fn read<T>(&self, name: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Option<T>> {
+        let value = self.0.get(name);
+        value
+            .map(|value| read(value).ok_or_else(|| wrong(name, value)))
+            .transpose()
+    }
+
+    /// What this reads from an option.
+    fn needed<T>(&self, name: &str, read: impl Fn(&Value) -> Option<T>) -> Result<T> {
+        let value = self.required(name)?;
+        read(value).ok_or_else(|| wrong(name, value))
     }
 
     pub fn rank(&self) -> Result<Option<usize>> {
-        let Some(value) = self.0.get("rank") else {
-            return Ok(None);
-        };
-        value
-            .as_u64()
-            .and_then(|rank| usize::try_from(rank).ok())
-            .filter(|rank| (1..=MAX_RANK).contains(rank))
-            .map(Some)
-            .ok_or_else(|| unexpected("rank", &format!("1 to {MAX_RANK}"), value))
+        let rank = |value: &Value| size(value).filter(|rank| (1..=MAX_RANK).contains(rank));
+        self.read("rank", rank)
     }
 
     /// A number of the values' type.
@@ -494,9 +513,9 @@ impl Options {
 
     /// A number of a parameter of type f64, of which the values' type would lose digits.
     pub fn double(&self, name: &str) -> Result<f64> {
-        let value = self.required(name)?;
-        let number = value.as_f64().filter(|number| number.is_finite());
-        number.ok_or_else(|| unexpected(name, "a number", value))
+        self.needed(name, |value| {
+            value.as_f64().filter(|number| number.is_finite())
+        })
     }
 
     /// The same, if the option is given.
@@ -509,37 +528,31 @@ impl Options {
 
     /// A required text.
     pub fn text(&self, name: &str) -> Result<String> {
-        let value = self.required(name)?;
-        let text = value.as_str().map(str::to_owned);
-        text.ok_or_else(|| unexpected(name, "a string", value))
+        self.needed(name, |value| value.as_str().map(str::to_owned))
     }
 
     /// Which factors are transposed.
     pub fn transposed(&self) -> Result<[bool; 2]> {
-        match self.0.get("transpose") {
-            None => Ok([false, false]),
-            Some(value) if value == "left" => Ok([true, false]),
-            Some(value) if value == "right" => Ok([false, true]),
-            Some(value) if value == "both" => Ok([true, true]),
-            Some(value) => Err(unexpected("transpose", "left, right or both", value)),
-        }
+        let sides = [
+            ("left", [true, false]),
+            ("right", [false, true]),
+            ("both", [true, true]),
+        ];
+        Ok(self.one_of("transpose", &sides)?.unwrap_or_default())
     }
 
     pub fn activation(&self) -> Result<Activation> {
-        match self.0.get("activation") {
-            None => Ok(Activation::Identity),
-            Some(value) if value == "relu" => Ok(Activation::Relu),
-            Some(value) if value == "gelu" => Ok(Activation::Gelu),
-            Some(value) => Err(unexpected("activation", "relu or gelu", value)),
-        }
+        let named = [("relu", Activation::Relu), ("gelu", Activation::Gelu)];
+        Ok(self
+            .one_of("activation", &named)?
+            .unwrap_or(Activation::Identity))
     }
 
     pub fn range(&self) -> Result<core::ops::Range<usize>> {
-        let value = self.required("range")?;
-        match whole_numbers(value).as_deref() {
-            Some(&[start, end]) => Ok(start..end),
-            _ => Err(unexpected("range", "[start, end]", value)),
-        }
+        self.needed("range", |value| match whole_numbers(value)?.as_slice() {
+            &[start, end] => Some(start..end),
+            _ => None,
+        })
     }
 
     /// Whether the option is given.
@@ -553,7 +566,7 @@ impl Options {
             return Ok(None);
         };
         let items = value.as_array();
-        let items = items.ok_or_else(|| unexpected(name, "an array of numbers", value))?;
+        let items = items.ok_or_else(|| wrong(name, value))?;
         let numbers = items
             .iter()
             .map(T::read)
@@ -566,35 +579,26 @@ impl Options {
     pub fn ends<T: Number>(&self) -> Result<[T; 2]> {
         let value = self.required("range")?;
         let ends = self.list("range")?.unwrap_or_default();
-        <[T; 2]>::try_from(ends).map_err(|_| unexpected("range", "[low, high]", value))
+        <[T; 2]>::try_from(ends).map_err(|_| wrong("range", value))
     }
 
     pub fn lengths(&self) -> Result<Vec<usize>> {
-        let value = self.required("lengths")?;
-        whole_numbers(value).ok_or_else(|| unexpected("lengths", "an array of lengths", value))
+        self.needed("lengths", whole_numbers)
     }
 
     /// Signed integers.
     pub fn integers(&self, name: &str) -> Result<Vec<i64>> {
-        let value = self.required(name)?;
-        let items = value.as_array();
-        let numbers = items.and_then(|items| items.iter().map(Value::as_i64).collect());
-        numbers.ok_or_else(|| unexpected(name, "an array of integers", value))
+        self.needed(name, |value| {
+            value.as_array()?.iter().map(Value::as_i64).collect()
+        })
     }
 
     pub fn axes(&self) -> Result<Option<Vec<usize>>> {
-        match self.0.get("axes") {
-            None => Ok(None),
-            Some(value) => match whole_numbers(value) {
-                Some(axes) => Ok(Some(axes)),
-                None => Err(unexpected("axes", "an array of axes", value)),
-            },
-        }
+        self.read("axes", whole_numbers)
     }
 
     /// Start, end and step of a slice, for each axis.
     pub fn ranges(&self) -> Result<Vec<Cut>> {
-        let value = self.required("ranges")?;
         let place = |item: &Value| match item {
             Value::Null => Some(None),
             item => item.as_i64().map(Some),
@@ -603,21 +607,20 @@ impl Options {
             [start, end, step] => Some((place(start)?, place(end)?, step.as_i64()?)),
             _ => None,
         };
-        let items = value.as_array();
-        let ranges = items.and_then(|items| items.iter().map(one).collect());
-        ranges.ok_or_else(|| unexpected("ranges", "an array of [start, end, step]", value))
+        self.needed("ranges", |value| {
+            value.as_array()?.iter().map(one).collect()
+        })
     }
 
     /// The padding before and after, for each axis.
     pub fn widths(&self) -> Result<Vec<(usize, usize)>> {
-        let value = self.required("widths")?;
         let both = |item: &Value| match whole_numbers(item)?.as_slice() {
             &[before, after] => Some((before, after)),
             _ => None,
         };
-        let items = value.as_array();
-        let widths = items.and_then(|items| items.iter().map(both).collect());
-        widths.ok_or_else(|| unexpected("widths", "an array of [before, after]", value))
+        self.needed("widths", |value| {
+            value.as_array()?.iter().map(both).collect()
+        })
     }
 
     pub fn axis(&self) -> Result<usize> {
@@ -631,58 +634,32 @@ impl Options {
 
     /// Whether an option is true.
     pub fn flag(&self, name: &str) -> Result<bool> {
-        match self.0.get(name) {
-            None => Ok(false),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(other) => Err(unexpected(name, "true or false", other)),
-        }
+        Ok(self.read(name, Value::as_bool)?.unwrap_or(false))
     }
 
     pub fn optional_axis(&self) -> Result<Option<usize>> {
-        let Some(value) = self.0.get("axis") else {
-            return Ok(None);
-        };
-        let axis = value.as_u64().and_then(|axis| usize::try_from(axis).ok());
-        match axis {
-            Some(axis) => Ok(Some(axis)),
-            None => Err(unexpected("axis", "an axis, from 0", value)),
-        }
+        self.read("axis", size)
     }
 
     /// Indices of elements.
     pub fn elements(&self) -> Result<Vec<u32>> {
-        let value = self.required("elements")?;
-        let index = |n: usize| u32::try_from(n).ok();
-        let indices = whole_numbers(value).and_then(|all| all.into_iter().map(index).collect());
-        indices.ok_or_else(|| unexpected("elements", "an array of indices", value))
+        self.needed("elements", words)
     }
 
     pub fn labels(&self) -> Result<Vec<u32>> {
-        let value = self.required("labels")?;
-        let label = |n: usize| u32::try_from(n).ok();
-        let labels = whole_numbers(value).and_then(|all| all.into_iter().map(label).collect());
-        labels.ok_or_else(|| unexpected("labels", "an array of groups", value))
+        self.needed("labels", words)
     }
 
     pub fn inner(&self) -> Result<usize> {
-        let value = self.required("inner")?;
-        let inner = value.as_u64().and_then(|inner| usize::try_from(inner).ok());
-        inner.ok_or_else(|| unexpected("inner", "a number of entries", value))
+        self.size("inner")
     }
 
     pub fn size(&self, name: &str) -> Result<usize> {
-        let value = self.required(name)?;
-        let size = value.as_u64().and_then(|size| usize::try_from(size).ok());
-        size.ok_or_else(|| unexpected(name, "a number of elements", value))
+        self.needed(name, size)
     }
 
     pub fn seed(&self) -> Result<u64> {
-        match self.0.get("seed") {
-            None => Ok(0),
-            Some(value) => value
-                .as_u64()
-                .ok_or_else(|| unexpected("seed", "a whole number from 0", value)),
-        }
+        Ok(self.read("seed", Value::as_u64)?.unwrap_or(0))
     }
 
     pub fn columns(&self) -> Result<usize> {
@@ -690,18 +667,15 @@ impl Options {
     }
 
     pub fn counts(&self) -> Result<Vec<usize>> {
-        let value = self.required("counts")?;
-        whole_numbers(value).ok_or_else(|| unexpected("counts", "an array of counts", value))
+        self.needed("counts", whole_numbers)
     }
 
     pub fn sizes(&self) -> Result<Vec<usize>> {
-        let value = self.required("sizes")?;
-        whole_numbers(value).ok_or_else(|| unexpected("sizes", "an array of sizes", value))
+        self.needed("sizes", whole_numbers)
     }
 
     pub fn window(&self) -> Result<Vec<usize>> {
-        let value = self.required("window")?;
-        whole_numbers(value).ok_or_else(|| unexpected("window", "an array of extents", value))
+        self.needed("window", whole_numbers)
     }
 
     /// The values of a window.
@@ -711,42 +685,26 @@ impl Options {
     }
 
     pub fn flush(&self) -> Result<Remainder> {
-        match self.0.get("flush") {
-            None => Ok(Remainder::Discard),
-            Some(value) if value == "discard" => Ok(Remainder::Discard),
-            Some(value) if value == "pad" => Ok(Remainder::Pad),
-            Some(value) => Err(unexpected("flush", "discard or pad", value)),
-        }
+        let named = [("discard", Remainder::Discard), ("pad", Remainder::Pad)];
+        Ok(self.one_of("flush", &named)?.unwrap_or(Remainder::Discard))
     }
 
     pub fn mode(&self) -> Result<ConvMode> {
-        match self.0.get("mode") {
-            None => Ok(ConvMode::Full),
-            Some(value) if value == "full" => Ok(ConvMode::Full),
-            Some(value) if value == "same" => Ok(ConvMode::Same),
-            Some(value) if value == "valid" => Ok(ConvMode::Valid),
-            Some(value) if value == "causal" => Ok(ConvMode::Causal),
-            Some(value) => Err(unexpected("mode", "full, same, valid or causal", value)),
-        }
+        let named = [
+            ("full", ConvMode::Full),
+            ("same", ConvMode::Same),
+            ("valid", ConvMode::Valid),
+            ("causal", ConvMode::Causal),
+        ];
+        Ok(self.one_of("mode", &named)?.unwrap_or(ConvMode::Full))
     }
 
     pub fn side(&self) -> Result<Option<Side>> {
-        match self.0.get("side") {
-            None => Ok(None),
-            Some(value) if value == "left" => Ok(Some(Side::Left)),
-            Some(value) if value == "right" => Ok(Some(Side::Right)),
-            Some(value) => Err(unexpected("side", "left or right", value)),
-        }
+        self.one_of("side", &[("left", Side::Left), ("right", Side::Right)])
     }
 
     pub fn strides(&self) -> Result<Option<Vec<usize>>> {
-        match self.0.get("strides") {
-            None => Ok(None),
-            Some(value) => match whole_numbers(value) {
-                Some(strides) => Ok(Some(strides)),
-                None => Err(unexpected("strides", "an array of strides", value)),
-            },
-        }
+        self.read("strides", whole_numbers)
     }
 
     /// A list of indices for each element.
@@ -766,8 +724,6 @@ impl Options {
     }
 
     pub fn pairs(&self) -> Result<Option<Pairs>> {
-        const EXPECTED: &str =
-            "\"one_to_all\", \"all_to_one\", \"all_to_all\" or an array of pairs";
         let value = match self.0.get("pairing") {
             None => return Ok(None),
             Some(value) => value,
@@ -790,25 +746,20 @@ impl Options {
                 })?;
                 Pairs::List(PairList::new(pairs)?)
             }
-            other => return Err(unexpected("pairing", EXPECTED, other)),
+            other => return Err(wrong("pairing", other)),
         }))
     }
 
     pub fn method(&self) -> Result<ConvMethod> {
-        match self.0.get("method") {
-            None => Ok(ConvMethod::Auto),
-            Some(value) => value
-                .as_str()
-                .and_then(|name| name.parse().ok())
-                .ok_or_else(|| unexpected("method", "auto, direct, fft or overlap_save", value)),
-        }
+        let method = self.read("method", |value| value.as_str()?.parse().ok())?;
+        Ok(method.unwrap_or(ConvMethod::Auto))
     }
 
     /// The shapes and their rank, which is 1 if there is neither a shape nor the option `rank`.
     pub fn shapes(&self) -> Result<(usize, Vec<Shape>)> {
         let value = self.required("shapes")?;
         let Value::Array(items) = value else {
-            return Err(unexpected("shapes", "an array of arrays", value));
+            return Err(wrong("shapes", value));
         };
         let mut shapes = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {
@@ -844,4 +795,13 @@ pub fn pair(value: &Value) -> Option<(u32, u32)> {
 pub fn whole_numbers(value: &Value) -> Option<Vec<usize>> {
     let number = |item: &Value| usize::try_from(item.as_u64()?).ok();
     value.as_array()?.iter().map(number).collect()
+}
+
+fn words(value: &Value) -> Option<Vec<u32>> {
+    let all = whole_numbers(value)?.into_iter();
+    all.map(|n| u32::try_from(n).ok()).collect()
+}
+
+fn size(value: &Value) -> Option<usize> {
+    usize::try_from(value.as_u64()?).ok()
 }

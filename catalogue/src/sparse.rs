@@ -10,7 +10,7 @@ use crate::epilogue::{Epilogue, finished};
 use crate::failure::{Failure, Result};
 use crate::held::Arg;
 use crate::operations::{Answer, Call, batch, float, formed, of_types};
-use crate::request::{Options, pair, unexpected, whole_numbers};
+use crate::request::{Options, pair, whole_numbers, wrong};
 
 impl Options {
     /// Whether the left factor is the one that is stored in blocks.
@@ -18,7 +18,7 @@ impl Options {
         match self.0.get("sparse") {
             None => Ok(false),
             Some(value) if value == "left" || value == "right" => Ok(value == "left"),
-            Some(value) => Err(unexpected("sparse", "left or right", value)),
+            Some(value) => Err(wrong("sparse", value)),
         }
     }
 
@@ -28,7 +28,7 @@ impl Options {
             None => Ok([8, 8]),
             Some(value) => match whole_numbers(value).as_deref() {
                 Some(&[rows, columns]) => Ok([rows, columns]),
-                _ => Err(unexpected("block", "[rows, columns]", value)),
+                _ => Err(wrong("block", value)),
             },
         }
     }
@@ -43,7 +43,7 @@ impl Options {
             .and_then(|items| items.iter().map(pair).collect());
         match places {
             Some(places) => Ok(Some(places)),
-            None => Err(unexpected("blocks", "an array of [row, column]", value)),
+            None => Err(wrong("blocks", value)),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{Answer, Call, Law, Operation, ROW, Work, batch, within};
 use crate::batch::{Number, read};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Held};
-use crate::request::{Options, unexpected, whole_numbers};
+use crate::request::{Options, unexpected, whole_numbers, wrong};
 
 pub const ROWS: &[Operation] = &[
     ROTARY
@@ -161,9 +161,7 @@ impl Options {
             return Ok(None);
         };
         let heads = value.as_u64().and_then(|heads| usize::try_from(heads).ok());
-        heads
-            .map(Some)
-            .ok_or_else(|| unexpected(name, "a whole number", value))
+        heads.map(Some).ok_or_else(|| wrong(name, value))
     }
 }
 
@@ -228,8 +226,7 @@ where
         None => None,
         Some(value) => {
             let lengths = whole_numbers(value);
-            let lengths =
-                lengths.ok_or_else(|| unexpected("cached", "an array of lengths", value))?;
+            let lengths = lengths.ok_or_else(|| wrong("cached", value))?;
             Some(Cache::with_lengths(k.clone(), v.clone(), &lengths)?)
         }
     };

@@ -14,7 +14,7 @@ use super::{
 use crate::batch::{Number, written_size};
 use crate::failure::Result;
 use crate::held::{Arg, Held};
-use crate::request::unexpected;
+use crate::request::wrong;
 
 /// An operation with a pair of numbers, whose results have the extents that `$size` gives.
 macro_rules! of_pairs {
@@ -76,9 +76,7 @@ pub const ROWS: &[Operation] = &[
         about: "each image rotated anticlockwise by quarter turns",
         run: |call| {
             let turns = call.options.required("turns")?;
-            let turns = turns
-                .as_i64()
-                .ok_or_else(|| unexpected("turns", "an integer", turns))?;
+            let turns = turns.as_i64().ok_or_else(|| wrong("turns", turns))?;
             every!(call, |device, args| batch(
                 args[0].on(&device)?.rot90(turns)?
             ))
@@ -407,7 +405,7 @@ fn looked_up<T: Pixel>(call: &Call<'_>, x: &Tensor<T>) -> Result<Answer> {
 /// Pairs of integers.
 fn shifts(call: &Call<'_>) -> Result<Vec<[i64; 2]>> {
     let shifts = call.options.required("shifts")?;
-    pairs(shifts).ok_or_else(|| unexpected("shifts", "an array of [down, right]", shifts))
+    pairs(shifts).ok_or_else(|| wrong("shifts", shifts))
 }
 
 /// Pairs of integers that are not negative.
@@ -416,7 +414,7 @@ fn factors(call: &Call<'_>) -> Result<Vec<[usize; 2]>> {
     let all = pairs(factors);
     let whole = |[a, b]: [i64; 2]| Some([usize::try_from(a).ok()?, usize::try_from(b).ok()?]);
     all.and_then(|all| all.into_iter().map(whole).collect())
-        .ok_or_else(|| unexpected("factors", "an array of [rows, columns]", factors))
+        .ok_or_else(|| wrong("factors", factors))
 }
 
 fn pairs(value: &Value) -> Option<Vec<[i64; 2]>> {

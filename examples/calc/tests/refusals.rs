@@ -177,7 +177,7 @@ fn say_what_to_do() {
         ),
         (
             r#"{"op": "downscale", "args": [[[[1]]]], "options": {"factors": [[1, -1]]}}"#,
-            "downscale: factors: expected an array of [rows, columns], got [[1,-1]]",
+            "downscale: factors: expected [[rows, columns], ..], got [[1,-1]]",
         ),
         (
             r#"{"op": "stft", "args": [[[1]]], "options": {"window": [1, "one"], "hop": 1}}"#,
