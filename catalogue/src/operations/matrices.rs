@@ -36,7 +36,7 @@ pub const ROWS: &[Operation] = &[
         methods: &[
             ("activation", "activation"),
             ("bias", "bias"),
-            ("product", ""),
+            ("product", "bias"),
             ("residual", "residual"),
             ("run", ""),
             ("transpose_left", "transpose"),
