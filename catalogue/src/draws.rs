@@ -19,10 +19,14 @@ pub enum Size {
     Large,
     /// The same, of each type of values.
     OfEachType,
+    /// Small and large ones of bytes.
+    OfBytes,
+    /// A few values along each axis, of so many elements where the batch may grow.
+    Many(usize),
 }
 
 /// The types of values.
-const TYPES: [&str; 6] = ["f32", "f16", "i32", "u32", "u8", "c32"];
+pub const TYPES: [&str; 6] = ["f32", "f16", "i32", "u32", "u8", "c32"];
 
 /// Extents at the edges of quads, tiles, workgroups and tables.
 const EDGES: &[usize] = &[
@@ -54,10 +58,13 @@ impl Operation {
 
     /// Requests with drawn arguments. Some may be refused: options of an example need not fit other arguments.
     pub fn draws(&self, size: Size, random: &mut Rng) -> Vec<Value> {
+        if self.args == 0 {
+            return self.answered();
+        }
         let mut all = Vec::new();
         for (number, request) in self.answered().into_iter().enumerate() {
             // Options of few examples suffice for each type.
-            if size == Size::OfEachType && number > 1 {
+            if [Size::OfEachType, Size::OfBytes].contains(&size) && number > 1 {
                 break;
             }
             match size {
@@ -70,6 +77,23 @@ impl Operation {
                         all.extend((1..=3).map(|rank| self.at_edges(&request, rank, random)));
                     }
                     all.extend([true, false].map(|alike| self.longer(&request, alike, random)));
+                }
+                Size::OfBytes => {
+                    let mut typed = request;
+                    typed["options"]["dtype"] = json!("u8");
+                    all.extend((0..2).map(|i| self.small(&typed, i, random)));
+                    if self.takes_any_shape() && self.lists_nothing(&typed) {
+                        all.extend((1..=3).map(|rank| self.at_edges(&typed, rank, random)));
+                    }
+                    all.extend([true, false].map(|alike| self.longer(&typed, alike, random)));
+                }
+                Size::Many(count) => {
+                    let mut many = request;
+                    if self.lists_nothing(&many) {
+                        let few = many["args"][0].as_array().map_or(1, Vec::len);
+                        repeat(&mut many, count.div_ceil(few.max(1)));
+                    }
+                    all.push(many);
                 }
                 Size::OfEachType => {
                     if self.takes_any_shape() && self.lists_nothing(&request) {

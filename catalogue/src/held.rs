@@ -4,8 +4,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::Value;
-use vsla::program::{HostValue, Recording};
-use vsla::{Complex32, Device, Layout, Ragged, Tensor, f16, scalar::DType, scalar::Scalar};
+use vsla::program::Recording;
+use vsla::{Complex32, Device, Layout, Ragged, Shape, Tensor, f16, scalar::DType, scalar::Scalar};
 
 use crate::batch::{Batch, Number, read};
 use crate::failure::{Failure, Result};
@@ -61,6 +61,20 @@ macro_rules! of_args {
 
 pub(crate) use of_args;
 
+/// Arguments made of these, whatever their type is.
+macro_rules! map_args {
+    ($all:expr, $args:ident => $body:expr) => {
+        match $all {
+            Args::F32($args) => Args::F32($body),
+            Args::I32($args) => Args::I32($body),
+            Args::U32($args) => Args::U32($body),
+            Args::C32($args) => Args::C32($body),
+            Args::F16($args) => Args::F16($body),
+            Args::U8($args) => Args::U8($body),
+        }
+    };
+}
+
 impl Args {
     pub fn read(args: &[Value], dtype: DType, rank: Option<usize>) -> Result<Args> {
         Ok(match dtype {
@@ -93,9 +107,29 @@ impl Args {
         of_args!(self, args => args[i].layout())
     }
 
-    /// The batches as inputs of a plan.
-    pub fn values(&self) -> Vec<&dyn HostValue> {
-        of_args!(self, args => args.iter().map(|arg| &*arg.batch as &dyn HostValue).collect())
+    /// The tensors of arguments that are on a device, as inputs of a plan.
+    pub fn values(&self) -> Vec<&dyn vsla::program::Value> {
+        fn all<T: Scalar>(args: &[Arg<T>]) -> Vec<&dyn vsla::program::Value> {
+            let inputs = args.iter().filter_map(|arg| arg.input.as_ref());
+            inputs
+                .map(|input| input as &dyn vsla::program::Value)
+                .collect()
+        }
+        of_args!(self, args => all(args))
+    }
+
+    /// The same arguments on the device.
+    pub fn on_device(&self, device: &Device) -> vsla::Result<Args> {
+        fn all<T: Scalar>(args: &[Arg<T>], device: &Device) -> vsla::Result<Vec<Arg<T>>> {
+            let on = |arg: &Arg<T>| {
+                Ok(Arg {
+                    input: Some(arg.on(device)?),
+                    ..arg.clone()
+                })
+            };
+            args.iter().map(on).collect()
+        }
+        Ok(map_args!(self, args => all(args, device)?))
     }
 
     /// The same arguments as inputs of a program.
@@ -109,14 +143,37 @@ impl Args {
             };
             args.iter().map(one).collect()
         }
-        Ok(match self {
-            Args::F32(args) => Args::F32(all(args, r)?),
-            Args::I32(args) => Args::I32(all(args, r)?),
-            Args::U32(args) => Args::U32(all(args, r)?),
-            Args::C32(args) => Args::C32(all(args, r)?),
-            Args::F16(args) => Args::F16(all(args, r)?),
-            Args::U8(args) => Args::U8(all(args, r)?),
-        })
+        Ok(map_args!(self, args => all(args, r)?))
+    }
+
+    /// The same arguments as views of larger batches, in which so many values are before them.
+    pub fn on_views(&self, device: &Device, before: usize) -> vsla::Result<Args> {
+        fn on_view<T: Scalar>(
+            arg: &Arg<T>,
+            device: &Device,
+            before: usize,
+        ) -> vsla::Result<Arg<T>> {
+            let layout = arg.batch.layout();
+            let mut extents = vec![1; layout.rank()];
+            extents[layout.rank() - 1] = before;
+            let shapes = [Shape::new(&extents)?].into_iter().chain(layout.shapes());
+            let whole = Layout::from_shapes(layout.rank(), shapes)?;
+            let values = [&vec![T::default(); before], arg.batch.values()].concat();
+            let whole = device.upload(&Ragged::from_parts(whole, values)?)?;
+            Ok(Arg {
+                input: Some(whole.elements(1..1 + layout.len())?),
+                ..arg.clone()
+            })
+        }
+        fn all<T: Scalar>(
+            args: &[Arg<T>],
+            device: &Device,
+            before: usize,
+        ) -> vsla::Result<Vec<Arg<T>>> {
+            let args = args.iter();
+            args.map(|arg| on_view(arg, device, before)).collect()
+        }
+        Ok(map_args!(self, args => all(args, device, before)?))
     }
 }
 

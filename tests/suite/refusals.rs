@@ -149,39 +149,8 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.mul_add(&x.value, &x.two) =>
         "mul_add: expected batches of equal size, got 2 elements and 1; spread the only element of a batch by `each()` \
          (pass a constant as a scalar)",
-    |x: &Operands| x.two.concat(&x.three, 0) =>
-        "concat: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
-         List",
     |x: &Operands| x.two.concat_all(&[&x.two, &x.three], 0) =>
         "concat_all: expected batches of equal size, got 2 elements and 3",
-    |x: &Operands| x.two.block_diag(&x.three) =>
-        "block_diag: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
-         List",
-    |x: &Operands| x.two.conv(&x.three) =>
-        "conv: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
-         List",
-    |x: &Operands| x.two.correlate(&x.three) =>
-        "correlate: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
-         List",
-    |x: &Operands| x.two.correlate_max(&x.three) =>
-        "correlate_max: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or \
-         a List",
-    |x: &Operands| x.two.sbd(&x.three) =>
-        "sbd: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a List",
-    |x: &Operands| x.two.dot(&x.three) =>
-        "dot: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a List",
-    |x: &Operands| x.two.equivalent_blocking(&x.three) =>
-        "equivalent: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
-         List",
-    |x: &Operands| x.two.eval(&x.three) =>
-        "eval: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
-         List",
-    |x: &Operands| x.two.kron(&x.three) =>
-        "kron: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
-         List",
-    |x: &Operands| x.two.outer(&x.three) =>
-        "outer: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
-         List",
     |x: &Operands| x.two.pair(&x.three, Pairing::Elementwise).map(drop) =>
         "pair: expected batches of equal size, got 2 elements and 3; pair unequal batches by AllToAll or a \
          List",
@@ -200,9 +169,6 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.two.gather_paired(&lists(&[&[0]]), Pairing::Elementwise) =>
         "gather_paired: expected batches of equal size, got 2 elements and 1; pair unequal batches by AllToOne, \
          AllToAll or a List",
-    |x: &Operands| x.two.mul_add(&x.three, &x.two) => "mul_add: expected batches of equal size, got 2 elements and 3",
-    |x: &Operands| x.two.less(&x.two)?.if_else(&x.two, &x.three) =>
-        "if_else: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| x.two.scatter_add(&lists(&[&[0]]), &vectors(&[4])) =>
         "scatter_add: expected batches of equal size, got 2 elements and 1",
     |x: &Operands| x.two.scatter_set(&lists(&[&[0]]), &vectors(&[4])) =>
@@ -220,8 +186,6 @@ const TEXTS: &[(Call, &str)] = calls! {
     |x: &Operands| x.grid.add(&x.grid_of_three) => "add: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| x.grid.conv_matmul(&x.grid_of_three) =>
         "conv_matmul: expected batches of equal size, got 2 elements and 3",
-    |x: &Operands| x.grid.kron_matmul(&x.grid_of_three) =>
-        "kron_matmul: expected batches of equal size, got 2 elements and 3",
     |x: &Operands| BsrTensor::new(&x.topology, x.two.clone()) => "bsr: element 0: expected 64 values, got 4",
     |x: &Operands| x.two.reorder(&Permutation::new(vec![0, 1, 2])?) => "reorder: expected 2 elements, got 3",
     |x: &Operands| x.two.select(&[0, 2]) => "select: position 1: the index 2 is not below 2",

@@ -10,27 +10,31 @@
 //! | `recorded::<operation>` | a program computes the same values |
 //! | `gradient::<operation>` | each operand has a gradient of its form, or the operation is refused |
 //! | `slopes::<operation>` | gradients, and gradients of gradients, are those of differences |
+//! | `bytes` | operations on bytes, which begin anywhere in a word, compute what they compute on words |
+//! | `refusals::<operation>` | types that it does not take, arguments that are not alike, and unknown options |
 //! | `requests` | errors of requests that name no operation, or one that is no function |
 //! | `every_method` | each public method of tensors and devices has a row, or is an exception with its reason |
 //!
 //! Most trials also replace the arguments of the examples by random ones: of the same shapes, of others, and long ones.
 
 mod alone;
+mod bytes;
 mod equivalence;
 mod gradients;
 mod offered;
+mod refusals;
 mod work;
 
 use catalogue::{Answer, Batch, Failure, Gradient, Law, Operation, Outcome, Request, Size};
 use libtest_mimic::Trial;
 use serde_json::Value;
-use vsla::Device;
+use vsla::{Device, program::Passes};
 
 use crate::support::bench::Bench;
 use crate::support::corpus::rng;
 
 /// The most values of an answer.
-const MOST: u64 = 1 << 20;
+pub const MOST: u64 = 1 << 20;
 
 type Check = fn(&Device, &Operation);
 
@@ -38,7 +42,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = Vec::new();
     for operation in catalogue::operations().filter(|operation| operation.is_function) {
         let has_operands = operation.args > 0;
-        let is_smooth = !matches!(operation.gradient, Gradient::Zero | Gradient::None(_));
+        let is_smooth = operation.has_gradient() && operation.gradient != Gradient::Zero;
         let checks: [(&str, Check, bool); 7] = [
             ("examples", examples, true),
             (
@@ -56,9 +60,12 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             let name = format!("{kind}::{}", operation.name);
             trials.extend(bench.on_each_device(&name, move |device| check(device, operation)));
         }
+        let name = format!("refusals::{}", operation.name);
+        trials.push(bench.host(&name, move || refusals::check(operation)));
         let name = format!("threads::{}", operation.name);
         trials.push(bench.host(&name, move || alone::threads(operation)));
     }
+    trials.extend(bench.on_each_device("bytes", bytes::alike));
     trials.push(bench.host("requests", requests_as_such));
     trials.push(bench.host(
         "every_method",
@@ -73,21 +80,21 @@ fn small(operation: &Operation) -> Vec<Value> {
 }
 
 /// Requests of many values, the same in every run.
-fn large(operation: &Operation) -> Vec<Value> {
+pub fn large(operation: &Operation) -> Vec<Value> {
     operation.draws(Size::Large, &mut rng(operation.name))
 }
 
 /// Requests of many values of each type that an operation may have.
-fn of_each_type(operation: &Operation) -> Vec<Value> {
+pub fn of_each_type(operation: &Operation) -> Vec<Value> {
     operation.draws(Size::OfEachType, &mut rng(operation.name))
 }
 
 /// The beginning of a request, for a message.
-fn short(request: &Value) -> String {
+pub fn short(request: &Value) -> String {
     request.to_string().chars().take(2000).collect()
 }
 
-fn ask(device: &Device, request: &Value) -> Result<Answer<Batch>, Failure> {
+pub fn ask(device: &Device, request: &Value) -> Result<Answer<Batch>, Failure> {
     catalogue::answer(
         Request::new(request.clone())?,
         &mut || Ok(device.clone()),
@@ -124,7 +131,7 @@ fn requests_as_such() {
 
 /// The answer; `None` if the request is refused.
 #[track_caller]
-fn accepted(device: &Device, request: &Value) -> Option<Answer<Batch>> {
+pub fn accepted(device: &Device, request: &Value) -> Option<Answer<Batch>> {
     match ask(device, request) {
         Ok(answer) => Some(answer),
         Err(failure) => {
@@ -166,14 +173,23 @@ fn recorded(device: &Device, operation: &Operation) {
         let Some(expected) = accepted(device, &request) else {
             continue;
         };
-        match catalogue::recorded(Request::new(request.clone()).unwrap(), device, MOST) {
-            Ok(got) => {
-                assert!(!operation.reads_values, "{request} was recorded");
-                assert_eq!(shown(&got), shown(&expected), "{request}");
-            }
-            Err(failure) => {
-                assert_eq!(failure.kind, "recording", "{request}: {}", failure.message);
-                assert!(operation.reads_values, "{request}: {}", failure.message);
+        // Kernels read inputs that begin anywhere, and, without optimizations, values of the arena.
+        let passes = [
+            (Passes::default(), 0),
+            (Passes::none(), 1),
+            (Passes::default(), 5),
+        ];
+        for ran in passes {
+            let read = Request::new(request.clone()).unwrap();
+            match catalogue::recorded(read, device, ran, MOST) {
+                Ok(got) => {
+                    assert!(!operation.reads_values, "{request} was recorded");
+                    assert_eq!(shown(&got), shown(&expected), "{request}");
+                }
+                Err(failure) => {
+                    assert_eq!(failure.kind, "recording", "{request}: {}", failure.message);
+                    assert!(operation.reads_values, "{request}: {}", failure.message);
+                }
             }
         }
     }

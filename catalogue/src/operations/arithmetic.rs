@@ -6,7 +6,7 @@ use super::{
     Answer, Call, Law, NO_OPERANDS, Operation, ROW, UNARY, WHOLE, Work, batch, complex, within,
 };
 use crate::batch::{Number, written_size};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::held::Args;
 use crate::request::Options;
 
@@ -29,8 +29,13 @@ pub const ROWS: &[Operation] = &[
         options: &["dtype", "rank", "factor"],
         about: "factor * x, where factor is of x's type",
         run: |call| {
-            if let Args::C32(_) = &call.args {
-                return scaled(call);
+            match &call.args {
+                Args::C32(_) => return scaled(call),
+                Args::U8(_) => {
+                    use DType::{C32, F16, F32, I32, U8, U32};
+                    return Err(Failure::dtype(&[F32, I32, U32, F16, C32], U8));
+                }
+                _ => {}
             }
             ordered!(call, |device, args| {
                 let factor = call.options.number("factor")?;
@@ -103,13 +108,7 @@ pub const ROWS: &[Operation] = &[
         name: "neg",
         options: UNARY,
         about: "-x",
-        run: |call| {
-            if let Args::C32(_) = &call.args {
-                let (device, args) = complex(call)?;
-                return batch(args[0].on(&device)?.neg()?);
-            }
-            ordered!(call, |device, args| batch(args[0].on(&device)?.neg()?))
-        },
+        run: |call| typed!(call, |device, args| batch(args[0].on(&device)?.neg()?)),
         ..ROW
     },
 ];

@@ -1,7 +1,7 @@
 //! Gradients of the other operations: a request is recorded as a program, and differentiated there.
 
 use serde_json::Value;
-use vsla::program::Recording;
+use vsla::program::{Passes, Recording};
 use vsla::{Complex32, Layout, Ragged, Tensor, f16, scalar::Scalar};
 
 use super::recorded::as_program;
@@ -30,7 +30,7 @@ fn gradient(call: &mut Call<'_>) -> Result<Answer> {
     let gradient = Gradient::read(&call.options, DEPTH)?;
     let args = gradient.task().args.clone();
     let (device, max_values) = (call.device()?, call.max_values);
-    let slopes = as_program(&args, &device, move |r, args| {
+    let slopes = as_program(&args, &device, Passes::default(), move |r, args| {
         Ok(Answer::Batches(gradient.record(r, args, max_values)?))
     })?;
     slopes.with(|slope| Ok(Held::Read(slope)))

@@ -2,8 +2,7 @@
 
 use vsla::scalar::DType;
 
-use super::{BESIDE, Gradient, Law, OF_INTEGERS, Operation, POSITIVE, ROW, UNARY, batch, complex};
-use crate::held::Args;
+use super::{BESIDE, Gradient, Law, OF_INTEGERS, Operation, POSITIVE, ROW, UNARY, batch};
 
 /// The body for whichever integer type the arguments have.
 macro_rules! integer {
@@ -112,13 +111,11 @@ pub const ROWS: &[Operation] = &[
     .sloping(POSITIVE)
     .for_methods(&[("powf", ""), ("powi", "")])
     .respecting(Law::Open),
-    row!("abs", UNARY, "the absolute value", |call| {
-        if let Args::C32(_) = &call.args {
-            let (device, args) = complex(call)?;
-            return batch(args[0].on(&device)?.abs()?);
-        }
-        of!(ordered, call, |x| x.abs()?)
-    })
+    row!("abs", UNARY, "the absolute value", |call| of!(
+        typed,
+        call,
+        |x| x.abs()?
+    ))
     .sloping(BESIDE),
     row!("sign", UNARY, "1, 0 or -1", |call| of!(
         ordered,

@@ -58,6 +58,13 @@ const ROW: Operation = Operation {
     run: |_| unreachable!("every row has a function"),
 };
 
+impl Operation {
+    /// Whether programs differentiate it.
+    pub fn has_gradient(&self) -> bool {
+        !matches!(self.gradient, Gradient::None(_))
+    }
+}
+
 /// For rows that a macro makes.
 impl Operation {
     const fn for_methods(self, methods: &'static [(&'static str, &'static str)]) -> Operation {
@@ -384,7 +391,7 @@ impl<A> Answer<A> {
     }
 
     /// Its batches.
-    fn batches(self) -> Vec<A> {
+    pub fn batches(self) -> Vec<A> {
         match self {
             Answer::Batch(batch) => vec![batch],
             Answer::Batches(all) => all,
@@ -438,7 +445,30 @@ fn json_size(value: &Value) -> u64 {
 
 /// Answers one request.
 pub fn answer(request: Request, open: Open<'_>, max_values: u64) -> Result<Answer<Batch>> {
-    let task = Task::new(request)?;
+    answer_task(Task::new(request)?, open, max_values)
+}
+
+/// A request whose arguments are read, to run any number of times.
+#[derive(Clone)]
+pub struct Prepared(Task);
+
+impl Prepared {
+    pub fn new(request: Request) -> Result<Prepared> {
+        Task::new(request).map(Prepared)
+    }
+
+    /// With arguments that are on the device, as views of larger batches, in which so many values are before them.
+    pub fn on_views(self, device: &Device, before: usize) -> Result<Prepared> {
+        let args = self.0.args.on_views(device, before)?;
+        Ok(Prepared(Task { args, ..self.0 }))
+    }
+
+    pub fn run(&self, device: &Device, max_values: u64) -> Result<Answer<Batch>> {
+        answer_task(self.0.clone(), &mut || Ok(device.clone()), max_values)
+    }
+}
+
+fn answer_task(task: Task, open: Open<'_>, max_values: u64) -> Result<Answer<Batch>> {
     let operation = task.operation;
     let answer = task.run(max_values, open)?;
     let answer = answer.with(Held::download);

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vsla::program::{HostOutputs, Program, Recording};
-use vsla::{Device, Error, Layout};
+use vsla::program::{Outputs, Passes, Program, Recording};
+use vsla::{Device, Error, Layout, Ragged, Tensor, scalar::Scalar};
 
 use super::{Answer, Task};
 use crate::batch::Batch;
@@ -11,12 +11,18 @@ use crate::failure::Result;
 use crate::held::{Args, Held};
 use crate::request::Request;
 
-/// Answers a request by a program whose inputs are the arguments. An operation that reads values, such as those that
-/// find the size of their result, cannot be recorded.
-pub fn recorded(request: Request, device: &Device, max_values: u64) -> Result<Answer<Batch>> {
+/// Answers a request by a program whose inputs are the arguments, as views of larger batches, in which so many values
+/// are before them. An operation that reads values, such as those that find the size of their result, cannot be
+/// recorded.
+pub fn recorded(
+    request: Request,
+    device: &Device,
+    (passes, before): (Passes, usize),
+    max_values: u64,
+) -> Result<Answer<Batch>> {
     let task = Task::new(request)?;
-    let args = task.args.clone();
-    as_program(&args, device, move |r, args| {
+    let args = task.args.on_views(device, before)?;
+    as_program(&args, device, passes, move |r, args| {
         let task = Task {
             args: args.clone(),
             ..task.clone()
@@ -30,12 +36,13 @@ pub fn recorded(request: Request, device: &Device, max_values: u64) -> Result<An
 pub(super) fn as_program(
     args: &Args,
     device: &Device,
+    passes: Passes,
     body: impl Fn(&mut Recording, &Args) -> Result<Answer> + Send + Sync + 'static,
 ) -> Result<Answer<Batch>> {
     let recorded = Arc::new(Mutex::new(None::<Result<Answer>>));
     let program = {
         let (args, recorded) = (args.clone(), recorded.clone());
-        Program::new(device, move |r| {
+        Program::with_passes(device, passes, move |r| {
             let args = args.recorded(r)?;
             let answer = body(r, &args);
             let batches = answer.clone().map_or(Vec::new(), Answer::batches);
@@ -64,7 +71,8 @@ pub(super) fn as_program(
         (Ok(_), None | Some(Err(_))) => unreachable!("a plan of what was not recorded"),
         (Ok(plan), Some(Ok(answer))) => (plan, answer),
     };
-    let outputs = plan.call_blocking(&args.values())?;
+    let args = args.on_device(device)?;
+    let outputs = plan.run(&args.values())?;
     let mut places = 0..;
     answer.with(|held| read(held, &outputs, &mut places))
 }
@@ -82,19 +90,25 @@ fn output(r: &mut Recording, held: &Held) -> vsla::Result<()> {
 }
 
 /// What the program computed for a recorded value, the next of its outputs.
-fn read(
-    held: Held,
-    outputs: &HostOutputs,
-    places: &mut impl Iterator<Item = usize>,
-) -> Result<Batch> {
-    let mut next = || places.next().unwrap_or(usize::MAX);
+fn read(held: Held, outputs: &Outputs, places: &mut impl Iterator<Item = usize>) -> Result<Batch> {
+    fn of<T: Scalar>(
+        _: Tensor<T>,
+        outputs: &Outputs,
+        places: &mut impl Iterator<Item = usize>,
+    ) -> Result<Batch>
+    where
+        Batch: From<Ragged<T>>,
+    {
+        let output: Tensor<T> = outputs.get(places.next().unwrap_or(usize::MAX))?;
+        Ok(output.download_blocking()?.into())
+    }
     Ok(match held {
-        Held::F32(_) => outputs.get::<f32>(next())?.into(),
-        Held::I32(_) => outputs.get::<i32>(next())?.into(),
-        Held::U32(_) => outputs.get::<u32>(next())?.into(),
-        Held::C32(_) => outputs.get::<vsla::Complex32>(next())?.into(),
-        Held::F16(_) => outputs.get::<vsla::f16>(next())?.into(),
-        Held::U8(_) => outputs.get::<u8>(next())?.into(),
+        Held::F32(x) => of(x, outputs, places)?,
+        Held::I32(x) => of(x, outputs, places)?,
+        Held::U32(x) => of(x, outputs, places)?,
+        Held::C32(x) => of(x, outputs, places)?,
+        Held::F16(x) => of(x, outputs, places)?,
+        Held::U8(x) => of(x, outputs, places)?,
         Held::Read(batch) => batch,
     })
 }

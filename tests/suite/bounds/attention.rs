@@ -28,18 +28,6 @@ const KINDS: [[&[usize]; 2]; 5] = [
 /// Values of a row of the results: 1 to 8 chunks of 32, or 2 to 8 of 16.
 const WIDTHS: [usize; 5] = [32, 64, 96, 128, 256];
 
-/// One kind of tile, in turn, of one width.
-pub fn program<T: Value + Float>(d: &mut Draw<'_>) {
-    let kind = (d.turn / 10 + usize::from(T::DTYPE == DType::F16)) % KINDS.len();
-    let width = d.of(&WIDTHS) - d.of(&[0, 2, 12]);
-    attend::<T>(d, kind, width);
-    if kind == 0 {
-        // A kernel of its own computes few rows if the widths of heads are multiples of 4, or 8 for f16. Random
-        // widths are rarely so.
-        attend_in::<T>(d, kind, [16, 32]);
-    }
-}
-
 /// Every kind of tile of every width.
 pub fn every_variant<T: Value + Float>(device: &Device) {
     let d = &mut Draw::new(device, rng("bounds of attention"));

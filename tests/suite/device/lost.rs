@@ -4,9 +4,10 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use catalogue::{Operation, Prepared, Request};
 use libtest_mimic::Trial;
-use vsla::image::{self, Components, Neighbours, Place};
-use vsla::{Complex32, Device, Error, Indices, Layout, Ragged, Shape, Tensor, device::wgpu, f16};
+use vsla::image::{self, Neighbours, Place};
+use vsla::{Device, Error, Layout, Ragged, Shape, Tensor, device::wgpu};
 
 use super::embedding::Application;
 use super::{lengths, numbers, own_gpu};
@@ -79,27 +80,8 @@ fn lost<R>(outcome: Result<R, Error>, op: &str) {
 fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     lost(device.upload(&numbers(&lengths([4]), 0)), "upload");
     lost(device.full(&lengths([4]), 1.0f32), "full");
-    lost(device.arange(&lengths([4]), 0, 1), "arange");
-    lost(device.uniform(&lengths([4]), 0, 9, 1), "uniform");
-    lost(device.normal(&lengths([4]), 0.0f32, 1.0, 1), "normal");
-    lost(x.dropout(0.5, 1), "dropout");
     lost(x.add(y), "add");
-    lost(x.sub(y), "sub");
     lost(x.scale(2.0), "scale");
-    lost(x.copy(), "copy");
-    lost(x.conv(y), "conv");
-    lost(x.correlate(y), "correlate");
-    lost(x.correlate_max(y), "correlate_max");
-    lost(x.sbd(y), "sbd");
-    lost(x.sum(), "sum");
-    lost(x.dot(y), "dot");
-    lost(x.norm2(), "norm2");
-    lost(x.softmax(0), "softmax");
-    lost(x.max_pool(&[2]), "max_pool");
-    lost(x.cumsum(0), "cumsum");
-    lost(x.sort(0), "sort");
-    lost(x.max(), "max");
-    lost(x.argmax(), "argmax");
     lost(x.download_blocking(), "download");
     lost(pollster::block_on(x.download()), "download");
     lost(device.flush(), "flush");
@@ -110,132 +92,15 @@ fn all_lost(device: &Device, x: &Tensor<f32>, y: &Tensor<f32>) {
     assert_eq!(x.elements(0..1).unwrap().len(), 1);
 }
 
-/// The families of operations that `all_lost` leaves out, on a lost device: vectors of equal layouts, masks, matrices,
-/// spectra and f16.
-fn others_lost(x: &Tensor<f32>, others: &Others) {
-    let Others {
-        mask,
-        matrices,
-        spectra,
-        halves,
-    } = others;
-    lost(x.div(x), "div");
-    lost(x.less(x), "less");
-    lost(x.add(x.along(0)), "add");
-    lost(x.along(0).pow(x), "pow");
-    lost(x.mul_add(x, x.along(0)), "mul_add");
-    lost(mask.if_else(x, x), "if_else");
-    lost(x.exp(), "exp");
-    lost(x.clamp(0.0, 1.0), "clamp");
-    lost(mask.bit_not(), "bit_not");
-    lost(mask.one_hot::<f32>(3), "one_hot");
-    lost(mask.lookup(x), "lookup");
-    lost(mask.bincount(3), "bincount");
-    lost(mask.most_common(), "most_common");
-    lost(mask.palette_blocking(), "palette");
-    lost(x.equal_elements(x), "equal_elements");
-    lost(
-        matrices.elements(0..1).unwrap().embedding(mask),
-        "embedding",
-    );
-    lost(x.histogram(3, 0.0..=1.0), "histogram");
-    lost(x.strided_slice(&[(None, None, 2)]), "strided_slice");
-    lost(x.to::<i32>(), "to");
-    lost(x.to::<f16>(), "to");
-    lost(halves.to::<f32>(), "to");
-    lost(x.mean(), "mean");
-    lost(x.std(), "std");
-    lost(x.log_sum_exp(), "log_sum_exp");
-    lost(x.sum_axis(0), "sum_axis");
-    lost(mask.any(), "any");
-    lost(halves.max_axis(0), "max_axis");
-    lost(x.layer_norm(0, 1e-5), "layer_norm");
-    let places = Ragged::from_fn(x.layout(), |_, i| i as u32).unwrap();
-    let places = Indices::new(places).unwrap();
-    lost(x.gather(&places), "gather");
-    lost(x.scatter_add(&places, x.layout()), "scatter_add");
-    lost(x.scatter_set(&places, x.layout()), "scatter_set");
-    lost(x.select(&[0]), "select");
-    lost(x.join(&[x]), "join");
-    lost(x.concat(x, 0), "concat");
-    lost(x.kron(x), "kron");
-    lost(x.eval(x), "eval");
-    lost(x.flip(&[0]), "flip");
-    lost(x.stack(1 << 20), "stack");
-    lost(x.window(2, 1, 1 << 20), "window");
-    lost(x.rfft(), "rfft");
-    lost(spectra.ifft(), "ifft");
-    lost(matrices.matmul(matrices), "matmul");
-    lost(matrices.rfft2(), "rfft2");
-    lost(matrices.transpose(&[1, 0]), "transpose");
-    lost(matrices.rot90(1), "rot90");
-    lost(matrices.upscale(&[[2, 2]]), "upscale");
-    lost(matrices.translate(&[[1, 1]], 0.0), "translate");
-}
-
-fn images_lost(images: &Images) {
-    let Images {
-        cells,
-        labels,
-        counts,
-        boxes,
-        flags,
-        program,
-    } = images;
-    lost(cells.label(Components::of_equal_values()), "label");
-    lost(cells.regions_blocking(labels, counts), "regions");
-    lost(cells.fill_holes(Neighbours::Four, 0, 1), "fill_holes");
-    lost(cells.dilate(Neighbours::Eight), "dilate");
-    lost(cells.bounding_box(0), "bounding_box");
-    lost(cells.trim_blocking(0), "trim");
-    lost(cells.crop_blocking(boxes), "crop");
-    lost(cells.draw_boxes(boxes, counts), "draw_boxes");
-    let lines = Ragged::from_rows([[0, 0, 2, 2]]).unwrap();
-    lost(cells.draw_lines(&lines, counts), "draw_lines");
-    lost(cells.match_template(cells), "match_template");
-    lost(cells.period(0), "period");
-    lost(cells.compact_blocking(flags, 0), "compact");
-    let place = Place::from(cells.device());
-    let host = Ragged::full(cells.layout(), 1i32).unwrap();
-    lost(program.run_blocking(&place, &[&host]), "image program");
-    lost(program.prepare(&place), "image program");
-    lost(cells.device().calibrate(), "calibrate");
-}
-
-struct Images {
-    cells: Tensor<u32>,
-    labels: Tensor<u32>,
-    counts: Tensor<u32>,
-    boxes: Tensor<u32>,
-    flags: Tensor<u32>,
-    program: image::ImageProgram,
-}
-
-impl Images {
-    fn new(device: &Device) -> Images {
-        let layout = Layout::uniform(1, Shape::new(&[3, 3]).unwrap()).unwrap();
-        let cells = device.arange(&layout, 0, 1).unwrap();
-        let (labels, counts) = cells.label(Components::of_equal_values()).unwrap();
-        Images {
-            boxes: cells.bounding_box(0).unwrap(),
-            flags: cells.any_axis(1).unwrap(),
-            program: image::ImageProgram::new(|recorder| {
-                let x = recorder.input();
-                recorder.output(&x.dilate(Neighbours::Four));
-            })
-            .unwrap(),
-            cells,
-            labels,
-            counts,
-        }
-    }
-}
-
-struct Others {
-    mask: Tensor<u32>,
-    matrices: Tensor<f32>,
-    spectra: Tensor<Complex32>,
-    halves: Tensor<f16>,
+/// Each operation of the catalogue, with arguments that are on the device.
+fn prepared(device: &Device) -> Vec<(&'static Operation, Prepared)> {
+    let of = |row: &'static Operation| {
+        let read = Request::new(row.answered().remove(0)).unwrap();
+        let prepared = Prepared::new(read).and_then(|task| task.on_views(device, 1));
+        (row, prepared.unwrap())
+    };
+    let rows = catalogue::operations().filter(|row| row.is_function && row.name != "layout");
+    rows.map(of).collect()
 }
 
 fn every_call_says_so() {
@@ -245,20 +110,32 @@ fn every_call_says_so() {
         upload(&device, &numbers(&lengths([4, 2]), 0)),
         upload(&device, &numbers(&lengths([4, 3]), 1)),
     );
-    let square = Layout::uniform(2, Shape::new(&[3, 3]).unwrap()).unwrap();
-    let others = Others {
-        mask: x.less(&x).unwrap(),
-        matrices: upload(&device, &numbers(&square, 0)),
-        spectra: x.rfft().unwrap(),
-        halves: x.to::<f16>().unwrap(),
-    };
-    let images = Images::new(&device);
+    let rows = prepared(&device);
+    let program = image::Program::new(|recorder| {
+        let x = recorder.input();
+        recorder.output(&x.dilate(Neighbours::Four));
+    });
+    let (program, place) = (program.unwrap(), Place::from(&device));
     download(&x.add(&y).unwrap());
     destroy(&device);
     lost(x.download_blocking(), "download");
     all_lost(&device, &x, &y);
-    others_lost(&x, &others);
-    images_lost(&images);
+    for (row, prepared) in rows {
+        match prepared.run(&device, 1 << 20) {
+            Ok(_) => panic!("{} went on", row.name),
+            Err(failure) => assert_eq!(failure.kind, "device_lost", "{}", failure.message),
+        }
+    }
+    let host = Ragged::full(
+        &Layout::uniform(1, Shape::new(&[3, 3]).unwrap()).unwrap(),
+        1i32,
+    );
+    lost(
+        program.run_blocking(&place, &[&host.unwrap()]),
+        "image program",
+    );
+    lost(program.prepare(&place), "image program");
+    lost(device.calibrate(), "calibrate");
     works(&other);
     works(&own_gpu(|_| ()));
     drop((x, y, device));

@@ -1,8 +1,7 @@
-//! Programs that run out of memory, one per family of operations. Each takes a number of elements, allocates everything
-//! itself, and returns a hash of all results.
+//! Programs that run out of memory: what is no row of the catalogue, or has long lists as options. Each takes a number
+//! of elements, allocates everything itself, and returns a hash of all results.
 
 mod files;
-mod functions;
 mod products;
 mod recorded;
 mod transforms;
@@ -36,44 +35,12 @@ pub const PROGRAMS: &[Program] = &[
         run: topologies,
     },
     Program {
-        name: "arithmetic",
-        run: arithmetic,
-    },
-    Program {
-        name: "functions",
-        run: functions::functions,
-    },
-    Program {
-        name: "maps",
-        run: functions::maps,
-    },
-    Program {
-        name: "lines",
-        run: functions::lines,
-    },
-    Program {
-        name: "labels",
-        run: functions::labels,
-    },
-    Program {
-        name: "created",
-        run: functions::created,
-    },
-    Program {
         name: "written",
-        run: functions::written,
-    },
-    Program {
-        name: "order",
-        run: functions::order,
+        run: written,
     },
     Program {
         name: "files",
         run: files::files,
-    },
-    Program {
-        name: "reductions",
-        run: reductions,
     },
     Program {
         name: "convolutions",
@@ -96,18 +63,6 @@ pub const PROGRAMS: &[Program] = &[
         run: best_lags,
     },
     Program {
-        name: "polynomials",
-        run: polynomials,
-    },
-    Program {
-        name: "transforms",
-        run: transforms::transforms,
-    },
-    Program {
-        name: "planes",
-        run: transforms::planes,
-    },
-    Program {
         name: "frames",
         run: transforms::frames,
     },
@@ -126,18 +81,6 @@ pub const PROGRAMS: &[Program] = &[
     Program {
         name: "elements",
         run: elements,
-    },
-    Program {
-        name: "matmul",
-        run: products::matmul,
-    },
-    Program {
-        name: "complex_matmul",
-        run: products::complex_matmul,
-    },
-    Program {
-        name: "kron",
-        run: products::kron,
     },
     Program {
         name: "shape_matrices",
@@ -215,77 +158,6 @@ fn topologies(_: &Device, n: usize) -> Result<u64> {
     sum.host(&Bsr::sample(&topology, &dense)?.to_dense()?);
     let values = listed(64 * places.len(), number)?;
     sum.host(Bsr::from_blocks([side, side], block, &places, &values)?.values());
-    sum.value()
-}
-
-fn arithmetic(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
-    sum.add(a.add(&b)?)?;
-    sum.add(a.sub(&b)?)?;
-    sum.add(a.hadamard(&b)?)?;
-    sum.add(a.neg()?)?;
-    sum.add(a.scale(3.0)?)?;
-    sum.add(a.copy()?)?;
-    sum.add(a.to::<vsla::f16>()?.to::<f32>()?)?;
-    sum.add(a.concat(&b, 0)?)?;
-    sum.add(a.to::<vsla::f16>()?.concat(&b.to::<vsla::f16>()?, 0)?)?;
-    sum.add(a.rfft()?.concat(&b.rfft()?, 0)?)?;
-    sum.add(device.full(a.layout(), 2u32)?)?;
-    let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
-    let pair = a.pair(&b, Pairing::List(&pairs))?;
-    sum.add(pair.add()?)?;
-    sum.add(pair.concat(0)?)?;
-    let one = a.elements(1..2)?;
-    sum.add(one.pair(&b, Pairing::OneToAll)?.hadamard()?)?;
-    let (a, b) = (
-        matrices(device, n, |i| [i % 3, 2])?,
-        matrices(device, n, |i| [i % 2, 2])?,
-    );
-    sum.add(a.add(&b)?)?;
-    sum.add(a.block_diag(&b)?)?;
-    let (a, b) = (
-        matrices(device, n, |i| [1 + i % 3, 2])?,
-        matrices(device, n, |i| [2, 1 + i % 4])?,
-    );
-    sum.add(a.add(&b)?)?;
-    sum.value()
-}
-
-fn reductions(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let (a, b) = (
-        series(device, n, 0, &[300, 5000, 9000])?,
-        series(device, n, 3, &[700, 4000, 9001])?,
-    );
-    sum.add(a.sum()?)?;
-    sum.add(a.norm1()?)?;
-    sum.add(a.norm2()?)?;
-    sum.add(a.max()?)?;
-    sum.add(a.argmax()?)?;
-    sum.add(a.var()?)?;
-    sum.add(a.max_pool(&[2])?)?;
-    sum.add(a.histogram(10, 0.0..=1.0)?)?;
-    sum.add(a.histogram_edges(&[0.0, 1.0, 2.0])?)?;
-    sum.add(a.strided_slice(&[(Some(-2000), None, -3)])?)?;
-    sum.add(a.pooling(&[3]).stride(&[1]).mean()?)?;
-    sum.add(a.dot(&b)?)?;
-    if reads() {
-        a.equivalent_blocking(&b)?.hash(&mut sum.0);
-        sum.layout(a.shrink_blocking()?.layout());
-        a.degree_blocking()?.hash(&mut sum.0);
-    }
-    let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
-    sum.add(a.pair(&b, Pairing::List(&pairs))?.dot()?)?;
-    let (a, b) = (
-        matrices(device, n, |i| [i % 3, 2])?,
-        matrices(device, n, |i| [i % 2, 2])?,
-    );
-    sum.add(a.dot(&b)?)?;
-    sum.add(a.max_pool(&[2, 1])?)?;
-    if reads() {
-        sum.layout(&a.minimal_shape_blocking()?);
-    }
     sum.value()
 }
 
@@ -393,15 +265,6 @@ fn best_lags(device: &Device, n: usize) -> Result<u64> {
     sum.value()
 }
 
-fn polynomials(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
-    sum.add(a.eval(&b)?)?;
-    let pairs = PairList::new(listed(n, |i| (i as u32, (n - 1 - i) as u32))?)?;
-    sum.add(a.pair(&b, Pairing::List(&pairs))?.eval()?)?;
-    sum.value()
-}
-
 fn shapes(device: &Device, n: usize) -> Result<u64> {
     let mut sum = Sum::default();
     let x = matrices(device, n, |i| {
@@ -491,5 +354,17 @@ fn elements(device: &Device, n: usize) -> Result<u64> {
     let mut copies = room(n)?;
     copies.extend((0..n).map(|_| &two));
     sum.add(two.join(&copies)?)?;
+    sum.value()
+}
+
+/// Functions that an application writes, made anew each time.
+fn written(device: &Device, n: usize) -> Result<u64> {
+    let mut sum = Sum::default();
+    let (a, b) = (series(device, n, 0, &[300])?, series(device, n, 0, &[300])?);
+    let cubed = device.map1("x * x * x", |x: f32| x * x * x)?;
+    sum.add(cubed.apply(&a)?)?;
+    sum.add(cubed.apply(&a.to::<vsla::f16>()?)?)?;
+    let larger = device.map2("max(a, -b)", |a: f32, b: f32| a.max(-b))?;
+    sum.add(larger.apply(&a, &b)?)?;
     sum.value()
 }

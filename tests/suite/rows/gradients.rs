@@ -26,7 +26,7 @@ fn requests(operation: &Operation, all: Vec<Value>) -> Vec<(Value, Vec<usize>)> 
 
 /// Each operand has a gradient of its form, or the operation is refused.
 pub fn form(device: &Device, operation: &Operation) {
-    let has_gradient = !matches!(operation.gradient, Gradient::None(_));
+    let has_gradient = operation.has_gradient();
     for (of, operands) in requests(operation, operation.answered()) {
         let request = json!({"op": "gradient", "of": of, "operands": operands});
         // A cache has no gradient.

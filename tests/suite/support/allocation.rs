@@ -81,7 +81,7 @@ fn is_refused(bytes: usize) -> bool {
 }
 
 /// Whether the allocation comes from a crate that cannot handle failure: packed factors in gemm, twiddles in the FFT
-/// crates, or anything in wgpu. The tables of kernels are excepted, too: their size is constant.
+/// crates, or anything in wgpu or the catalogue. The tables of kernels are excepted, too: their size is constant.
 fn is_elsewhere(bytes: usize) -> bool {
     let large = LARGE.swap(usize::MAX, Ordering::SeqCst);
     let stack = std::backtrace::Backtrace::force_capture().to_string();
@@ -89,7 +89,7 @@ fn is_elsewhere(bytes: usize) -> bool {
     // Optimized builds inline FFT planners into their only caller.
     let planners = ["gemm", "rustfft", "realfft", "cpu::fft::Plans"];
     let elsewhere = first.iter().any(|line| is_of(line, &planners))
-        || is_of_wgpu(&stack)
+        || is_of_others(&stack)
         || stack.contains("vsla::gpu::Gpu>::table");
     if !elsewhere {
         println!("{bytes} bytes refused: {}", first.join("\n"));
@@ -102,13 +102,13 @@ fn is_of(line: &str, names: &[&str]) -> bool {
     names.iter().any(|name| line.contains(name))
 }
 
-/// Whether wgpu asked for memory. It calls this library back, so the innermost of the two counts.
-fn is_of_wgpu(stack: &str) -> bool {
-    let wgpu = ["wgpu", "naga", "ash::", "gpu_allocator"];
+/// Whether wgpu or the catalogue asked for memory. They call this library, or are called, so the innermost counts.
+fn is_of_others(stack: &str) -> bool {
+    let others = ["wgpu", "naga", "ash::", "gpu_allocator", "catalogue::"];
     let innermost = stack
         .lines()
-        .find(|line| is_of(line, &["vsla::"]) || is_of(line, &wgpu));
-    innermost.is_some_and(|line| is_of(line, &wgpu))
+        .find(|line| is_of(line, &["vsla::"]) || is_of(line, &others));
+    innermost.is_some_and(|line| is_of(line, &others))
 }
 
 struct Watched;
@@ -123,7 +123,7 @@ fn watch(bytes: usize) {
         // The stack's own memory is not counted.
         if let Some(count) = ours.take() {
             let stack = std::backtrace::Backtrace::force_capture().to_string();
-            ours.set(Some(count + usize::from(!is_of_wgpu(&stack))));
+            ours.set(Some(count + usize::from(!is_of_others(&stack))));
         }
     });
 }

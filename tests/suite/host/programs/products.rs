@@ -4,67 +4,10 @@ use std::hash::Hash;
 
 use vsla::{
     Bsr, Device, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Topology, attention::Cache,
-    batch::PairList, f16, product::Activation,
+    f16, product::Activation,
 };
 
 use super::values::*;
-
-pub fn matmul(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let a = matrices(
-        device,
-        n,
-        |i| if i == 0 { [70, 300] } else { [1 + i % 3, 2] },
-    )?;
-    let b = matrices(
-        device,
-        n,
-        |i| if i == 0 { [300, 90] } else { [2, 1 + i % 4] },
-    )?;
-    sum.add(a.matmul(&b)?)?;
-    sum.add(a.matmul_ambient(&a)?)?;
-    sum.add(a.to::<f16>()?.matmul(&b.to::<f16>()?)?)?;
-    let pairs = PairList::new(listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?)?;
-    let bias = Layout::from_lengths((0..n).map(|i| if i == 0 { 90 } else { 1 + i % 4 }))?;
-    let bias = filled(device, &bias, number)?;
-    let pair = a.pair(&b, Pairing::List(&pairs))?;
-    let product = pair
-        .product()
-        .scale(0.5)
-        .bias(&bias)
-        .activation(Activation::Relu);
-    sum.add(product.run()?)?;
-    let ints = filled(device, &matrix_layout(n, |i| [2, 2 + i % 2])?, |i| i as u32)?;
-    sum.add(ints.matmul_ambient(&ints)?)?;
-    sum.value()
-}
-
-pub fn complex_matmul(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let complex = |shape: fn(usize) -> [usize; 2]| {
-        let re = matrices(device, n, shape)?;
-        re.complex(&re.flip(&[0])?)
-    };
-    let a = complex(|i| if i == 0 { [70, 90] } else { [1 + i % 3, 2] })?;
-    let b = complex(|i| if i == 0 { [90, 40] } else { [2, 1 + i % 4] })?;
-    sum.add(a.matmul(&b)?)?;
-    let pairs = PairList::new(listed(n - 1, |i| (1 + i as u32, (n - 1 - i) as u32))?)?;
-    sum.add(a.pair(&b, Pairing::List(&pairs))?.matmul()?)?;
-    sum.value()
-}
-
-pub fn kron(device: &Device, n: usize) -> Result<u64> {
-    let mut sum = Sum::default();
-    let (a, b) = (
-        matrices(device, n, |i| [i % 3, 2])?,
-        matrices(device, n, |i| [2, 1 + i % 2])?,
-    );
-    sum.add(a.kron(&b)?)?;
-    sum.add(a.outer(&b)?)?;
-    let (a, b) = (series(device, n, 0, &[])?, series(device, n, 3, &[])?);
-    sum.add(a.kron(&b)?)?;
-    sum.value()
-}
 
 pub fn shape_matrices(device: &Device, n: usize) -> Result<u64> {
     let mut sum = Sum::default();
