@@ -111,7 +111,7 @@ fn every_call_says_so() {
         upload(&device, &numbers(&lengths([4, 3]), 1)),
     );
     let rows = prepared(&device);
-    let program = image::Program::new(|recorder| {
+    let program = image::ImageProgram::new(|recorder| {
         let x = recorder.input();
         recorder.output(&x.dilate(Neighbours::Four));
     });
