@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `examples::<operation>` | requests are answered, or refused with the right error |
 //! | `equivalence::<operation>` | the row's law: which operands may differ in trailing zeros, and which may not |
+//! | `agree::<operation>` | a GPU computes what the CPU computes |
 //! | `alone::<operation>` | an element's bits do not depend on others, their order, or whether they are NaN |
 //! | `threads::<operation>` | nor on the number of threads |
 //! | `work::<operation>` | it counts about as many multiply-adds as its row says, and is refused below |
@@ -17,6 +18,7 @@
 //!
 //! Most trials also replace the arguments of the examples by random ones: of the same shapes, of others, and long ones.
 
+mod agree;
 mod alone;
 mod bytes;
 mod equivalence;
@@ -30,7 +32,7 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use vsla::{Device, program::Passes};
 
-use crate::support::bench::Bench;
+use crate::support::bench::{Bench, gpu};
 use crate::support::corpus::rng;
 
 /// The most values of an answer.
@@ -60,6 +62,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             let name = format!("{kind}::{}", operation.name);
             trials.extend(bench.on_each_device(&name, move |device| check(device, operation)));
         }
+        let name = format!("agree::{}", operation.name);
+        trials.push(bench.on_gpu(&name, gpu, move |device| agree::check(device, operation)));
         let name = format!("refusals::{}", operation.name);
         trials.push(bench.host(&name, move || refusals::check(operation)));
         let name = format!("threads::{}", operation.name);

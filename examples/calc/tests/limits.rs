@@ -77,7 +77,7 @@ fn every_operation_keeps_the_limit() {
         }
     }
     let answered = answered();
-    for operation in operations().filter(|operation| operation.is_function()) {
+    for operation in operations().filter(|operation| operation.is_function) {
         let mut refused = 0;
         for (line, answer) in answered
             .iter()

@@ -55,7 +55,12 @@ fn picked(request: &Value, order: &[usize], count: usize) -> Value {
 pub fn check(device: &Device, operation: &Operation) {
     let mut requests = small(operation);
     match is_hurried(device) {
-        false => requests.extend([large(operation), of_each_type(operation)].concat()),
+        false => {
+            let long = [large(operation), of_each_type(operation)].concat();
+            // A processor is slow.
+            let step = if device.is_gpu() { 1 } else { 2 };
+            requests.extend(long.into_iter().step_by(step));
+        }
         true => requests.extend(large(operation).into_iter().take(1)),
     }
     let requests = requests.iter();
@@ -107,7 +112,11 @@ fn check_request(device: &Device, operation: &Operation, request: &Value) -> usi
         }
         true
     };
-    let step = if is_hurried(device) { 5 } else { 1 };
+    let step = match (is_hurried(device), device.is_gpu()) {
+        (true, _) => 5,
+        (false, true) => 1,
+        (false, false) => 3,
+    };
     let alone = (0..count).step_by(step).filter(|&i| same(&[i])).count();
     same(&(0..count).rev().collect::<Vec<_>>());
     // If the values of one element are not finite, the others must not change.
@@ -141,7 +150,7 @@ fn check_request(device: &Device, operation: &Operation, request: &Value) -> usi
 
 pub fn threads(operation: &Operation) {
     let requests = [large(operation), of_each_type(operation)].concat();
-    for request in requests.into_iter().step_by(2) {
+    for request in requests.into_iter().step_by(3) {
         let answer = || accepted(cpu(), &request).map(|answer| elements(&answer));
         let whole = answer();
         for threads in [1, 7] {

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use vsla::Device;
 
 use super::{MOST, ask, short, shown};
-use crate::support::bench::is_hurried;
 use crate::support::corpus::rng;
 
 /// Each request of bytes, which begin at every byte of a word, and the same of words.
@@ -28,8 +27,7 @@ fn is_alike(device: &Device, row: &Operation) -> bool {
     }
     let mut takes_bytes = false;
     let requests = row.draws(Size::OfBytes, &mut rng(row.name));
-    let step = if is_hurried(device) { 2 } else { 1 };
-    for (i, request) in requests.into_iter().step_by(step).enumerate() {
+    for (i, request) in requests.into_iter().enumerate() {
         let mut words = request.clone();
         words["options"]["dtype"] = json!("u32");
         let [bytes, words] = [(&request, i % 4), (&words, 0)].map(|(request, before)| {

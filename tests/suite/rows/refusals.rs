@@ -28,8 +28,8 @@ pub fn check(operation: &Operation) {
         unknown["options"]["colour"] = json!(1);
         assert_eq!(refused(operation, &unknown).kind, "bad_request");
         let is_paired = request.pointer("/options/pairing").is_some();
-        let args = request["args"].as_array().into_iter().flatten();
-        let is_empty = args.map(|arg| arg == &json!([])).any(|is_empty| is_empty);
+        let mut args = request["args"].as_array().into_iter().flatten();
+        let is_empty = args.any(|arg| *arg == json!([]));
         let is_spread = is_spread(operation, &request);
         if operation.args > 1 && operation.is_local && !is_paired && !is_spread && !is_empty {
             let mut uneven = request.clone();
@@ -86,7 +86,7 @@ fn types(operation: &Operation) {
     let Some(listed) = listed else { return };
     let is_listed = |dtype: &&str| listed.contains(dtype);
     assert!(
-        taken.iter().all(|dtype| is_listed(dtype)) && !others.iter().any(|dtype| is_listed(dtype)),
+        taken.iter().all(is_listed) && !others.iter().any(is_listed),
         "{}: takes {taken:?}, not {others:?}, and says {listed}",
         operation.name
     );
