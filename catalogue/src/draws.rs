@@ -79,7 +79,7 @@ impl Operation {
                 }
                 Size::Large => {
                     if self.takes_any_shape() && self.lists_nothing(&request) {
-                        all.extend((1..=3).map(|rank| self.at_edges(&request, rank, random)));
+                        all.extend((0..=3).map(|rank| self.at_edges(&request, rank, random)));
                     }
                     all.extend([true, false].map(|alike| self.longer(&request, alike, random)));
                 }
@@ -88,7 +88,7 @@ impl Operation {
                     typed["options"]["dtype"] = json!("u8");
                     all.extend((0..2).map(|i| self.small(&typed, i, random)));
                     if self.takes_any_shape() && self.lists_nothing(&typed) {
-                        all.extend((1..=3).map(|rank| self.at_edges(&typed, rank, random)));
+                        all.extend((0..=3).map(|rank| self.at_edges(&typed, rank, random)));
                     }
                     let longer = [true, false, false, false, false];
                     all.extend(longer.map(|alike| self.longer(&typed, alike, random)));
@@ -174,16 +174,20 @@ impl Operation {
         drawn
     }
 
-    /// Twelve elements, whose extents are edges. Those of several arguments are the same for every second element.
+    /// Twelve elements, whose extents are edges. Those of several arguments are the same for every second element, or
+    /// for all of them, which are vectors, for a rank of 0.
     fn at_edges(&self, request: &Value, rank: usize, random: &mut Rng) -> Value {
         let dtype = self.dtype_of(request);
+        let (are_alike, rank) = (rank == 0, rank.max(1));
         let shapes: Vec<Vec<usize>> = (0..12).map(|_| at_edges(rank, random)).collect();
         let mut drawn = request.clone();
         drawn["options"]["rank"] = json!(rank);
         for arg in drawn["args"].as_array_mut().into_iter().flatten() {
-            let elements = shapes.iter().enumerate().map(|(i, shape)| match i % 2 {
-                0 => filled(shape, &mut || number(&dtype, random)),
-                _ => filled(&at_edges(rank, random), &mut || number(&dtype, random)),
+            let elements = shapes.iter().enumerate().map(|(i, shape)| {
+                let other = at_edges(rank, random);
+                let is_alike = are_alike || i % 2 == 0;
+                let extents = if is_alike { shape } else { &other };
+                filled(extents, &mut || number(&dtype, random))
             });
             *arg = elements.collect();
         }
