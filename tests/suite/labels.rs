@@ -6,7 +6,7 @@ use vsla::{
     scalar::{Factor, Float, Scalar},
 };
 
-use crate::lines::log_of_exponentials;
+use crate::programs::log_of_exponentials;
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{
     Comparable, TINY, assert_exact, assert_identical, assert_within, gamma,

@@ -6,8 +6,8 @@ mod halves;
 use libtest_mimic::Trial;
 use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};
 
+pub use function::places;
 use function::{ALL, EPSILON, Function, expected, reference, reference_with};
-pub use function::{log_of_exponentials, places};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{assert_identical, assert_within};

@@ -2,6 +2,7 @@
 
 use vsla::{Ragged, Result, Shape, Tensor, scalar::Float};
 
+use crate::programs::log_of_exponentials;
 use crate::support::compare::{TINY, U, gamma};
 use crate::support::operation::Expected;
 
@@ -150,13 +151,6 @@ impl Function {
             }
         }
     }
-}
-
-/// log Σ exp(x − top), without cancellation: one of the largest values is left out of the sum.
-pub fn log_of_exponentials(line: &[f64], top: f64) -> f64 {
-    let below = line.iter().filter(|&&x| x != top);
-    let others = (line.len() - below.clone().count()) as f64 - 1.0;
-    (others + below.map(|x| (x - top).exp()).sum::<f64>()).ln_1p()
 }
 
 /// The positions of each line's values in an element of this shape, in the order of the results.

@@ -25,7 +25,7 @@ pub use batch::{Batch, Kind, Value};
 pub use check::{check_against, check_alone};
 #[cfg(feature = "gpu")]
 pub use lines::OF_FLOATS;
-pub use lines::lines_of;
+pub use lines::{lines_of, log_of_exponentials};
 pub use op::Meeting;
 use op::{Op, Unary};
 pub use values::{

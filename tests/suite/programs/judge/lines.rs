@@ -1,9 +1,8 @@
 //! Functions along axes: the documented bound of each, twice, because both devices may be wrong by it.
 
 use super::super::batch::Batch;
-use super::super::lines::{EPSILON, groups};
+use super::super::lines::{EPSILON, groups, log_of_exponentials};
 use super::{LARGE, SMALL, U};
-use crate::lines::log_of_exponentials;
 
 /// Judges results of floats. The name, the axis and the number are those of [`Values::Line`].
 ///
