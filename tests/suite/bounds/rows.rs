@@ -20,11 +20,14 @@ const PARTS: usize = 4;
 const WITHOUT_A_ROW: &[&str] = &["append", "chain", "chain_two", "conv_cached", "imaging"];
 /// Kernels for sizes that are rarely drawn, which [`rare`] runs.
 const RARE: &[&str] = &[
+    "attention_few",
     "attention_merge",
     "bsr_finish",
+    "conv_place",
     "figures_marks",
     "morphology_bytes",
     "pooling_passes",
+    "transpose_bytes",
 ];
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
@@ -36,17 +39,23 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     (0..PARTS).map(part).chain([rare]).collect()
 }
 
-/// Many keys for few queries, many blocks in a row, many boxes, bytes, and a large window.
+/// Few queries, with many keys or heads of four, many blocks in a row, many boxes, bytes, a large window, and images
+/// that are convolved by transforms.
 fn rare(device: &Device) {
     let ones = |extents: &[usize]| json!([filled(extents, &mut || json!(1))]);
     let boxes = vec![json!([5, 6, 35, 46]); 100];
     let requests = [
         json!({"op": "attention", "args": [ones(&[2, 1]), ones(&[1500, 1]), ones(&[1500, 1])]}),
+        json!({"op": "attention", "args": [ones(&[2, 4]), ones(&[40, 4]), ones(&[40, 4])]}),
+        json!({"op": "conv", "args": [ones(&[40, 40]), ones(&[30, 30])],
+            "options": {"rank": 2, "method": "fft"}}),
         json!({"op": "matmul_bsr", "args": [ones(&[8, 2400]), ones(&[2400, 3])],
             "options": {"sparse": "left"}}),
         json!({"op": "draw_boxes", "args": [ones(&[40, 50])],
             "options": {"dtype": "i32", "boxes": [boxes], "values": ones(&[100])}}),
         json!({"op": "dilate", "args": [ones(&[40, 50])], "options": {"dtype": "u8"}}),
+        json!({"op": "transpose", "args": [ones(&[70, 80])],
+            "options": {"dtype": "u8", "axes": [1, 0]}}),
         json!({"op": "max_pool", "args": [ones(&[1000])],
             "options": {"window": [200], "strides": [1]}}),
     ];
@@ -98,7 +107,7 @@ fn check_row(device: &Device, row: &Operation) {
     let mut requests = row.answered();
     match is_hurried(device) {
         false => requests.extend([large(row), of_each_type(row)].concat()),
-        true => requests.extend(large(row).into_iter().take(3)),
+        true => requests.extend(large(row).into_iter().take(1)),
     }
     for request in requests {
         let before = random.usize(..10);

@@ -58,7 +58,7 @@ pub fn check(device: &Device, operation: &Operation) {
         false => {
             let long = [large(operation), of_each_type(operation)].concat();
             // A processor is slow.
-            let step = if device.is_gpu() { 1 } else { 2 };
+            let step = if device.is_gpu() { 1 } else { 4 };
             requests.extend(long.into_iter().step_by(step));
         }
         true => requests.extend(large(operation).into_iter().take(1)),
@@ -115,7 +115,7 @@ fn check_request(device: &Device, operation: &Operation, request: &Value) -> usi
     let step = match (is_hurried(device), device.is_gpu()) {
         (true, _) => 5,
         (false, true) => 1,
-        (false, false) => 3,
+        (false, false) => 5,
     };
     let alone = (0..count).step_by(step).filter(|&i| same(&[i])).count();
     same(&(0..count).rev().collect::<Vec<_>>());
