@@ -9,6 +9,8 @@ use crate::operations::{EXAMPLES, Operation};
 pub struct Example {
     pub request: Value,
     pub outcome: Outcome,
+    /// By what share numbers of the answer may differ, because devices round them differently; mostly 0.
+    pub within: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -22,27 +24,22 @@ pub enum Outcome {
     },
 }
 
-/// How far a number may be from the expected one, relative to it: a few roundings in f32, because devices round sums,
-/// roots and functions differently. Whole numbers up to 2²⁰ therefore differ by nothing or by too much.
-const ROUNDING: f64 = 1.0 / (1 << 20) as f64;
-
-/// Whether an answer is the expected one, up to a few roundings. 5 and 5.0 are the same answer.
-pub fn is_same(a: &Value, b: &Value) -> bool {
+/// Whether an answer is the expected one. Numbers may differ by this share of the expected one; 5 and 5.0 are equal.
+pub fn is_same(a: &Value, b: &Value, within: f64) -> bool {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) if a.is_f64() || b.is_f64() => {
-            let (a, b) = (
-                a.as_f64().unwrap_or(f64::NAN),
-                b.as_f64().unwrap_or(f64::NAN),
-            );
-            (a - b).abs() <= ROUNDING * b.abs()
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64(), b.as_f64());
+            a == b
+                || a.zip(b)
+                    .is_some_and(|(a, b)| (a - b).abs() <= within * b.abs())
         }
         (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b, within))
         }
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()
                 && a.iter()
-                    .all(|(k, v)| b.get(k).is_some_and(|w| is_same(v, w)))
+                    .all(|(k, v)| b.get(k).is_some_and(|w| is_same(v, w, within)))
         }
         _ => a == b,
     }
@@ -68,6 +65,7 @@ fn read(line: &str) -> Example {
         .unwrap_or_else(|| wrong(&"no object"));
     // For readers.
     fields.remove("why");
+    let within = fields.remove("within");
     let outcome = match (fields.remove("ok"), fields.remove("error")) {
         (Some(answer), None) => Outcome::Answer(answer),
         (None, Some(error)) => Outcome::Error {
@@ -79,5 +77,11 @@ fn read(line: &str) -> Example {
         },
         _ => wrong(&"neither an answer nor an error, or both,"),
     };
-    Example { request, outcome }
+    Example {
+        request,
+        outcome,
+        within: within.map_or(0.0, |within| {
+            within.as_f64().unwrap_or_else(|| wrong(&"no bound"))
+        }),
+    }
 }

@@ -148,12 +148,17 @@ pub fn accepted(device: &Device, request: &Value) -> Option<Answer<Batch>> {
 }
 
 #[track_caller]
-fn check_example(device: &Device, catalogue::Example { request, outcome }: &catalogue::Example) {
+fn check_example(device: &Device, example: &catalogue::Example) {
+    let catalogue::Example {
+        request,
+        outcome,
+        within,
+    } = example;
     match (ask(device, request), outcome) {
         (Ok(answer), Outcome::Answer(expected)) => {
             let answer = shown(&answer);
             assert!(
-                catalogue::is_same(&answer, expected),
+                catalogue::is_same(&answer, expected, *within),
                 "{request}\n{answer}\n{expected}"
             );
         }

@@ -29,7 +29,7 @@ fn files_are_written_and_read() {
         let answer = ask("write", json!([batch]), json!({"dtype": dtype}));
         assert_eq!(answer, json!({"ok": {"bytes": bytes}}), "{dtype}");
         let answer = ask("read", json!([]), json!({}));
-        assert!(is_same(&answer["ok"], &batch), "{dtype}: {answer}");
+        assert!(is_same(&answer["ok"], &batch, 0.0), "{dtype}: {answer}");
     }
 
     Ragged::from_rows([[0.1f64, f64::INFINITY]])

@@ -56,7 +56,9 @@ fn choices() -> Vec<Choice> {
 
 /// The examples that have an answer: requests and answers.
 fn answered() -> Vec<(Value, Value)> {
-    let answered = |Example { request, outcome }| match outcome {
+    let answered = |Example {
+                        request, outcome, ..
+                    }| match outcome {
         Outcome::Answer(answer) => Some((request, answer)),
         Outcome::Error { .. } => None,
     };
