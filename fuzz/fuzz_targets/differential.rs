@@ -16,7 +16,10 @@ fuzz_target!(|bytes: &[u8]| {
     static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
     let devices = DEVICES.get_or_init(|| {
         #[cfg(feature = "gpu")]
-        return vec![Device::cpu(), Device::gpu_blocking(Default::default()).expect("a GPU")];
+        return vec![
+            Device::cpu(),
+            Device::gpu_blocking(Default::default()).expect("a GPU"),
+        ];
         #[cfg(not(feature = "gpu"))]
         vec![Device::cpu()]
     });

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use vsla::attention::Cache;
 use vsla::batch::{PairList, Side};
 use vsla::conv::{ConvMethod, ConvMode};
-use vsla::image::{LabelBy, Components, Machine, Neighbours, Place, ImageProgram};
+use vsla::image::{Components, ImageProgram, LabelBy, Machine, Neighbours, Place};
 use vsla::product::Activation;
 use vsla::scalar::Scalar;
 use vsla::{
