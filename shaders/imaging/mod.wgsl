@@ -119,15 +119,18 @@ fn folded(kind: u32, x: vec4<i32>, y: vec4<i32>) -> vec4<i32> {
         case SMALLEST: {
             return min(x, y);
         }
-        default: {
+        case LARGEST: {
             return max(x, y);
+        }
+        default: {
+            return select(y, x, y == vec4<i32>());
         }
     }
 }
 
 // What changes nothing in `folded`.
 fn neutral(kind: u32) -> i32 {
-    return select(select(-0x7fffffff - 1, 0x7fffffff, kind == SMALLEST), 0, kind == SUM);
+    return select(select(0, 0x7fffffff, kind == SMALLEST), -0x7fffffff - 1, kind == LARGEST);
 }
 
 // The values of all invocations together.
@@ -531,7 +534,7 @@ fn cell_of(s: Step, record: u32, a: Value, b: Value, c: Value, shape: Shape, i: 
                 let near_column = column + k % 3u - 1u;
                 if (s.numbers.y != 0u || k % 2u == 1u) && near_row < a.rows && near_column < a.columns {
                     let near = cell(a, near_row * a.columns + near_column);
-                    best = select(min(best, near), max(best, near), s.numbers.x == 1u);
+                    best = select(min(best, near), max(best, near), s.numbers.x == LARGEST);
                 }
             }
             return vec2(best, 0);
@@ -947,7 +950,7 @@ fn describe(s: Step, a: Value, b: Value, cells: u32, lid: u32) -> vec2<u32> {
 
 // PLACE: the first of the smallest or largest cells.
 fn place_of(s: Step, a: Value, cells: u32, lid: u32) -> i32 {
-    let kind = select(SMALLEST, LARGEST, s.numbers.x == 1u);
+    let kind = s.numbers.x;
     var best = neutral(kind);
     var at = i32(MOST);
     for (var i = lid; i < cells; i += WG) {
@@ -1032,7 +1035,6 @@ fn scan(s: Step, a: Value, lid: u32) {
     let right = (0x91u >> s.numbers.y) & 1u;
     let left = (0x64u >> s.numbers.y) & 1u;
     let vertical = down + up;
-    let kind = select(select(SMALLEST, LARGEST, s.numbers.x == 1u), SUM, s.numbers.x == 0u);
     // Lines begin in the first or last row, and then in the first or last column.
     let lines = vertical * a.columns + (left + right) * (a.rows - vertical);
     for (var line = lid; line < lines; line += WG) {
@@ -1043,15 +1045,10 @@ fn scan(s: Step, a: Value, lid: u32) {
             column = left * (a.columns - 1u);
         }
         row = select(row, a.rows - 1u - row, up == 1u);
-        var sum = vec4(select(neutral(kind), 0, s.numbers.x == 3u));
+        var sum = vec4(neutral(s.numbers.x));
         while row < a.rows && column < a.columns {
             let i = row * a.columns + column;
-            let here = vec4(cell(a, i));
-            if s.numbers.x != 3u {
-                sum = folded(kind, sum, here);
-            } else if here.x != 0 {
-                sum = here;
-            }
+            sum = folded(s.numbers.x, sum, vec4(cell(a, i)));
             set_cell(s, i, sum.x);
             row += down - up;
             column += right - left;

@@ -65,7 +65,7 @@ numbered! {
         Join JOIN,
         /// Operands: image, offset, fill.
         Translate TRANSLATE,
-        /// `numbers[0]`: 1 for the maximum, 0 for the minimum; `numbers[1]`: whether there are eight neighbours.
+        /// `numbers[0]`: a [`Fold`], the smallest or the largest; `numbers[1]`: whether there are eight neighbours.
         Extreme EXTREME,
         /// Operands: image, patch, place.
         Paste PASTE,
@@ -85,7 +85,7 @@ numbered! {
         /// `numbers[0]`: a [`Fold`]; `numbers[1]`: along rows (columns remain) 0, along columns (rows
         /// remain) 1, both 2.
         Reduce REDUCE,
-        /// The place of the first minimum (`numbers[0]` 0) or maximum (1).
+        /// The place of the first of the smallest or largest cells: `numbers[0]` is the [`Fold`].
         Place PLACE,
         Box BOX,
         /// Operands: image, flags. `numbers[0]`: the axis.
@@ -107,7 +107,7 @@ numbered! {
         Extent EXTENT,
         /// The position of each cell along axis `numbers[0]`.
         Numbers NUMBERS,
-        /// A scan: `numbers[0]` sum 0, maximum 1, minimum 2, last value that is not 0 3; `numbers[1]` a [`Direction`].
+        /// A scan: `numbers[0]` is a [`Fold`], `numbers[1]` a [`Direction`].
         Scan SCAN,
         Valid VALID,
         OrElse OR_ELSE,
@@ -139,11 +139,13 @@ numbered! {
         Xor XOR,
     }
 
-    /// What many cells become: `numbers[0]` of [`Opcode::Reduce`].
+    /// What many cells become, in reductions and scans.
     enum Fold as FOLDS ALL {
         Sum SUM,
         Smallest SMALLEST,
         Largest LARGEST,
+        /// The last one that is not 0.
+        Last LAST,
     }
 }
 

@@ -294,10 +294,10 @@ operations! {
     fn max_of_columns() = Reduce [Fold::Largest, 0];
 
     /// The position, in row-major order and from 0 on, of the first of the largest cells. Invalid for an empty image.
-    fn place_of_max() = Place [1, 0];
+    fn place_of_max() = Place [Fold::Largest, 0];
 
     /// The position, in row-major order and from 0 on, of the first of the smallest cells. Invalid for an empty image.
-    fn place_of_min() = Place [0, 0];
+    fn place_of_min() = Place [Fold::Smallest, 0];
 
     /// The smallest box that contains all cells that are not 0, as [`crop`](Image::crop) takes it. Invalid if all cells
     /// are 0.
@@ -391,21 +391,18 @@ impl Image {
     /// The largest of each cell and its neighbours inside the image.
     #[must_use]
     pub fn dilate(&self, neighbours: Neighbours) -> Image {
-        self.record(
-            Opcode::Extreme,
-            &[],
-            [1, u32::from(neighbours == Neighbours::Eight)],
-        )
+        self.extreme(Fold::Largest, neighbours)
     }
 
     /// The smallest of each cell and its neighbours inside the image.
     #[must_use]
     pub fn erode(&self, neighbours: Neighbours) -> Image {
-        self.record(
-            Opcode::Extreme,
-            &[],
-            [0, u32::from(neighbours == Neighbours::Eight)],
-        )
+        self.extreme(Fold::Smallest, neighbours)
+    }
+
+    fn extreme(&self, fold: Fold, neighbours: Neighbours) -> Image {
+        let is_eight = u32::from(neighbours == Neighbours::Eight);
+        self.record(Opcode::Extreme, &[], [fold as u32, is_eight])
     }
 
     /// Labels of the connected components. Each cell gets the number of its component, and background cells get 0.
@@ -497,26 +494,30 @@ impl Image {
     /// For each cell, the sum of the cells from the border up to and including it, in a direction.
     #[must_use]
     pub fn scan_sum(&self, direction: Direction) -> Image {
-        self.record(Opcode::Scan, &[], [0, direction as u32])
+        self.scan(Fold::Sum, direction)
     }
 
     /// For each cell, the largest of the cells from the border up to and including it, in a direction.
     #[must_use]
     pub fn scan_max(&self, direction: Direction) -> Image {
-        self.record(Opcode::Scan, &[], [1, direction as u32])
+        self.scan(Fold::Largest, direction)
     }
 
     /// For each cell, the smallest of the cells from the border up to and including it, in a direction.
     #[must_use]
     pub fn scan_min(&self, direction: Direction) -> Image {
-        self.record(Opcode::Scan, &[], [2, direction as u32])
+        self.scan(Fold::Smallest, direction)
     }
 
     /// For each cell, the last value that is not 0 on the way from the border up to and including it, in a direction; 0
     /// if there is none.
     #[must_use]
     pub fn carry(&self, direction: Direction) -> Image {
-        self.record(Opcode::Scan, &[], [3, direction as u32])
+        self.scan(Fold::Last, direction)
+    }
+
+    fn scan(&self, fold: Fold, direction: Direction) -> Image {
+        self.record(Opcode::Scan, &[], [fold as u32, direction as u32])
     }
 
     /// An image of equal cells, whose numbers of rows and columns are given by numbers. Invalid if one is negative, or

@@ -158,11 +158,32 @@ fn choose_line(cells: &mut Vec<i32>, lines: (Line<'_>, Line<'_>, Line<'_>), leng
     }
 }
 
-pub(super) fn extreme(largest: bool, eight: bool, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
-    match largest {
-        true => extreme_by(eight, a, out, i32::max),
-        false => extreme_by(eight, a, out, i32::min),
-    }
+/// The function that a fold applies to the result so far and to the next cell, as a value of its own type.
+macro_rules! folded {
+    ($fold:expr, |$f:ident| $run:expr) => {
+        match Fold::ALL[$fold as usize] {
+            Fold::Sum => {
+                let $f = i32::wrapping_add;
+                $run
+            }
+            Fold::Smallest => {
+                let $f = i32::min;
+                $run
+            }
+            Fold::Largest => {
+                let $f = i32::max;
+                $run
+            }
+            Fold::Last => {
+                let $f = |last, cell| if cell != 0 { cell } else { last };
+                $run
+            }
+        }
+    };
+}
+
+pub(super) fn extreme(fold: u32, eight: bool, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    folded!(fold, |f| extreme_by(eight, a, out, f))
 }
 
 fn extreme_by(
@@ -217,19 +238,8 @@ const STEPS: [[isize; 2]; 8] = [
     [-1, 1],
 ];
 
-pub(super) fn scan(function: u32, direction: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
-    let step = STEPS[direction as usize];
-    match function {
-        0 => scan_by(step, a, out, i32::wrapping_add),
-        1 => scan_by(step, a, out, i32::max),
-        2 => scan_by(step, a, out, i32::min),
-        _ => scan_by(
-            step,
-            a,
-            out,
-            |last, cell| if cell != 0 { cell } else { last },
-        ),
-    }
+pub(super) fn scan(fold: u32, direction: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    folded!(fold, |f| scan_by(STEPS[direction as usize], a, out, f))
 }
 
 fn scan_by(
@@ -277,12 +287,9 @@ fn scan_by(
     Ok(())
 }
 
-pub(super) fn reduce(function: u32, axes: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
-    match Fold::ALL[function as usize] {
-        Fold::Sum => reduce_by(axes, a, out, Some(0), i32::wrapping_add),
-        Fold::Smallest => reduce_by(axes, a, out, None, i32::min),
-        Fold::Largest => reduce_by(axes, a, out, None, i32::max),
-    }
+pub(super) fn reduce(fold: u32, axes: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
+    let nothing = (fold == Fold::Sum as u32).then_some(0);
+    folded!(fold, |f| reduce_by(axes, a, out, nothing, f))
 }
 
 fn reduce_by(

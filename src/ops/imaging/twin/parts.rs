@@ -2,6 +2,7 @@
 
 use super::{Done, Out, View, invalid};
 use crate::host;
+use crate::ops::imaging::code::Fold;
 use crate::ops::{occurrences, period};
 
 pub(super) fn histogram(size: usize, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
@@ -48,11 +49,15 @@ pub(super) fn lookup(a: View<'_>, table: View<'_>, out: &mut Out<'_>) -> Done<()
     }
 }
 
-pub(super) fn place(largest: bool, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
+pub(super) fn place(fold: u32, a: View<'_>, out: &mut Out<'_>) -> Done<()> {
     let Some(&first) = a.cells.first() else {
         return invalid();
     };
-    let best = if largest { i32::max } else { i32::min };
+    let best = if fold == Fold::Largest as u32 {
+        i32::max
+    } else {
+        i32::min
+    };
     let best = a.cells.iter().fold(first, |x, &y| best(x, y));
     let place = a.cells.iter().position(|&cell| cell == best);
     out.number(place.unwrap_or(0) as i32)
