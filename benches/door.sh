@@ -79,9 +79,10 @@ hello() {
             Ok(())
         }'
     hello_with burn 'burn = { version = "0.22", default-features = false, features = ["std", "wgpu"] }' '
-        use burn::{backend::Wgpu, tensor::Tensor};
+        use burn::tensor::{Device, Tensor};
         fn main() {
-            let x = Tensor::<Wgpu, 2>::from_data([[1.0f32, 2.0], [3.0, 0.0]], &Default::default());
+            let device = Device::wgpu(Default::default());
+            let x = Tensor::<2>::from_data([[1.0f32, 2.0], [3.0, 0.0]], &device);
             println!("{}", x.clone() + x);
         }'
 }
