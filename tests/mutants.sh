@@ -4,6 +4,9 @@
 #
 #     tests/mutants.sh [PATTERN]      only mutants whose line, `STEM: LINE`, contains PATTERN
 #
+# VSLA_JOBS is the number of mutants that run at a time, by default one for each core. VSLA_SUITE is the path of a suite
+# that was built before, with the feature `testing`.
+#
 # Each line of tests/mutants/STEM.txt is a mutant of the kernel STEM, in one of two forms:
 #
 #     ORIGINAL → REPLACEMENT @ TRIALS
@@ -20,55 +23,80 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-suite=$(cargo test --all-features --test suite --no-run \
+export VSLA_SUITE=${VSLA_SUITE:-$(cargo test --all-features --test suite --no-run \
     --config 'profile.test.package.vsla.opt-level=0' 2>&1 |
-    tee /dev/stderr | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
+    tee /dev/stderr | sed -n 's/.*Executable.*(\(.*\))$/\1/p')}
+jobs=${VSLA_JOBS:-$(nproc)}
+work=$(mktemp -d)
+export work
+trap 'rm -rf "$work"' EXIT
 
-killed=0 survived=0 skipped=0 missing=0
-declare -A unchanged
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-
-# Runs the trials until one fails, and prints the outcome: failed, passed or ignored.
+# Runs trials with a mutant until one fails, and prints the outcome: failed, passed, ignored, or late after 10 minutes.
+# The second argument is the file for their output.
 run_trials() {
-    : > "$log"
-    VSLA_REQUIRE_GPU=1 VSLA_QUARTER=all VSLA_MUTANT="$2" timeout 300 "$suite" "$1" --skip unit:: > "$log" 2>&1 &
-    local pid=$!
-    while kill -0 "$pid" 2> /dev/null && ! grep -q '\.\.\. FAILED' "$log"; do sleep 0.1; done
+    VSLA_REQUIRE_GPU=1 VSLA_QUARTER=all VSLA_MUTANT="$3" timeout 600 "$VSLA_SUITE" "$1" --skip unit:: --test-threads 1 \
+        > "$2" 2>&1 &
+    local pid=$! status=0
+    while kill -0 "$pid" 2> /dev/null && ! grep -q '\.\.\. FAILED' "$2"; do sleep 0.1; done
     kill "$pid" 2> /dev/null || true
-    if ! wait "$pid"; then
+    wait "$pid" || status=$?
+    if [ "$status" = 124 ]; then
+        echo late
+    elif [ "$status" != 0 ]; then
         echo failed
-    elif grep -q '\.\.\. ok' "$log"; then
+    elif grep -q '\.\.\. ok' "$2"; then
         echo passed
     else
         echo ignored
     fi
 }
 
+# Prints the outcome of trials without a mutant, which prove nothing if they fail then.
+unchanged() {
+    local log
+    log=$(mktemp -p "$work")
+    printf '%-12s %s\n' "$(run_trials "$1" "$log" "")" "$1"
+    rm "$log"
+}
+
+# Prints the outcome for a mutant, given as `STEM: LINE`.
+judge() {
+    local stem=${1%%: *} line=${1#*: } flags='' log outcome
+    local filter=${line##* @ } mutant=${line% @ *}
+    if [[ $mutant == *" @ "* ]]; then flags=${mutant%% @ *} mutant=${mutant#* @ }; fi
+    log=$(mktemp -p "$work")
+    outcome=$(run_trials "$filter" "$log" "$stem${flags:+ $flags} @ ${mutant/ → / @ }")
+    if ! grep -q FOUND "$log"; then
+        outcome="NOT FOUND"
+    elif grep -q COMPILED "$log"; then
+        case $outcome in
+            failed) outcome=killed ;;
+            late) outcome=LATE ;;
+            *) outcome=SURVIVED ;;
+        esac
+    elif [[ $outcome == ignored || -n $flags ]]; then
+        outcome=skipped
+    else
+        outcome="NOT RUN"
+    fi
+    rm "$log"
+    printf '%-12s %s\n' "$outcome" "$1"
+}
+
+# Calls a function for each line of its input, several at a time.
+each() {
+    tr '\n' '\0' | xargs -0 -P "$jobs" -I '{}' bash -c '"$0" "$1"' "$1" '{}'
+}
+
+export -f run_trials unchanged judge
 for file in tests/mutants/*.txt; do
-    stem=$(basename "$file" .txt)
-    while IFS= read -r line; do
-        if [[ "$stem: $line" != *"${1:-}"* ]]; then continue; fi
-        filter=${line##* @ } mutant=${line% @ *} flags=
-        if [[ $mutant == *" @ "* ]]; then flags=${mutant%% @ *} mutant=${mutant#* @ }; fi
-        if [[ -z ${unchanged[$filter]:-} ]]; then unchanged[$filter]=$(run_trials "$filter" ""); fi
-        # A trial that fails without the mutant proves nothing.
-        if [ "${unchanged[$filter]}" = failed ]; then echo "$filter fails unchanged"; exit 1; fi
-        outcome=$(run_trials "$filter" "$stem${flags:+ $flags} @ ${mutant/ → / @ }")
-        if ! grep -q FOUND "$log"; then
-            outcome="NOT FOUND"; missing=$((missing + 1))
-        elif grep -q COMPILED "$log"; then
-            case $outcome in
-                failed) outcome=killed; killed=$((killed + 1)) ;;
-                *) outcome=SURVIVED; survived=$((survived + 1)) ;;
-            esac
-        elif [[ $outcome == ignored || -n $flags ]]; then
-            outcome=skipped; skipped=$((skipped + 1))
-        else
-            outcome="NOT RUN"; missing=$((missing + 1))
-        fi
-        printf '%-12s %s\n' "$outcome" "$stem: $line"
-    done < "$file"
-done
-echo "$killed killed, $survived survived, $missing not found or not run, $skipped skipped"
-[ $((survived + missing)) -eq 0 ]
+    sed "s/^/$(basename "$file" .txt): /" "$file"
+done | grep -F -- "${1:-}" > "$work/mutants"
+sed 's/.* @ //' "$work/mutants" | sort -u | each unchanged > "$work/unchanged"
+if grep -E '^(failed|late) ' "$work/unchanged"; then
+    echo 'These trials fail without a mutant.'
+    exit 1
+fi
+each judge < "$work/mutants" | tee "$work/outcomes"
+cut -c 1-12 "$work/outcomes" | sort | uniq -c
+! grep -qvE '^(killed|skipped) ' "$work/outcomes"

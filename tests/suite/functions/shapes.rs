@@ -43,8 +43,8 @@ pub fn crossing() -> Vec<[Layout; 2]> {
     (deep[0][0], deep[0][7], deep[1][3], deep[1][7]) = (3, 2, 2, 5);
     vec![
         [
-            vectors(&[3, 0, 2500, 5, 1, 70, 9]),
-            vectors(&[5, 4, 2497, 0, 1, 33, 9]),
+            vectors(&[3, 0, 2500, 5, 1, 70, 9, 301, 302, 303]),
+            vectors(&[5, 4, 2497, 0, 1, 33, 9, 298, 297, 299]),
         ],
         [vectors(&many), vectors(&others)],
         [
