@@ -31,10 +31,15 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
-    /// Use the adapter whose name contains this string, ignoring case.
+    /// Use the first adapter whose name contains this string, ignoring case, in the order of
+    /// [`Device::list`](crate::Device::list).
     ///
-    /// `None`: use the one named by the environment variable `WGPU_ADAPTER_NAME`, or else the fastest kind available.
-    /// Software rasterizers come last.
+    /// A number after it chooses among several: `h200#1` is the second whose name contains `h200`, and `#1` the second
+    /// of all, which [`DeviceInfo::ordinal`](crate::device::DeviceInfo::ordinal) numbers. A PCI address, such as
+    /// `0000:81:00.0`, chooses the adapter at this place.
+    ///
+    /// `None`: use the one that the environment variable `WGPU_ADAPTER_NAME` names in the same way, or else the fastest
+    /// kind available. Software rasterizers come last.
     pub adapter: Option<String>,
     /// Maximum workgroups in one dimension of a dispatch; at least 1.
     pub max_workgroups_per_dimension: Option<u32>,
@@ -135,8 +140,41 @@ fn rank(kind: wgpu::DeviceType) -> u32 {
     }
 }
 
+/// An adapter, its place in the list of all, and why it was chosen.
+pub(crate) struct Choice {
+    pub adapter: wgpu::Adapter,
+    pub ordinal: usize,
+    pub why: String,
+}
+
+/// The place of the adapter that a text names: its PCI address; a part of its name; or that, if any, `#`, and a number
+/// from 0 on that counts the adapters whose names contain it.
+fn named(adapters: &[wgpu::AdapterInfo], text: &str) -> Option<usize> {
+    let text = text.trim().to_lowercase();
+    let nth_with = |part: &str, n: usize| {
+        let has_part = |&i: &usize| adapters[i].name.to_lowercase().contains(part);
+        (0..adapters.len()).filter(has_part).nth(n)
+    };
+    let is_at = |info: &wgpu::AdapterInfo| info.device_pci_bus_id.to_lowercase() == text;
+    let at = adapters.iter().position(is_at).filter(|_| !text.is_empty());
+    at.or_else(|| nth_with(&text, 0)).or_else(|| {
+        let (part, number) = text.rsplit_once('#')?;
+        nth_with(part.trim_end(), number.parse().ok()?)
+    })
+}
+
+/// The adapters of a list as the texts that choose them, and their names.
+fn shown(adapters: &[wgpu::AdapterInfo]) -> String {
+    let one = |(i, info): (usize, &wgpu::AdapterInfo)| match info.device_pci_bus_id.as_str() {
+        "" => format!("#{i} ({})", info.name),
+        at => format!("#{i} ({} at {at})", info.name),
+    };
+    let all: Vec<String> = adapters.iter().enumerate().map(one).collect();
+    all.join(", ")
+}
+
 /// The adapter named by the options or the environment, or else the first one.
-pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, String)> {
+pub(crate) async fn choose(options: &GpuOptions) -> Result<Choice> {
     let requested = options
         .adapter
         .clone()
@@ -146,37 +184,38 @@ pub(crate) async fn choose(options: &GpuOptions) -> Result<(wgpu::Adapter, Strin
                 .ok()
                 .map(|name| (name, "named in WGPU_ADAPTER_NAME"))
         });
-    let found = adapters().await;
-    let names: Vec<String> = found.iter().map(|a| a.get_info().name).collect();
-    match requested {
-        Some((name, why)) => {
-            let lower = name.to_lowercase();
-            let at = names
-                .iter()
-                .position(|name| name.to_lowercase().contains(&lower));
-            match at.and_then(|at| found.into_iter().nth(at)) {
-                Some(adapter) => Ok((adapter, why.to_owned())),
-                None => Err(Error::no_device(format!(
-                    "no adapter name contains {name:?}; use one of {names:?}"
-                ))),
-            }
-        }
-        None => match found.into_iter().next() {
-            Some(adapter) => {
-                let why = match adapter.get_info().device_type {
-                    wgpu::DeviceType::Cpu => "the only adapter is a software adapter",
-                    _ => "the first adapter of the fastest kind",
-                };
-                Ok((adapter, why.to_owned()))
-            }
-            None if cfg!(target_family = "wasm") => Err(Error::no_device(
+    let mut found = adapters().await;
+    let infos: Vec<_> = found.iter().map(wgpu::Adapter::get_info).collect();
+    let (ordinal, why) = match &requested {
+        _ if infos.is_empty() && cfg!(target_family = "wasm") => {
+            return Err(Error::no_device(
                 "the browser offers no WebGPU adapter, or this build lacks the feature `web`; use Device::cpu()",
-            )),
-            None => Err(Error::no_device(
+            ));
+        }
+        _ if infos.is_empty() => {
+            return Err(Error::no_device(
                 "no Vulkan, Metal or DX12 adapter was found; use Device::cpu()",
-            )),
-        },
-    }
+            ));
+        }
+        Some((text, why)) => {
+            let missing = || {
+                let all = shown(&infos);
+                Error::no_device(format!("{text:?} names no adapter; use one of {all}"))
+            };
+            (named(&infos, text).ok_or_else(missing)?, *why)
+        }
+        None if infos[0].device_type == wgpu::DeviceType::Cpu => {
+            (0, "the only adapter is a software adapter")
+        }
+        None => (0, "the first adapter of the fastest kind"),
+    };
+    let adapter = found.swap_remove(ordinal);
+    let why = why.to_owned();
+    Ok(Choice {
+        adapter,
+        ordinal,
+        why,
+    })
 }
 
 /// Features required by cooperative-matrix kernels.
@@ -229,7 +268,11 @@ fn experimental() -> wgpu::ExperimentalFeatures {
 
 /// Opens an adapter that this crate chooses.
 pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
-    let (adapter, why) = choose(options).await?;
+    let Choice {
+        adapter,
+        ordinal,
+        why,
+    } = choose(options).await?;
     let limits = adapter.limits();
     if let Some(what) = lacking(&limits) {
         return Err(Error::no_device(format!(
@@ -278,7 +321,7 @@ pub(crate) async fn open(options: &GpuOptions) -> Result<Gpu> {
     });
     // All calls run inside error scopes. An error that arrives here has no caller to report to, and must not panic.
     device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {error}")));
-    Gpu::new((&adapter, queue), health, why, options)
+    Gpu::new((&adapter, queue), health, (Some(ordinal), why), options)
 }
 
 /// Size of the largest buffer given to kernels.
@@ -293,7 +336,7 @@ impl Gpu {
     pub(crate) fn new(
         (adapter, queue): (&wgpu::Adapter, wgpu::Queue),
         health: Arc<Health>,
-        why: String,
+        (ordinal, why): (Option<usize>, String),
         options: &GpuOptions,
     ) -> Result<Gpu> {
         if options.max_workgroups_per_dimension == Some(0) {
@@ -329,7 +372,9 @@ impl Gpu {
         let recorder = Recorder::new(&device, &pool, sizes.dispatches)?;
         let rewriting = Rewriting::new(rewrites, &health, &pool)?;
         let kept = options.pipeline_cache.as_deref();
-        let kept = kept.map(|path| Kept::open(&health, path)).transpose()?;
+        let kept = kept
+            .map(|path| Kept::open(&health, &info, path))
+            .transpose()?;
         let pipelines = Pipelines::new(options.checked, rewriting, kept.flatten());
         let own_matrices = matrices(adapter, limits.invocations, limits.workgroup_memory)
             .filter(|_| device.features().contains(MATRICES));
@@ -345,6 +390,7 @@ impl Gpu {
             id: crate::machine::next_device_id(),
             matrices: rewrites.emulated.or(own_matrices),
             info,
+            ordinal,
             why,
             limits,
             timestamps,
@@ -428,7 +474,46 @@ pub(super) fn lacking(limits: &wgpu::Limits) -> Option<String> {
 
 #[cfg(feature = "testing")]
 mod tests {
-    use super::largest;
+    use super::{largest, named, shown};
+
+    #[apply(unit_test)]
+    fn adapters_are_named() {
+        let of = |name: &str, pci: &str| wgpu::AdapterInfo {
+            name: name.to_owned(),
+            device_pci_bus_id: pci.to_owned(),
+            ..wgpu::AdapterInfo::new(wgpu::DeviceType::DiscreteGpu, wgpu::Backend::Vulkan)
+        };
+        let all = [
+            of("NVIDIA H200", "0000:18:00.0"),
+            of("NVIDIA H200", "0000:2A:00.0"),
+            of("Model #3 of AMD", ""),
+        ];
+        for (text, place) in [
+            ("h200", Some(0)),
+            (" H200#0", Some(0)),
+            ("h200#1", Some(1)),
+            ("h200 #1", Some(1)),
+            ("h200#2", None),
+            ("#0", Some(0)),
+            ("#2", Some(2)),
+            ("#3", Some(2)),
+            ("model#0", Some(2)),
+            ("0000:2a:00.0", Some(1)),
+            ("0000:2b:00.0", None),
+            ("", Some(0)),
+            ("#", Some(2)),
+            ("amd#", None),
+            ("amd#-1", None),
+            ("amd#one", None),
+            ("arc", None),
+        ] {
+            assert_eq!(named(&all, text), place, "{text:?}");
+        }
+        assert_eq!(
+            shown(&all[1..]),
+            "#0 (NVIDIA H200 at 0000:2A:00.0), #1 (Model #3 of AMD)"
+        );
+    }
 
     #[apply(unit_test)]
     fn buffers_end_below_four_gibibytes() {

@@ -151,7 +151,7 @@ impl Gpu {
             );
         }
         let why = "the application's own device".to_owned();
-        Gpu::new((adapter, queue), Health::new(device), why, options)
+        Gpu::new((adapter, queue), Health::new(device), (None, why), options)
     }
 
     /// Wraps an application's buffer. It is bound once, to check that it is usable.

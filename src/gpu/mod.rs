@@ -60,6 +60,8 @@ pub(crate) use run::GpuInput;
 pub(crate) struct Gpu {
     pub id: u64,
     pub info: wgpu::AdapterInfo,
+    /// Its place in the list of all adapters, unless the application opened it.
+    pub ordinal: Option<usize>,
     /// Why this adapter was chosen.
     pub why: String,
     pub limits: Limits,
@@ -124,8 +126,8 @@ impl Gpu {
     }
 
     /// The path of the file of compiled kernels, and what belongs in it now.
-    pub(crate) fn kept_pipelines(&self) -> Option<(&Path, Vec<u8>)> {
-        self.pipelines.kept()
+    pub(crate) fn kept_pipelines(&self) -> Result<Option<(&Path, Vec<u8>)>> {
+        self.pipelines.kept(&self.health, &self.limits)
     }
 
     /// Whether no submission that writes this buffer failed.

@@ -41,6 +41,16 @@ pub(crate) struct Pipeline {
     /// Equal for pipelines that can share bind groups.
     pub access: &'static [Access],
     pub name: String,
+    kernel: &'static Kernel,
+}
+
+/// What a pipeline is compiled from.
+struct Text {
+    kernel: &'static Kernel,
+    name: String,
+    source: String,
+    /// Whether it has all of wgpu's runtime checks.
+    checked: bool,
 }
 
 /// Bytes of the smallest buffer bound to a kernel: one quad of words.
@@ -83,8 +93,42 @@ impl Pipelines {
     }
 
     /// The path of the file of compiled kernels, and what belongs in it now.
-    pub(super) fn kept(&self) -> Option<(&Path, Vec<u8>)> {
-        self.kept.as_ref().and_then(Kept::file)
+    pub(super) fn kept(
+        &self,
+        health: &Health,
+        limits: &Limits,
+    ) -> Result<Option<(&Path, Vec<u8>)>> {
+        let Some(kept) = &self.kept else {
+            return Ok(None);
+        };
+        kept.file(health, |cache| {
+            let op = "save_pipelines";
+            let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
+            let mut all = Vec::new();
+            for (&(_, variant), pipeline) in &*made {
+                let source = assembled(op, pipeline.kernel, pipeline.kernel.variants.get(variant))?;
+                all.push((pipeline.clone(), source, self.checked));
+            }
+            drop(made);
+            let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            all.extend(
+                written
+                    .iter()
+                    .map(|(source, pipeline)| (pipeline.clone(), source.clone(), true)),
+            );
+            drop(written);
+            all.into_par_iter()
+                .try_for_each(|(pipeline, source, checked)| {
+                    let text = Text {
+                        kernel: pipeline.kernel,
+                        name: pipeline.name.clone(),
+                        source,
+                        checked,
+                    };
+                    self.compile(health, limits, op, text, Some(cache))
+                        .map(drop)
+                })
+        })
     }
 
     pub(crate) fn get(
@@ -102,10 +146,13 @@ impl Pipelines {
         }
         drop(made);
         let listed = kernel.variants.get(variant);
-        let source = assembled(op, kernel, listed)?;
-        let name = kernel.name(listed);
-        let compiled = self.compile(health, limits, op, kernel, name, source, self.checked)?;
-        let pipeline = Arc::new(compiled);
+        let text = Text {
+            kernel,
+            name: kernel.name(listed),
+            source: assembled(op, kernel, listed)?,
+            checked: self.checked,
+        };
+        let pipeline = Arc::new(self.compile(health, limits, op, text, self.cache())?);
         let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have compiled the same kernel meanwhile; the first one stays.
         Ok(made.entry(key).or_insert(pipeline).clone())
@@ -155,8 +202,14 @@ impl Pipelines {
         if let Some(hit) = lock().get(&source) {
             return Ok(hit.clone());
         }
-        let (name, key) = (kernel.name(variant), source.clone());
-        let pipeline = Arc::new(self.compile(health, limits, op, kernel, name, source, true)?);
+        let key = source.clone();
+        let text = Text {
+            kernel,
+            name: kernel.name(variant),
+            source,
+            checked: true,
+        };
+        let pipeline = Arc::new(self.compile(health, limits, op, text, self.cache())?);
         let mut written = lock();
         if written.len() >= WRITTEN {
             written.clear();
@@ -164,20 +217,24 @@ impl Pipelines {
         Ok(written.entry(key).or_insert(pipeline).clone())
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one call for each of two callers"
-    )]
+    fn cache(&self) -> Option<&wgpu::PipelineCache> {
+        self.kept.as_ref().map(|kept| &kept.cache)
+    }
+
     fn compile(
         &self,
         health: &Health,
         limits: &Limits,
         op: &'static str,
-        kernel: &'static Kernel,
-        name: String,
-        source: String,
-        checked: bool,
+        text: Text,
+        cache: Option<&wgpu::PipelineCache>,
     ) -> Result<Pipeline> {
+        let Text {
+            kernel,
+            name,
+            source,
+            checked,
+        } = text;
         // A browser's clock is not that of the standard library.
         let start = (!cfg!(target_family = "wasm")).then(std::time::Instant::now);
         #[cfg(feature = "testing")]
@@ -213,7 +270,7 @@ impl Pipelines {
                     constants: &[],
                     zero_initialize_workgroup_memory: false,
                 },
-                cache: self.kept.as_ref().map(|kept| &kept.cache),
+                cache,
             })
         })?;
         match start {
@@ -228,6 +285,7 @@ impl Pipelines {
             layout,
             access: kernel.interface.access,
             name,
+            kernel,
         })
     }
 

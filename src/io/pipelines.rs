@@ -1,7 +1,13 @@
 //! Saves a device's compiled kernels.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::sink;
+use crate::error::Named;
 use crate::{Device, Result};
+
+/// Held while a file is read, completed and replaced, so that another device does not replace it meanwhile.
+static SAVING: Mutex<()> = Mutex::new(());
 
 impl Device {
     /// Writes the kernels that have been compiled so far to the file of [`GpuOptions::pipeline_cache`], which a device
@@ -9,13 +15,16 @@ impl Device {
     /// that were opened without that option, for the CPU, and where wgpu keeps no compiled kernels.
     ///
     /// Call it after warm-up, when [`info().pipelines`](crate::device::DeviceInfo::pipelines) no longer grows. The file
-    /// is replaced as a whole, once the new one is complete. Several processes may use one file; the last one to save
-    /// decides its contents.
+    /// is replaced as a whole, once the new one is complete.
+    ///
+    /// Several devices may use one file. It keeps the kernels of every model of adapter. If another device of the same
+    /// model has saved to it meanwhile, this call compiles this device's own kernels once more, into what the other one
+    /// has saved. Of two processes that save at the same moment, the last one decides.
     ///
     /// [`GpuOptions::pipeline_cache`]: crate::device::GpuOptions::pipeline_cache
     ///
     /// # Errors
-    /// [`Io`](crate::Error::Io) if the file cannot be written.
+    /// [`Io`](crate::Error::Io) if the file cannot be read or written; [`DeviceLost`](crate::Error::DeviceLost).
     ///
     /// ```
     /// use vsla::device::GpuOptions;
@@ -33,7 +42,8 @@ impl Device {
     /// # Ok::<(), vsla::Error>(())
     /// ```
     pub fn save_pipelines(&self) -> Result<bool> {
-        let Some((path, file)) = self.kept_pipelines() else {
+        let _alone = SAVING.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((path, file)) = self.kept_pipelines().named("save_pipelines")? else {
             return Ok(false);
         };
         sink::replace(path, |sink| sink.bytes(&file))?;

@@ -82,8 +82,8 @@ impl Device {
             let options = GpuOptions::default();
             let named = std::env::var_os("WGPU_ADAPTER_NAME").is_some();
             let opened = pollster::block_on(async {
-                let (adapter, _) = gpu::choose(&options).await?;
-                if adapter.get_info().device_type == wgpu::DeviceType::Cpu && !named {
+                let choice = gpu::choose(&options).await?;
+                if choice.adapter.get_info().device_type == wgpu::DeviceType::Cpu && !named {
                     return Ok(None);
                 }
                 gpu::open(&options).await.map(Some)
@@ -185,13 +185,41 @@ impl Device {
                 true => Vec::new(),
                 false => pollster::block_on(gpu::adapters()),
             };
-            let infos = adapters
-                .iter()
-                .map(|adapter| adapter_info(&adapter.get_info()));
+            let infos = adapters.iter().enumerate().map(|(i, adapter)| DeviceInfo {
+                ordinal: Some(i),
+                ..adapter_info(&adapter.get_info())
+            });
             infos.chain([cpu]).collect()
         }
         #[cfg(not(feature = "gpu"))]
         vec![cpu]
+    }
+
+    /// Opens an entry of [`list`](Self::list), with default options. Blocks the thread.
+    ///
+    /// ```
+    /// use vsla::Device;
+    /// let all = Device::list();
+    /// let device = Device::open(all.last().unwrap())?;
+    /// assert!(!device.is_gpu());
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`gpu_blocking`](Self::gpu_blocking).
+    pub fn open(entry: &DeviceInfo) -> Result<Device> {
+        match entry.ordinal {
+            None => Ok(Device::cpu()),
+            #[cfg(feature = "gpu")]
+            Some(ordinal) => Device::gpu_blocking(GpuOptions {
+                adapter: Some(format!("#{ordinal}")),
+                ..GpuOptions::default()
+            }),
+            #[cfg(not(feature = "gpu"))]
+            Some(_) => Err(Error::no_device(
+                "this build has no GPU support (feature `gpu`)",
+            )),
+        }
     }
 
     /// Uses the application's own wgpu device and queue.
@@ -239,6 +267,8 @@ impl Device {
         match &self.backend {
             Backend::Cpu(cpu) => DeviceInfo {
                 name: format!("CPU, {} threads", rayon::current_num_threads()),
+                ordinal: None,
+                pci: None,
                 backend: "cpu".to_owned(),
                 kind: DeviceKind::Cpu,
                 driver: String::new(),
@@ -251,6 +281,7 @@ impl Device {
             },
             #[cfg(feature = "gpu")]
             Backend::Gpu(gpu) => DeviceInfo {
+                ordinal: gpu.ordinal,
                 reason: gpu.why.clone(),
                 limits: Some(DeviceLimits {
                     workgroups_per_dimension: gpu.limits.workgroups_per_dimension,
@@ -269,9 +300,9 @@ impl Device {
 
     /// The path of the file of compiled kernels, and what belongs in it now; `None` without such a file.
     #[cfg(feature = "gpu")]
-    pub(crate) fn kept_pipelines(&self) -> Option<(&std::path::Path, Vec<u8>)> {
+    pub(crate) fn kept_pipelines(&self) -> Result<Option<(&std::path::Path, Vec<u8>)>> {
         match &self.backend {
-            Backend::Cpu(_) => None,
+            Backend::Cpu(_) => Ok(None),
             Backend::Gpu(gpu) => gpu.kept_pipelines(),
         }
     }

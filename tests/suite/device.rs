@@ -1,5 +1,7 @@
 //! The devices: selection, recording, waiting, caching and failures.
 
+#[cfg(feature = "gpu")]
+mod adapters;
 mod bad_input;
 #[cfg(feature = "gpu")]
 mod embedding;
@@ -30,6 +32,9 @@ mod recording;
 mod shared;
 mod views;
 
+#[cfg(feature = "gpu")]
+pub use adapters::{TWO as TWO_ADAPTERS, two as two_adapters};
+
 use libtest_mimic::Trial;
 use vsla::{
     Device, Layout, Pairing, Ragged, Tensor,
@@ -58,6 +63,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.extend(views::tests(bench));
     #[cfg(feature = "gpu")]
     for tests in [
+        adapters::tests,
         embedding::tests,
         failures::tests,
         handles::tests,

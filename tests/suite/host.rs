@@ -97,6 +97,8 @@ pub fn run(task: &str) {
         ["budget"] => budget(),
         ["workspaces"] => workspaces(),
         #[cfg(feature = "gpu")]
+        [crate::device::TWO_ADAPTERS] => crate::device::two_adapters(),
+        #[cfg(feature = "gpu")]
         [crate::compilers::COMPILE] => crate::compilers::compile(),
         #[cfg(feature = "gpu")]
         [crate::compilers::dxc::COMPILE] => crate::compilers::dxc::compile(),

@@ -26,6 +26,11 @@ pub enum DeviceKind {
 pub struct DeviceInfo {
     /// The name reported by the driver.
     pub name: String,
+    /// The place in [`Device::list`](crate::Device::list), from 0 on, by which the options choose a GPU. `None` for the
+    /// CPU, and for a device that the application opened.
+    pub ordinal: Option<usize>,
+    /// The address on the PCI bus, such as `0000:81:00.0`, if the driver tells it.
+    pub pci: Option<String>,
     /// `cpu`, `vulkan`, `metal`, `dx12` or `webgpu`.
     pub backend: String,
     /// The kind of hardware.
@@ -79,6 +84,8 @@ pub(super) fn adapter_info(info: &wgpu::AdapterInfo) -> DeviceInfo {
             true => "unnamed GPU".to_owned(),
             false => info.name.clone(),
         },
+        ordinal: None,
+        pci: Some(info.device_pci_bus_id.clone()).filter(|at| !at.is_empty()),
         backend: info.backend.to_string().to_lowercase(),
         kind: match info.device_type {
             wgpu::DeviceType::DiscreteGpu => DeviceKind::Discrete,

@@ -15,6 +15,7 @@ use crate::support::operation::{download, upload};
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     vec![
         bench.on_gpu("kernels_are_kept_in_a_file", gpu, |_| are_kept()),
+        bench.on_gpu("kernels_of_two_devices_are_kept", gpu, |_| both_are_kept()),
         bench.host("kernels_are_kept_on_request", || {
             assert_eq!(cpu().save_pipelines(), Ok(false));
         }),
@@ -77,6 +78,40 @@ fn are_kept() {
         assert!(matches!(refused, Error::Io { .. }), "{refused:?}");
         assert!(!folder.exists());
     }
+}
+
+/// The file has the kernels of both devices, whichever saves last.
+fn both_are_kept() {
+    let folder = std::env::temp_dir().join(format!("vsla-suite-both-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let open = |name: &str| own_gpu(|options| options.pipeline_cache = Some(folder.join(name)));
+    let size = |name: &str| fs::metadata(folder.join(name)).map_or(0, |file| file.len());
+    let sines = |device: &Device| {
+        let x = upload(device, &numbers(&lengths([3, 5]), 0));
+        download(&x.sin().unwrap());
+    };
+    let [adds, other, also] = ["adds", "sines", "both"].map(open);
+    sines(&other);
+    let saves = other.save_pipelines().unwrap();
+    assert_eq!(computes(&adds).save_pipelines(), Ok(saves));
+    sines(&also);
+    assert_eq!(computes(&also).save_pipelines(), Ok(saves));
+    // A driver may keep no more than the head of its data.
+    if size("both") > size("adds") {
+        let [first, second] = [0, 1].map(|_| open("shared"));
+        computes(&first).save_pipelines().unwrap();
+        assert_eq!(size("shared"), size("adds"));
+        sines(&second);
+        for device in [&second, &first, &second] {
+            device.save_pipelines().unwrap();
+            assert_eq!(size("shared"), size("both"));
+        }
+        // A kernel of the file is not compiled again, so nothing is added.
+        let third = open("shared");
+        computes(&third).save_pipelines().unwrap();
+        assert_eq!(size("shared"), size("both"));
+    }
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Compiles and runs a kernel.
