@@ -25,9 +25,6 @@ pub enum Size {
     Many(usize),
 }
 
-/// The types of values.
-pub const TYPES: [&str; 6] = ["f32", "f16", "i32", "u32", "u8", "c32"];
-
 /// Extents at the edges of quads, tiles, workgroups and tables.
 const EDGES: &[usize] = &[
     0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 257,
@@ -104,8 +101,8 @@ impl Operation {
                 Size::OfEachType => {
                     if self.takes_any_shape() && self.lists_nothing(&request) {
                         let mut typed = request;
-                        all.extend(TYPES.map(|dtype| {
-                            typed["options"]["dtype"] = json!(dtype);
+                        all.extend(self.types().iter().map(|dtype| {
+                            typed["options"]["dtype"] = json!(dtype.name());
                             self.at_edges(&typed, 2, random)
                         }));
                     }
@@ -128,13 +125,13 @@ impl Operation {
         let depth = depth(&request["args"][arg]).saturating_sub(1 + pairs);
         named
             .map(|rank| rank as usize)
-            .or(self.rank)
+            .or(self.default_rank())
             .unwrap_or(depth)
             .clamp(1, MAX_RANK)
     }
 
     fn takes_any_shape(&self) -> bool {
-        self.rank.is_none() && self.options.contains(&"rank")
+        self.default_rank().is_none() && self.options.contains(&"rank")
     }
 
     /// Whether no option lists one item per element, so that the batch may grow.

@@ -92,13 +92,6 @@ impl Args {
         })
     }
 
-    pub fn dtype(&self) -> DType {
-        fn of<T: Scalar>(_: &[Arg<T>]) -> DType {
-            T::DTYPE
-        }
-        of_args!(self, args => of(args))
-    }
-
     pub fn len(&self) -> usize {
         of_args!(self, args => args.len())
     }

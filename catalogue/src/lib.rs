@@ -17,11 +17,11 @@ mod request;
 mod sparse;
 
 pub use batch::{Batch, Number, Written, read, shown, write};
-pub use draws::{Size, TYPES, extents, filled, replace};
+pub use draws::{Size, extents, filled, replace};
 pub use examples::{Example, Outcome, examples, is_same};
 pub use failure::{Failure, KINDS, Result};
 pub use operations::{
-    Answer, EXCEPTIONS, Gradient, Law, Open, Operation, Prepared, Work, answer, find, operations,
-    recorded,
+    Answer, EXCEPTIONS, Extents, Gradient, Law, Open, Operation, Prepared, Results, TYPES, Work,
+    answer, find, operations, recorded, shapes,
 };
 pub use request::{OF_ELEMENTS, OPTIONS, Request};

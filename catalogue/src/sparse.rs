@@ -9,7 +9,7 @@ use crate::batch::Number;
 use crate::epilogue::{Epilogue, finished};
 use crate::failure::{Failure, Result};
 use crate::held::Arg;
-use crate::operations::{Answer, Call, batch, float, formed, of_types};
+use crate::operations::formed;
 use crate::request::{Options, pair, whole_numbers, wrong};
 
 impl Options {
@@ -49,15 +49,7 @@ impl Options {
 }
 
 /// A product of floating-point numbers, one factor of which is stored in blocks.
-pub fn matmul(call: &mut Call<'_>) -> Result<Answer> {
-    float!(call, |device, args| batch(layer(
-        &device,
-        args,
-        &call.options
-    )?))
-}
-
-fn layer<T: Float + Number + Into<f64>>(
+pub fn matmul<T: Float + Number + Into<f64>>(
     device: &Device,
     args: &[Arg<T>],
     options: &Options,
@@ -90,15 +82,7 @@ fn layer<T: Float + Number + Into<f64>>(
 }
 
 /// Selected blocks of `a b`, with zeros elsewhere.
-pub fn sampled(call: &mut Call<'_>) -> Result<Answer> {
-    float!(call, |device, args| batch(blocks_of(
-        &device,
-        args,
-        &call.options
-    )?))
-}
-
-fn blocks_of<T: Float>(device: &Device, args: &[Arg<T>], options: &Options) -> Result<Tensor<T>> {
+pub fn sampled<T: Float>(device: &Device, args: &[Arg<T>], options: &Options) -> Result<Tensor<T>> {
     let (block, blocks) = (options.block()?, options.blocks()?);
     let [left, right] = options.transposed()?;
     each(device, args, |i, [a, b]| {
@@ -184,13 +168,10 @@ fn each<T: Float>(
 ) -> Result<Tensor<T>> {
     let (a, b) = (args[0].on(device)?, args[1].on(device)?);
     a.pair(&b, Pairing::Elementwise)?;
-    for element in 0..a.len() {
-        for arg in args {
-            if arg.shape(element).rank() != 2 {
-                let message = "expected matrices, of rank 2";
-                return Err(Failure::input(Some(element), message));
-            }
-        }
+    let mut ranks = args.iter().map(|arg| arg.layout().rank());
+    if let Some(rank) = ranks.find(|rank| *rank != 2) {
+        let message = format!("expected a rank of 2, got {rank}");
+        return Err(Failure::new("rank", message));
     }
     let mut made = Vec::new();
     for element in 0..a.len() {

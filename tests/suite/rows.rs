@@ -12,7 +12,9 @@
 //! | `gradient::<operation>` | each operand has a gradient of its form, or the operation is refused |
 //! | `slopes::<operation>` | gradients, and gradients of gradients, are those of differences |
 //! | `bytes` | operations on bytes, which begin anywhere in a word, compute what they compute on words |
-//! | `refusals::<operation>` | types that it does not take, arguments that are not alike, and unknown options |
+//! | `operands::<operation>` | it takes the types and the ranks that its row says, and refuses the others |
+//! | `shapes::<operation>` | the shapes of results are those that its row says |
+//! | `refusals::<operation>` | arguments that are not alike, and unknown options |
 //! | `requests` | errors of requests that name no operation, or one that is no function |
 //! | `every_method` | each public method of tensors and devices has a row, or is an exception with its reason |
 //!
@@ -23,8 +25,10 @@ mod alone;
 mod bytes;
 mod equivalence;
 mod gradients;
-mod offered;
+pub mod offered;
+mod operands;
 mod refusals;
+mod shapes;
 mod work;
 
 use catalogue::{Answer, Batch, Failure, Gradient, Law, Operation, Outcome, Request, Size};
@@ -66,6 +70,13 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         trials.push(bench.on_gpu(&name, gpu, move |device| agree::check(device, operation)));
         let name = format!("refusals::{}", operation.name);
         trials.push(bench.host(&name, move || refusals::check(operation)));
+        // A gradient is that of a whole request.
+        if operation.name != "gradient" {
+            let name = format!("operands::{}", operation.name);
+            trials.push(bench.host(&name, move || operands::check(operation)));
+            let name = format!("shapes::{}", operation.name);
+            trials.push(bench.host(&name, move || shapes::check(operation)));
+        }
         let name = format!("threads::{}", operation.name);
         trials.push(bench.host(&name, move || alone::threads(operation)));
     }

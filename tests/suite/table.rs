@@ -1,6 +1,6 @@
-//! Tests of tables in the book, `docs/book/src`. In operations.md, every named item exists, and the columns on
-//! equivalence and gradients are those of the catalogue, which `VSLA_BLESS=1` writes. In guarantees.md, every promise
-//! names existing tests.
+//! Tests of tables in the book, `docs/book/src`. In operations.md, every named item exists. Its columns on equivalence
+//! and gradients, and the first table of shapes.md, are those of the catalogue; `VSLA_BLESS=1` writes them. In
+//! guarantees.md, every promise names existing tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,11 +12,13 @@ use libtest_mimic::Trial;
 
 use crate::gradients;
 use crate::laws;
+use crate::rows::offered::methods;
 use crate::support::bench::Bench;
 use crate::work;
 
 const PATH: &str = "docs/book/src/operations.md";
 const PAGE: &str = include_str!("../../docs/book/src/operations.md");
+const SHAPES_PATH: &str = "docs/book/src/shapes.md";
 const SHAPES: &str = include_str!("../../docs/book/src/shapes.md");
 const GUARANTEES: &str = include_str!("../../docs/book/src/guarantees.md");
 
@@ -29,6 +31,7 @@ pub fn tests(bench: &Bench, names: Vec<String>) -> Vec<Trial> {
     let all = names.clone();
     let mut trials = vec![
         bench.host("names_what_is_there", move || check(&names)),
+        bench.host("operands_and_results", operands_and_results),
         bench.host("shapes_of_all_operations", shapes_of_all_operations),
     ];
     // Some promises are about kernels or files, whose tests need these features.
@@ -61,6 +64,88 @@ fn check_tests(names: &[String], cell: &str, line: &str) {
         let begins = |name: &String| *name == test || name.starts_with(&format!("{test}::"));
         assert!(names.iter().any(begins), "no test {test}: {line}");
     }
+}
+
+/// The first table of the page on operands and results is that of the catalogue.
+fn operands_and_results() {
+    const HEAD: &str =
+        "| operation | types | ranks | operands | results |\n| --- | --- | --- | --- | --- |\n";
+    let (before, table) = SHAPES.split_once(HEAD).expect("the table");
+    let (table, after) = table.split_once("\n\n").expect("text after the table");
+    let expected = shapes_table();
+    if table == expected {
+        return;
+    }
+    assert!(
+        std::env::var("VSLA_BLESS").is_ok(),
+        "VSLA_BLESS=1 corrects {SHAPES_PATH}"
+    );
+    let page = [before, HEAD, &expected, "\n\n", after].concat();
+    fs::write(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(SHAPES_PATH),
+        page,
+    )
+    .unwrap();
+}
+
+/// A line for all operations whose other cells are equal, where the first of them stands in the catalogue.
+fn shapes_table() -> String {
+    let methods = methods();
+    let mut lines: Vec<(Vec<String>, String)> = Vec::new();
+    for row in catalogue::operations().filter(|row| row.is_function) {
+        let (name, cells) = (names_of(row, &methods), cells_of(row));
+        match lines.iter_mut().find(|(_, others)| *others == cells) {
+            Some((names, _)) => names.push(name),
+            None => lines.push((vec![name], cells)),
+        }
+    }
+    let lines = lines
+        .iter()
+        .map(|(names, cells)| format!("| {} | {cells} |", names.join(", ")));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The name of an operation, and the methods that have other names: that of the library, and variants.
+fn names_of(row: &Operation, methods: &BTreeSet<String>) -> String {
+    let is_shown = |&&(method, option): &&(&str, &str)| {
+        let is_variant = method.starts_with(row.name) || !methods.contains(row.name);
+        option.is_empty() || is_variant
+    };
+    let others = row
+        .methods
+        .iter()
+        .filter(is_shown)
+        .map(|(method, _)| format!("`{method}`"));
+    let others: Vec<String> = others.collect();
+    match others.as_slice() {
+        [] => format!("`{}`", row.name),
+        _ => format!("`{}` ({})", row.name, others.join(", ")),
+    }
+}
+
+/// The cells on types, ranks, operands and results.
+fn cells_of(row: &Operation) -> String {
+    let types = match row.types().len() == catalogue::TYPES.len() {
+        true => "every type".to_owned(),
+        false => row
+            .types()
+            .iter()
+            .map(|dtype| dtype.name())
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    let mut ranks: Vec<String> = Vec::new();
+    for [least, most] in row.ranks {
+        let text = match least == most {
+            true => least.to_string(),
+            false => format!("{least} to {most}"),
+        };
+        if !ranks.contains(&text) {
+            ranks.push(text);
+        }
+    }
+    let (operands, results) = (row.results.operands, row.results.about);
+    format!("{types} | {} | {operands} | {results}", ranks.join("; "))
 }
 
 /// The page on operands and results has each operation of the tables.

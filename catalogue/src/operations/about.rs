@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use vsla::{Device, device::DeviceInfo};
 
-use super::{Answer, Call, Gradient, Law, Operation, ROW, UNARY, Work, operations};
+use super::results::by_values;
+use super::{Answer, Call, Gradient, Law, Operation, ROW, Run, UNARY, Work, operations};
 use crate::failure::{KINDS, Result};
 use crate::files;
 use crate::request::OPTIONS;
@@ -68,6 +69,7 @@ pub const EXCEPTIONS: &[(&[&str], &str)] = &[
 /// What is no function of its arguments.
 const ABOUT: Operation = Operation {
     args: 0,
+    results: by_values("", "no batch"),
     gradient: Gradient::None("it is not a function"),
     law: Law::Open,
     is_function: false,
@@ -79,7 +81,7 @@ pub const ROWS: &[Operation] = &[
         name: "read",
         options: &["file"],
         about: "reads a .vsla file; block-sparse matrices become dense",
-        run: files::read,
+        run: Run::any(files::read),
         ..ABOUT
     },
     Operation {
@@ -87,14 +89,15 @@ pub const ROWS: &[Operation] = &[
         args: 1,
         options: &["dtype", "rank", "file"],
         about: "writes x to a .vsla file, replacing it if it exists; answers its size in bytes",
-        run: files::write,
+        run: Run::any(files::write),
         ..ABOUT
     },
     Operation {
         name: "layout",
         options: UNARY,
         about: "the memory layout of the batch: shapes, offsets, and the share that padding would waste",
-        run: layout,
+        results: by_values("a batch", "no batch"),
+        run: Run::any(layout),
         reads_values: true,
         gradient: Gradient::None("its result is no batch"),
         work: Work::Nothing,
@@ -105,29 +108,29 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "info",
         about: "the device, why it was chosen, and its memory in bytes",
-        run: |call| {
+        run: Run::any(|call| {
             let device = call.device()?;
             let (mut info, memory) = (described(&device.info()), device.memory());
             info["memory"] =
                 json!({"live": memory.live, "peak": memory.peak, "cached": memory.cached});
             Ok(Answer::About(info))
-        },
+        }),
         ..ABOUT
     },
     Operation {
         name: "devices",
         about: "all devices of this machine",
-        run: |_| {
+        run: Run::any(|_| {
             Ok(Answer::About(
                 Device::list().iter().map(described).collect(),
             ))
-        },
+        }),
         ..ABOUT
     },
     Operation {
         name: "help",
         about: "this list of operations and their options",
-        run: |_| Ok(Answer::About(help())),
+        run: Run::any(|_| Ok(Answer::About(help()))),
         ..ABOUT
     },
 ];
@@ -162,6 +165,10 @@ fn help() -> Value {
             "op": operation.name,
             "args": operation.args,
             "options": operation.options,
+            "types": operation.types().iter().map(|dtype| dtype.name()).collect::<Vec<_>>(),
+            "ranks": operation.ranks,
+            "operands": operation.results.operands,
+            "results": operation.results.about,
             "about": operation.about,
         })
     });

@@ -1,5 +1,6 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
+use super::results::{REDUCED, each, one, with};
 use super::{Answer, BESIDE, Call, Gradient, Operation, ROW, WHOLE, Work, batch};
 use crate::failure::Result;
 
@@ -9,23 +10,17 @@ const GROUPS: &[&str] = &["dtype", "rank", "groups", "eps"];
 const NORM: &[&str] = &["dtype", "rank", "axis", "eps"];
 const EPS: &[&str] = &["dtype", "rank", "eps"];
 
-/// The result of a method of the argument, in f32 or f16.
-macro_rules! of {
-    ($call:ident, |$x:ident| $run:expr) => {
-        float!($call, |device, args| {
-            let $x = args[0].on(&device)?;
-            batch($run?)
-        })
-    };
-}
-
+/// A method of the argument, of these types.
 macro_rules! row {
-    ($name:literal, $options:expr, $about:literal, $run:expr) => {
+    ($name:literal, $options:expr, $about:literal, $types:ident, |$call:ident, $x:ident| $body:expr) => {
         Operation {
             name: $name,
             options: $options,
             about: $about,
-            run: $run,
+            run: $types!(|$call, device, args| {
+                let $x = args[0].on(&device)?;
+                batch($body?)
+            }),
             ..ROW
         }
     };
@@ -34,28 +29,25 @@ macro_rules! row {
 /// A reduction of whole elements, or along an axis if there is one.
 macro_rules! reduction {
     ($name:literal, $whole:ident, $along:ident, $about:literal) => {
-        row!($name, AXIS, $about, |call| {
-            let axis = call.options.optional_axis()?;
-            of!(call, |x| match axis {
+        row!($name, AXIS, $about, float, |call, x| {
+            match call.options.optional_axis()? {
                 Some(axis) => x.$along(axis),
                 None => x.$whole(),
-            })
+            }
         })
+        .giving(REDUCED)
     };
 }
 
 /// A sort along an axis, in either order.
 macro_rules! sorted {
     ($name:literal, $method:ident, $descending:ident, $about:literal) => {
-        row!($name, SORT, $about, |call| {
-            let (axis, descending) = (call.options.axis()?, call.options.flag("descending")?);
-            compared!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(match descending {
-                    true => x.$descending(axis)?,
-                    false => x.$method(axis)?,
-                })
-            })
+        row!($name, SORT, $about, compared, |call, x| {
+            let axis = call.options.axis()?;
+            match call.options.flag("descending")? {
+                true => x.$descending(axis),
+                false => x.$method(axis),
+            }
         })
     };
 }
@@ -63,12 +55,8 @@ macro_rules! sorted {
 /// A method of any type but complex numbers along an axis.
 macro_rules! in_order {
     ($name:literal, $method:ident, $about:literal) => {
-        row!($name, AXIS, $about, |call| {
-            let axis = call.options.axis()?;
-            ordered!(call, |device, args| {
-                batch(args[0].on(&device)?.$method(axis)?)
-            })
-        })
+        row!($name, AXIS, $about, ordered, |call, x| x
+            .$method(call.options.axis()?))
     };
 }
 
@@ -77,7 +65,7 @@ pub const ROWS: &[Operation] = &[
         "mean",
         mean,
         mean_axis,
-        "the mean of each element, or along an axis (f32 or f16, like all operations of this group)"
+        "the mean of each element, or along an axis"
     )
     .by_shape(),
     reduction!(
@@ -118,16 +106,17 @@ pub const ROWS: &[Operation] = &[
         "softmax",
         AXIS,
         "exp(x) divided by its sum along an axis",
-        |call| {
-            let axis = call.options.axis()?;
-            of!(call, |x| x.softmax(axis))
-        }
+        float,
+        |call, x| x.softmax(call.options.axis()?)
     )
     .by_shape(),
-    row!("log_softmax", AXIS, "the logarithm of softmax", |call| {
-        let axis = call.options.axis()?;
-        of!(call, |x| x.log_softmax(axis))
-    })
+    row!(
+        "log_softmax",
+        AXIS,
+        "the logarithm of softmax",
+        float,
+        |call, x| x.log_softmax(call.options.axis()?)
+    )
     .by_shape(),
     in_order!(
         "cumsum",
@@ -167,60 +156,67 @@ pub const ROWS: &[Operation] = &[
     .for_methods(&[("argsort_descending", "descending")])
     .without_gradient(WHOLE)
     .by_shape(),
-    in_order!("diff", diff, "the differences of neighbours along an axis").by_shape(),
-    row!(
-        "topk",
-        &["dtype", "rank", "axis", "k", "at_most"],
-        "{values, indices} of the k largest values along an axis",
-        |call| {
-            let (axis, k) = (
-                call.options.axis()?,
-                call.options.number::<u32>("k")? as usize,
-            );
-            let at_most = call.options.flag("at_most")?;
-            compared!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                let (values, indices) = match at_most {
-                    true => x.top_k_at_most(k, axis)?,
-                    false => x.top_k(k, axis)?,
-                };
-                let values = values.into();
-                let indices = indices.into();
-                Ok(Answer::Fields([("values", values), ("indices", indices)]))
-            })
-        }
-    )
-    .counted(Work::More)
-    .sloping(Gradient::Apart)
-    .for_methods(&[("top_k", ""), ("top_k_at_most", "at_most")])
+    in_order!("diff", diff, "the differences of neighbours along an axis")
+        .giving(each("s", "n − 1 along the axis, or 0", |options, s| {
+            let axis = options.axis().ok()?;
+            one(with(&s[0], axis, s[0].get(axis)?.saturating_sub(1))?)
+        }))
+        .by_shape(),
+    Operation {
+        name: "topk",
+        options: &["dtype", "rank", "axis", "k", "at_most"],
+        results: each(
+            "s",
+            "values and indices: k along the axis, or at most k",
+            |options, s| {
+                let (axis, mut k) = (options.axis().ok()?, options.size("k").ok()?);
+                if options.flag("at_most").ok()? {
+                    k = k.min(*s[0].get(axis)?);
+                }
+                let best = with(&s[0], axis, k)?;
+                Some(vec![best.clone(), best])
+            },
+        ),
+        about: "{values, indices} of the k largest values along an axis",
+        run: compared!(|call, device, args| {
+            let x = args[0].on(&device)?;
+            let axis = call.options.axis()?;
+            let k = call.options.number::<u32>("k")? as usize;
+            let (values, indices) = match call.options.flag("at_most")? {
+                true => x.top_k_at_most(k, axis)?,
+                false => x.top_k(k, axis)?,
+            };
+            let (values, indices) = (values.into(), indices.into());
+            Ok(Answer::Fields([("values", values), ("indices", indices)]))
+        }),
+        methods: &[("top_k", ""), ("top_k_at_most", "at_most")],
+        gradient: Gradient::Apart,
+        work: Work::More,
+        ..ROW
+    }
     .by_shape(),
     row!(
         "quantile",
         &["dtype", "rank", "axis", "q"],
         "a quantile of each element, or along an axis, by linear interpolation",
-        |call| {
-            let axis = call.options.optional_axis()?;
+        float,
+        |call, x| {
             let q = call.options.double("q")?;
-            of!(call, |x| match axis {
+            match call.options.optional_axis()? {
                 Some(axis) => x.quantile_axis(q, axis),
                 None => x.quantile(q),
-            })
+            }
         }
     )
+    .giving(REDUCED)
     .counted(Work::More)
     .sloping(Gradient::Apart)
     .by_shape(),
-    row!(
+    reduction!(
         "median",
-        AXIS,
-        "the median of each element, or along an axis",
-        |call| {
-            let axis = call.options.optional_axis()?;
-            of!(call, |x| match axis {
-                Some(axis) => x.median_axis(axis),
-                None => x.median(),
-            })
-        }
+        median,
+        median_axis,
+        "the median of each element, or along an axis"
     )
     .counted(Work::More)
     .sloping(Gradient::Apart)
@@ -229,30 +225,26 @@ pub const ROWS: &[Operation] = &[
         "layer_norm",
         NORM,
         "(x - mean) / sqrt(var + eps) along an axis",
-        |call| {
-            let (axis, eps) = (call.options.axis()?, epsilon(call)?);
-            of!(call, |x| x.layer_norm(axis, eps))
-        }
+        float,
+        |call, x| x.layer_norm(call.options.axis()?, epsilon(call)?)
     )
     .by_shape(),
     row!(
         "rms_norm",
         NORM,
         "x / sqrt(mean of x * x + eps) along an axis",
-        |call| {
-            let (axis, eps) = (call.options.axis()?, epsilon(call)?);
-            of!(call, |x| x.rms_norm(axis, eps))
-        }
+        float,
+        |call, x| x.rms_norm(call.options.axis()?, epsilon(call)?)
     )
     .by_shape(),
     row!(
         "normalize",
         NORM,
         "x / max(norm2, eps) along an axis",
-        |call| {
-            let axis = call.options.axis()?;
+        float,
+        |call, x| {
             let eps: f32 = call.options.optional("eps")?.unwrap_or(1e-12);
-            of!(call, |x| x.l2_normalize(axis, eps))
+            x.l2_normalize(call.options.axis()?, eps)
         }
     )
     .sloping(BESIDE)
@@ -261,12 +253,10 @@ pub const ROWS: &[Operation] = &[
         "group_norm",
         GROUPS,
         "(x - mean) / sqrt(var + eps) of each group of first indices",
-        |call| {
-            let (groups, eps) = (
-                call.options.optional("groups")?.unwrap_or(1u32),
-                epsilon(call)?,
-            );
-            of!(call, |x| x.group_norm(groups as usize, eps))
+        float,
+        |call, x| {
+            let groups = call.options.optional("groups")?.unwrap_or(1u32);
+            x.group_norm(groups as usize, epsilon(call)?)
         }
     )
     .by_shape(),
@@ -274,10 +264,8 @@ pub const ROWS: &[Operation] = &[
         "standardize",
         EPS,
         "(x - mean) / sqrt(var + eps) of each element; eps is 0 unless given",
-        |call| {
-            let eps = call.options.optional("eps")?.unwrap_or(0.0);
-            of!(call, |x| x.standardize(eps))
-        }
+        float,
+        |call, x| x.standardize(call.options.optional("eps")?.unwrap_or(0.0))
     )
     .sloping(BESIDE)
     .by_shape(),

@@ -1,24 +1,69 @@
 //! Attention over sentences of different lengths, and the positions of their rows.
 
 use serde_json::Value;
-use vsla::{Device, Tensor, Topology, attention::Cache, scalar::Float};
+use vsla::{Device, Layout, Shape, Tensor, Topology, attention::Cache, scalar::Float};
 
-use super::{Answer, Call, Law, Operation, ROW, Work, batch, within};
+use super::results::{Results, SAME, Shapes, all, each, extents};
+use super::{Answer, HEADS, Law, Operation, ROW, Work, batch};
 use crate::batch::{Number, read};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Held};
 use crate::request::{Options, unexpected, whole_numbers, wrong};
 
 pub const ROWS: &[Operation] = &[
-    ROTARY
-        .for_methods(&[
+    Operation {
+        name: "rotary",
+        options: &[
+            "dtype",
+            "rank",
+            "heads",
+            "base",
+            "position",
+            "positions",
+            "neighbours",
+        ],
+        ranks: HEADS,
+        results: Results {
+            operands: "(n, heads · d), or (n, heads, d)",
+            about: "the same",
+            ..SAME
+        },
+        about: "rotary position embeddings: pairs of values rotated by the position of their row",
+        run: float!(|call, device, args| rotary(&device, &args[0], &call.options)),
+        methods: &[
             ("base", "base"),
             ("start", "position"),
             ("starts", "positions"),
-        ])
-        .of_rank(2)
-        .by_shape(),
-    MERGE.respecting(Law::Open),
+        ],
+        rank: Some(2),
+        law: Law::None,
+        ..ROW
+    },
+    Operation {
+        name: "merge",
+        args: 4,
+        options: &["dtype", "rank"],
+        results: each(
+            "for each part of the keys, results s and log-sum-exps t",
+            "s and t",
+            |_, s| Some(s[..2].to_vec()),
+        ),
+        about: "{o, lse} of attention over the keys of two parts, from o and lse of the first and of the second, as \
+            attention answers them with lse",
+        run: float!(|call, device, args| {
+            let part = |i: usize| -> Result<_> {
+                // Log-sum-exps are f32, whatever the type of the results.
+                let lse = args[i + 1].on(&device)?.to::<f32>()?;
+                Ok((args[i].on(&device)?, lse))
+            };
+            let (first, second) = (part(0)?, part(2)?);
+            let parts = [(&first.0, &first.1), (&second.0, &second.1)];
+            let (o, lse) = vsla::attention::merge(&parts)?;
+            Ok(Answer::Fields([("o", o.into()), ("lse", lse.into())]))
+        }),
+        law: Law::Open,
+        ..ROW
+    },
     Operation {
         name: "attention",
         args: 3,
@@ -40,12 +85,15 @@ pub const ROWS: &[Operation] = &[
             "blocks",
             "lse",
         ],
+        ranks: HEADS,
+        results: all(
+            "(n, heads · d), (m, key heads · d) and (m, key heads · e), or (n, heads, d) and so on",
+            "(n, heads · e), or (n, heads, e); and (n, heads) with log-sum-exps",
+            attended,
+        ),
         about: "softmax(scale q k^T + bias) v for each element and head, of queries, keys and values: matrices of rows \
-        of all heads, or rank 3 with an axis of heads (f32 or f16)",
-        run: |call| {
-            limit(call)?;
-            float!(call, |device, args| attention(&device, args, &call.options))
-        },
+        of all heads, or rank 3 with an axis of heads",
+        run: float!(|call, device, args| attention(&device, args, &call.options)),
         methods: &[
             ("alibi", "slopes"),
             ("attention_over", "cached"),
@@ -64,50 +112,6 @@ pub const ROWS: &[Operation] = &[
         ..ROW
     },
 ];
-
-const ROTARY: Operation = Operation {
-    name: "rotary",
-    options: &[
-        "dtype",
-        "rank",
-        "heads",
-        "base",
-        "position",
-        "positions",
-        "neighbours",
-    ],
-    about: "rotary position embeddings: pairs of values rotated by the position of their row (f32 or f16)",
-    run: |call| {
-        float!(call, |device, args| rotary(
-            &device,
-            &args[0],
-            &call.options
-        ))
-    },
-    ..ROW
-};
-
-const MERGE: Operation = Operation {
-    name: "merge",
-    args: 4,
-    options: &["dtype", "rank"],
-    about: "{o, lse} of attention over the keys of two parts, from o and lse of the first and of the second (f32 or \
-        f16): as attention answers them with lse",
-    run: |call| {
-        float!(call, |device, args| {
-            let part = |i: usize| -> Result<_> {
-                // Log-sum-exps are f32, whatever the type of the results.
-                let lse = args[i + 1].on(&device)?.to::<f32>()?;
-                Ok((args[i].on(&device)?, lse))
-            };
-            let (first, second) = (part(0)?, part(2)?);
-            let parts = [(&first.0, &first.1), (&second.0, &second.1)];
-            let (o, lse) = vsla::attention::merge(&parts)?;
-            Ok(Answer::Fields([("o", o.into()), ("lse", lse.into())]))
-        })
-    },
-    ..ROW
-};
 
 fn rotary<T: Float + Number>(device: &Device, x: &Arg<T>, options: &Options) -> Result<Answer>
 where
@@ -165,22 +169,35 @@ impl Options {
     }
 }
 
-/// Refuses an answer above the limit: a row for each query, which for each head is as wide as one of the values.
-fn limit(call: &Call<'_>) -> Result<()> {
-    let (q, v) = (call.layout(0), call.layout(2));
-    let heads = call.options.heads("heads")?.unwrap_or(1);
-    let key_heads = call.options.heads("key_heads")?.unwrap_or(heads).max(1);
-    let sizes = q.shapes().zip(v.shapes()).map(|(q, v)| {
-        let wide = match (q.extents(), v.extents()) {
-            (&[_, _], &[_, width]) => heads.saturating_mul(width as usize) / key_heads,
-            (&[_, heads, _], &[_, _, width]) => heads as usize * (1 + width as usize),
-            // The library refuses other ranks.
-            _ => 0,
+/// A row for each query, as wide for each head as one of the values. All elements of a cache have the same width.
+fn attended<'a>(options: &'a Options, x: &'a [&'a Layout]) -> Option<Vec<Shapes<'a>>> {
+    let heads = options.heads("heads").ok()?.unwrap_or(1);
+    let key_heads = options.heads("key_heads").ok()?.unwrap_or(heads);
+    let width = |shape: &Shape| shape.extents().last().map_or(0, |&width| width as usize);
+    let cached = options
+        .has("cached")
+        .then(|| x[2].shapes().map(|shape| width(&shape)).max());
+    let of = move |i: usize| {
+        let width = if i < x[2].len() {
+            width(&x[2].shape(i))
+        } else {
+            0
         };
-        let rows = q.extents().first().map_or(0, |&rows| u64::from(rows));
-        rows.saturating_mul((1 + heads).saturating_add(wide) as u64)
-    });
-    within(call.max_values, &mut { sizes })
+        let width = cached.flatten().unwrap_or(width);
+        match extents(&x[0].shape(i)).as_slice() {
+            &[n, _] => {
+                let width = width.checked_div(key_heads)?.checked_mul(heads)?;
+                Some([vec![n, width], vec![n, heads]])
+            }
+            &[n, heads, _] => Some([vec![n, heads, width], vec![n, heads]]),
+            _ => None,
+        }
+    };
+    let results = if options.flag("lse").ok()? { 2 } else { 1 };
+    let result = |k: usize| -> Shapes<'a> {
+        Box::new((0..x[0].len()).map(move |i| of(i)?.into_iter().nth(k)))
+    };
+    Some((0..results).map(result).collect())
 }
 
 fn attention<T: Float + Number>(

@@ -2,7 +2,8 @@
 
 use vsla::scalar::DType;
 
-use super::{BINARY, Grows, Law, Operation, POSITIVE, ROW, UNARY, Work, batch, complex, floats};
+use super::results::{AMBIENT, each, one};
+use super::{BINARY, Law, Operation, POSITIVE, ROW, STACKED, STACKS, UNARY, Work, batch};
 
 /// A method of complex values.
 macro_rules! map {
@@ -11,10 +12,8 @@ macro_rules! map {
             name: $name,
             options: UNARY,
             about: $about,
-            run: |call| {
-                let (device, args) = complex(call)?;
-                batch(args[0].on(&device)?.$method()?)
-            },
+            dtype: DType::C32,
+            run: complex!(|call, device, args| batch(args[0].on(&device)?.$method()?)),
             ..ROW
         }
     };
@@ -27,72 +26,58 @@ macro_rules! of_parts {
             name: $name,
             args: 2,
             options: BINARY,
-            grows: Grows::Ambient,
+            results: AMBIENT,
             about: $about,
-            run: |call| {
-                let pairs = call.options.pairs()?;
-                let (device, args) = floats(call)?;
-                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-                let result = match pairs {
-                    None => a.$method(&b)?,
-                    Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
-                };
-                batch(result)
-            },
+            run: binary!(single, $method),
             ..ROW
         }
     };
 }
 
 pub const ROWS: &[Operation] = &[
-    map!(
-        "conj",
-        conj,
-        "the complex conjugate (c32, like all functions of this group)"
-    )
-    .of(DType::C32),
-    map!("real", real, "the real part").of(DType::C32),
-    map!("imag", imag, "the imaginary part").of(DType::C32),
+    map!("conj", conj, "the complex conjugate"),
+    map!("real", real, "the real part"),
+    map!("imag", imag, "the imaginary part"),
     map!(
         "angle",
         arg,
         "the angle, from -pi to pi; abs gives the absolute value"
     )
     .sloping(POSITIVE)
-    .for_methods(&[("arg", "")])
-    .of(DType::C32),
+    .for_methods(&[("arg", "")]),
     map!(
         "abs_squared",
         abs_squared,
         "the square of the absolute value"
-    )
-    .of(DType::C32),
+    ),
     map!(
         "view_as_real",
         view_as_real,
         "complex numbers as pairs along another last axis"
     )
-    .counted(Work::Nothing)
-    .of(DType::C32),
+    .of_ranks(STACKED)
+    .giving(each("s", "(s, 2)", |_, s| {
+        one([s[0].as_slice(), &[2]].concat())
+    }))
+    .counted(Work::Nothing),
     of_parts!(
         "complex",
         complex,
-        "the complex numbers with these parts (f32); missing parts are zero"
+        "the complex numbers with these parts; missing parts are zero"
     ),
     of_parts!(
         "polar",
         polar,
-        "the complex numbers with these absolute values and angles (f32)"
+        "the complex numbers with these absolute values and angles"
     )
     .sloping(POSITIVE),
     Operation {
         name: "view_as_complex",
         options: UNARY,
-        about: "pairs along the last axis as complex numbers (f32, rank 2 unless rank says otherwise)",
-        run: |call| {
-            let (device, args) = floats(call)?;
-            batch(args[0].on(&device)?.view_as_complex()?)
-        },
+        ranks: STACKS,
+        results: each("(s, 2)", "s", |_, s| one(s[0].split_last()?.1.to_vec())),
+        about: "pairs along the last axis as complex numbers (of rank 2 unless rank says otherwise)",
+        run: single!(|call, device, args| batch(args[0].on(&device)?.view_as_complex()?)),
         rank: Some(2),
         law: Law::Open,
         work: Work::Nothing,

@@ -2,7 +2,7 @@
 
 use vsla::{Tensor, batch::Spread, scalar::Scalar};
 
-use super::{BESIDE, Call, Gradient, Grows, Operation, POSITIVE, ROW, WHOLE, batch};
+use super::{BESIDE, Call, Gradient, Operation, POSITIVE, ROW, WHOLE, batch, results};
 use crate::failure::{Failure, Result};
 
 const SPREAD: &[&str] = &["dtype", "rank", "pairing", "each", "axis"];
@@ -22,64 +22,124 @@ fn spread<'a, T: Scalar>(call: &Call<'_>, x: &'a Tensor<T>) -> Result<Spread<'a,
 
 /// A function of two operands of these types.
 macro_rules! function {
-    ($name:literal, $method:ident, $about:literal, $($kind:ident)*) => {
+    ($name:literal, $method:ident, $about:literal, $types:ident) => {
         Operation {
             name: $name,
             args: 2,
             options: SPREAD,
-            grows: Grows::Ambient,
+            results: results::SPREAD,
             about: $about,
-            run: |call| {
-                of_types!(call, [$($kind)*], |device, args| {
-                    let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-                    let result = match call.options.pairs()? {
-                        None => a.$method(spread(call, &b)?)?,
-                        Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
-                    };
-                    batch(result)
-                })
-            },
+            run: $types!(|call, device, args| {
+                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+                let result = match call.options.pairs()? {
+                    None => a.$method(spread(call, &b)?)?,
+                    Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
+                };
+                batch(result)
+            }),
             ..ROW
         }
     };
 }
 
-/// The first operand, and the last one spread.
+/// The first operands, and the last one spread.
 macro_rules! three {
-    ($call:ident, [$($kind:ident)*], |$a:ident, $b:ident, $c:ident| $body:expr) => {
-        of_types!($call, [$($kind)*], |device, args| {
+    ($types:ident, |$a:ident, $b:ident, $c:ident| $body:expr) => {
+        $types!(|call, device, args| {
             let tensor = |i: usize| args[i].on(&device);
             let ($a, $b, $c) = (tensor(0)?, tensor(1)?, tensor(2)?);
-            let $c = spread($call, &$c)?;
+            let $c = spread(call, &$c)?;
             batch($body?)
         })
     };
 }
 
 pub const ROWS: &[Operation] = &[
-    function!("add", add, "a + b; missing entries are zero", F32 F16 I32 U32 C32).for_methods(&[("along", "axis"), ("each", "each"), ("pair", "pairing")]),
-    function!("sub", sub, "a - b; missing entries are zero", F32 F16 I32 U32 C32),
-    function!("hadamard", hadamard, "a * b, value by value; zero where either value is missing", F32 F16 I32 U32 C32),
-    function!("divide", div, "a / b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32).sloping(BESIDE).by_shape().for_methods(&[("div", "")]),
-    function!("multiply", hadamard, "a * b, value by value; 0 where either value is missing", F32 F16 I32 U32 C32).for_methods(&[("scale_by", "each")]),
-    function!("fmod_by", remainder, "the remainder of a / b, with a's sign", F32 F16 I32 U32).sloping(Gradient::Of(1.1, 1.9)).by_shape().for_methods(&[("remainder", "")]),
-    function!("maximum", maximum, "the larger value, or the only value", F32 F16 I32 U32 U8).sloping(Gradient::Apart).by_shape(),
-    function!("minimum", minimum, "the smaller value, or the only value", F32 F16 I32 U32 U8).sloping(Gradient::Apart).by_shape(),
-    function!("power", pow, "a to the power of b (f32 or f16)", F32 F16).sloping(POSITIVE).for_methods(&[("pow", "")]).by_shape(),
-    function!("arctan2", atan2, "the angle of the point (b, a) (f32 or f16)", F32 F16).sloping(POSITIVE).for_methods(&[("atan2", "")]).by_shape(),
-    function!("equal", equal, "1 where a = b; missing entries are zero", F32 F16 I32 U32 U8).without_gradient(WHOLE).by_shape(),
-    function!("not_equal", not_equal, "1 where a and b differ", F32 F16 I32 U32 U8).without_gradient(WHOLE),
-    function!("less", less, "1 where a < b", F32 F16 I32 U32 U8).without_gradient(WHOLE),
-    function!("less_equal", less_equal, "1 where a <= b", F32 F16 I32 U32 U8).without_gradient(WHOLE).by_shape(),
-    function!("greater", greater, "1 where a > b", F32 F16 I32 U32 U8).without_gradient(WHOLE),
-    function!("greater_equal", greater_equal, "1 where a >= b", F32 F16 I32 U32 U8).without_gradient(WHOLE).by_shape(),
+    function!("add", add, "a + b; missing entries are zero", typed).for_methods(&[
+        ("along", "axis"),
+        ("each", "each"),
+        ("pair", "pairing"),
+    ]),
+    function!("sub", sub, "a - b; missing entries are zero", typed),
+    function!(
+        "hadamard",
+        hadamard,
+        "a * b, value by value; zero where either value is missing",
+        typed
+    ),
+    function!(
+        "divide",
+        div,
+        "a / b, value by value; 0 where either value is missing",
+        typed
+    )
+    .sloping(BESIDE)
+    .by_shape()
+    .for_methods(&[("div", "")]),
+    function!(
+        "multiply",
+        hadamard,
+        "a * b, value by value; 0 where either value is missing",
+        typed
+    )
+    .for_methods(&[("scale_by", "each")]),
+    function!(
+        "fmod_by",
+        remainder,
+        "the remainder of a / b, with a's sign",
+        ordered
+    )
+    .sloping(Gradient::Of(1.1, 1.9))
+    .by_shape()
+    .for_methods(&[("remainder", "")]),
+    function!(
+        "maximum",
+        maximum,
+        "the larger value, or the only value",
+        compared
+    )
+    .sloping(Gradient::Apart)
+    .by_shape(),
+    function!(
+        "minimum",
+        minimum,
+        "the smaller value, or the only value",
+        compared
+    )
+    .sloping(Gradient::Apart)
+    .by_shape(),
+    function!("power", pow, "a to the power of b", float)
+        .sloping(POSITIVE)
+        .for_methods(&[("pow", "")])
+        .by_shape(),
+    function!("arctan2", atan2, "the angle of the point (b, a)", float)
+        .sloping(POSITIVE)
+        .for_methods(&[("atan2", "")])
+        .by_shape(),
+    function!(
+        "equal",
+        equal,
+        "1 where a = b; missing entries are zero",
+        compared
+    )
+    .without_gradient(WHOLE)
+    .by_shape(),
+    function!("not_equal", not_equal, "1 where a and b differ", compared).without_gradient(WHOLE),
+    function!("less", less, "1 where a < b", compared).without_gradient(WHOLE),
+    function!("less_equal", less_equal, "1 where a <= b", compared)
+        .without_gradient(WHOLE)
+        .by_shape(),
+    function!("greater", greater, "1 where a > b", compared).without_gradient(WHOLE),
+    function!("greater_equal", greater_equal, "1 where a >= b", compared)
+        .without_gradient(WHOLE)
+        .by_shape(),
     Operation {
         name: "addcmul",
         args: 3,
         options: FLAT,
-        grows: Grows::Ambient,
+        results: results::SPREAD_OF_THREE,
         about: "a + b * c, value by value; c may be broadcast",
-        run: |call| three!(call, [F32 F16 I32 U32], |a, b, c| b.mul_add(c, &a)),
+        run: three!(ordered, |a, b, c| b.mul_add(c, &a)),
         methods: &[("mul_add", "")],
         ..ROW
     },
@@ -87,14 +147,12 @@ pub const ROWS: &[Operation] = &[
         name: "where",
         args: 3,
         options: FLAT,
-        grows: Grows::Ambient,
+        results: results::SPREAD_OF_THREE,
         about: "b where a is not 0, c elsewhere; c may be broadcast",
-        run: |call| {
-            three!(call, [F32 F16 I32 U32 U8], |a, b, c| {
-                let zero = a.device().full(a.layout(), Default::default())?;
-                a.not_equal(&zero)?.if_else(&b, c)
-            })
-        },
+        run: three!(compared, |a, b, c| {
+            let zero = a.device().full(a.layout(), Default::default())?;
+            a.not_equal(&zero)?.if_else(&b, c)
+        }),
         methods: &[("if_else", "")],
         ..ROW
     },

@@ -5,7 +5,8 @@ use vsla::program::{Passes, Recording};
 use vsla::{Complex32, Layout, Ragged, Tensor, f16, scalar::Scalar};
 
 use super::recorded::as_program;
-use super::{Answer, Call, Law, NO_OPERANDS, Operation, ROW, Task, find};
+use super::results::by_values;
+use super::{Answer, Call, Law, NO_OPERANDS, Operation, ROW, Run, Task, find};
 use crate::batch::{Number, read, shown};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Args, Held, of_args};
@@ -17,7 +18,8 @@ pub const ROWS: &[Operation] = &[Operation {
     options: &["of", "cotangent", "operands"],
     about: "the gradients of the sum of all values of another operation's result (of real parts, if it is complex), or \
         of its inner product with a cotangent; a batch for each operand",
-    run: gradient,
+    results: by_values("another request", "the shapes of its operands"),
+    run: Run::any(gradient),
     law: Law::Open,
     gradient: NO_OPERANDS,
     ..ROW

@@ -2,51 +2,56 @@
 
 use serde_json::Value;
 use vsla::{
-    Complex32, Layout, Ragged, Shape, Tensor, f16,
+    Complex32, Layout, Ragged, Tensor, f16,
     image::Neighbours,
     scalar::{DType, Pixel},
 };
 
-use super::{
-    Answer, Call, Gradient, Grows, Law, OF_INTEGERS, Operation, READS, ROW, UNARY, WHOLE, Work,
-    batch, within,
+use super::results::{
+    BINS, ONE, ONE_OF_TWO, Results, SAME, Shapes, all, all_extents, by_values, each, one, with,
 };
-use crate::batch::{Number, written_size};
+use super::{
+    Answer, Call, Gradient, Law, MATRICES, OF_INTEGERS, Operation, READS, ROW, STACKS, UNARY,
+    WHOLE, Work, batch,
+};
+use crate::batch::Number;
 use crate::failure::Result;
 use crate::held::{Arg, Held};
-use crate::request::wrong;
+use crate::request::{Options, wrong};
 
-/// An operation with a pair of numbers, whose results have the extents that `$size` gives.
+/// An operation with a pair of factors, whose results have the extents that `$size` gives.
 macro_rules! of_pairs {
-    ($method:ident, $about:literal, $size:expr) => {
+    ($method:ident, $about:literal, $extents:literal, $size:expr) => {
         Operation {
             name: stringify!($method),
             options: &["dtype", "rank", "factors"],
+            ranks: MATRICES,
+            results: all(
+                "m × n, and two factors for each element or for all",
+                $extents,
+                |options, x| Some(vec![scaled(options, x[0], $size)?]),
+            ),
             about: $about,
-            run: |call| {
-                let factors = factors(call)?;
-                limit(call, &factors, $size)?;
-                every!(call, |device, args| {
-                    batch(args[0].on(&device)?.$method(&factors)?)
-                })
-            },
+            run: every!(|call, device, args| {
+                let factors = factors(&call.options)?;
+                batch(args[0].on(&device)?.$method(&factors)?)
+            }),
             ..ROW
         }
     };
 }
 
-/// An operation on integers, without options.
-macro_rules! of_integers {
-    ($name:literal, $method:ident, $about:literal) => {
-        Operation {
-            name: $name,
-            options: UNARY,
-            about: $about,
-            run: |call| pixels!(call, |device, args| batch(args[0].on(&device)?.$method()?)),
-            ..ROW
-        }
-    };
-}
+/// Of integers.
+const INTEGERS: Operation = Operation {
+    options: UNARY,
+    gradient: Gradient::None(OF_INTEGERS),
+    dtype: DType::I32,
+    law: Law::None,
+    ..ROW
+};
+
+/// Matrices of integers.
+const IMAGES: Operation = INTEGERS.of_ranks(MATRICES);
 
 /// The largest or the smallest of each cell and its neighbours.
 macro_rules! of_neighbours {
@@ -55,16 +60,14 @@ macro_rules! of_neighbours {
             name: stringify!($method),
             options: &["dtype", "rank", "diagonal"],
             about: $about,
-            run: |call| {
+            run: pixels!(|call, device, args| {
                 let neighbours = match call.options.flag("diagonal")? {
                     true => Neighbours::Eight,
                     false => Neighbours::Four,
                 };
-                pixels!(call, |device, args| {
-                    batch(args[0].on(&device)?.$method(neighbours)?)
-                })
-            },
-            ..ROW
+                batch(args[0].on(&device)?.$method(neighbours)?)
+            }),
+            ..IMAGES
         }
     };
 }
@@ -73,14 +76,17 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "rot90",
         options: &["dtype", "rank", "turns"],
+        ranks: STACKS,
+        results: each(
+            "(m, n, s)",
+            "(n, m, s); the same for an even number of turns",
+            |options, s| match turns(options).ok()? % 2 {
+                0 => one(s[0].clone()),
+                _ => one(turned(&s[0])?),
+            },
+        ),
         about: "each image rotated anticlockwise by quarter turns",
-        run: |call| {
-            let turns = call.options.required("turns")?;
-            let turns = turns.as_i64().ok_or_else(|| wrong("turns", turns))?;
-            every!(call, |device, args| batch(
-                args[0].on(&device)?.rot90(turns)?
-            ))
-        },
+        run: every!(|call, device, args| batch(args[0].on(&device)?.rot90(turns(&call.options)?)?)),
         rank: Some(2),
         law: Law::None,
         ..ROW
@@ -88,12 +94,10 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "anti_transpose",
         options: UNARY,
+        ranks: STACKS,
+        results: each("(m, n, s)", "(n, m, s)", |_, s| one(turned(&s[0])?)),
         about: "each image reflected across its antidiagonal",
-        run: |call| {
-            every!(call, |device, args| batch(
-                args[0].on(&device)?.anti_transpose()?
-            ))
-        },
+        run: every!(|call, device, args| batch(args[0].on(&device)?.anti_transpose()?)),
         rank: Some(2),
         law: Law::None,
         ..ROW
@@ -101,168 +105,156 @@ pub const ROWS: &[Operation] = &[
     of_pairs!(
         upscale,
         "each cell of an image as a block of equal cells",
-        usize::saturating_mul
-    )
-    .of_rank(2),
+        "the extents times the factors",
+        |extent, by| extent.checked_mul(by)
+    ),
     of_pairs!(
         downscale,
         "the first cell of each block of an image",
-        |extent, _| extent
-    )
-    .of_rank(2),
+        "the extents divided by the factors, rounded up",
+        |extent, by| (by > 0).then(|| extent.div_ceil(by))
+    ),
     of_pairs!(
         tile,
         "copies of each image side by side",
-        usize::saturating_mul
+        "the extents times the factors",
+        |extent, by| extent.checked_mul(by)
     )
-    .of_rank(2)
     .by_shape(),
     Operation {
         name: "translate",
         options: &["dtype", "rank", "shifts", "value"],
-        about: "each image shifted within its borders; vacant cells are value",
-        run: |call| {
-            let shifts = shifts(call)?;
-            every!(call, |device, args| {
-                let fill = call.options.number("value")?;
-                batch(args[0].on(&device)?.translate(&shifts, fill)?)
-            })
+        ranks: MATRICES,
+        results: Results {
+            operands: "m × n, and a shift for each element or for all",
+            about: "m × n",
+            ..SAME
         },
-        rank: Some(2),
+        about: "each image shifted within its borders; vacant cells are value",
+        run: every!(|call, device, args| {
+            let shifts = shifts(&call.options)?;
+            let fill = call.options.number("value")?;
+            batch(args[0].on(&device)?.translate(&shifts, fill)?)
+        }),
         law: Law::None,
         ..ROW
     },
-    of_neighbours!(
-        dilate,
-        "the largest value of each cell and its neighbours (i32, u32 or u8)"
-    )
-    .without_gradient(OF_INTEGERS)
-    .of(DType::I32)
-    .of_rank(2)
-    .by_shape(),
-    of_neighbours!(
-        erode,
-        "the smallest value of each cell and its neighbours (i32, u32 or u8)"
-    )
-    .without_gradient(OF_INTEGERS)
-    .of(DType::I32)
-    .of_rank(2)
-    .by_shape(),
+    of_neighbours!(dilate, "the largest value of each cell and its neighbours"),
+    of_neighbours!(erode, "the smallest value of each cell and its neighbours"),
     Operation {
         name: "lookup",
         options: &["dtype", "rank", "table", "table_dtype", "strict"],
-        about: "each value replaced by that value of a table; 0 beyond its end (i32, u32 or u8)",
-        run: |call| pixels!(call, |device, args| looked_up(call, &args[0].on(&device)?)),
+        results: Results {
+            operands: "s, and a table for each element or for all",
+            ..SAME
+        },
+        about: "each value replaced by that value of a table; 0 beyond its end",
+        run: pixels!(|call, device, args| looked_up(call, &args[0].on(&device)?)),
         methods: &[("lookup_strict", "strict")],
-        gradient: Gradient::None(OF_INTEGERS),
-        dtype: DType::I32,
-        law: Law::None,
-        ..ROW
+        ..INTEGERS
     },
     Operation {
         name: "bincount",
         options: &["dtype", "rank", "bins", "strict"],
-        about: "how often each integer from 0 to before bins occurs in each element (i32, u32 or u8)",
-        run: |call| {
-            let bins = call.options.size("bins")?;
-            let elements = call.layout(0).len();
-            let mut sizes = std::iter::repeat_n(1 + bins as u64, elements);
-            within(call.max_values, &mut sizes)?;
-            let strict = call.options.flag("strict")?;
-            pixels!(call, |device, args| match strict {
-                true => batch(args[0].on(&device)?.bincount_strict_blocking(bins)?),
-                false => batch(args[0].on(&device)?.bincount(bins)?),
-            })
-        },
+        results: BINS,
+        about: "how often each integer from 0 to before bins occurs in each element",
+        run: pixels!(|call, device, args| {
+            let (x, bins) = (args[0].on(&device)?, call.options.size("bins")?);
+            match call.options.flag("strict")? {
+                true => batch(x.bincount_strict_blocking(bins)?),
+                false => batch(x.bincount(bins)?),
+            }
+        }),
         methods: &[("bincount_strict", "strict")],
-        gradient: Gradient::None(OF_INTEGERS),
-        dtype: DType::I32,
-        law: Law::None,
-        ..ROW
+        ..INTEGERS
     },
-    of_integers!(
-        "most_common",
-        most_common,
-        "the most frequent value of each element, the lowest of several (i32, u32 or u8)"
-    )
-    .counted(Work::More)
-    .without_gradient(OF_INTEGERS)
-    .of(DType::I32)
-    .by_shape(),
-    of_integers!(
-        "least_common",
-        least_common,
-        "the least frequent value of each element, the lowest of several (i32, u32 or u8)"
-    )
-    .counted(Work::More)
-    .without_gradient(OF_INTEGERS)
-    .of(DType::I32)
-    .by_shape(),
-    of_integers!(
-        "palette",
-        palette_blocking,
-        "the different values of each element in ascending order (i32, u32 or u8)"
-    )
-    .counted(Work::More)
-    .reading_values()
-    .without_gradient(OF_INTEGERS)
-    .of(DType::I32)
-    .by_shape(),
+    Operation {
+        name: "most_common",
+        results: ONE,
+        about: "the most frequent value of each element, the lowest of several",
+        run: pixels!(|call, device, args| batch(args[0].on(&device)?.most_common()?)),
+        work: Work::More,
+        ..INTEGERS
+    },
+    Operation {
+        name: "least_common",
+        results: ONE,
+        about: "the least frequent value of each element, the lowest of several",
+        run: pixels!(|call, device, args| batch(args[0].on(&device)?.least_common()?)),
+        work: Work::More,
+        ..INTEGERS
+    },
+    Operation {
+        name: "palette",
+        results: by_values("s", "as many as there are different values"),
+        about: "the different values of each element in ascending order",
+        run: pixels!(|call, device, args| batch(args[0].on(&device)?.palette_blocking()?)),
+        reads_values: true,
+        work: Work::More,
+        ..INTEGERS
+    },
     Operation {
         name: "bounding_box",
         options: &["dtype", "rank", "value"],
-        about: "top, left, bottom and right of all cells other than value, half open (i32, u32 or u8)",
-        run: |call| {
-            within(
-                call.max_values,
-                &mut std::iter::repeat_n(5, call.layout(0).len()),
-            )?;
-            pixels!(call, |device, args| {
-                let background = call.options.number("value")?;
-                batch(args[0].on(&device)?.bounding_box(background)?)
-            })
-        },
-        gradient: Gradient::None(OF_INTEGERS),
-        dtype: DType::I32,
-        rank: Some(2),
+        results: each("m × n", "four values", |_, _| one(vec![4])),
+        about: "top, left, bottom and right of all cells other than value, half open",
+        run: pixels!(|call, device, args| {
+            let background = call.options.number("value")?;
+            batch(args[0].on(&device)?.bounding_box(background)?)
+        }),
         law: Law::Open,
-        ..ROW
+        ..IMAGES
     },
     Operation {
         name: "trim",
         options: &["dtype", "rank", "value"],
-        about: "each image without borders of value (i32, u32 or u8)",
-        run: |call| {
-            pixels!(call, |device, args| {
-                let background = call.options.number("value")?;
-                batch(args[0].on(&device)?.trim_blocking(background)?)
-            })
-        },
+        results: by_values(
+            "m × n",
+            "the extents of the box that holds all values but one",
+        ),
+        about: "each image without borders of value",
+        run: pixels!(|call, device, args| {
+            let background = call.options.number("value")?;
+            batch(args[0].on(&device)?.trim_blocking(background)?)
+        }),
         reads_values: true,
-        gradient: Gradient::None(OF_INTEGERS),
-        dtype: DType::I32,
-        rank: Some(2),
         law: Law::Open,
-        ..ROW
+        ..IMAGES
     },
     Operation {
         name: "crop",
         options: &["dtype", "rank", "boxes", "strict"],
+        ranks: MATRICES,
+        results: all(
+            "m × n, and a box",
+            "the extents of the box within the image",
+            |options, x| {
+                let boxes = options.required_batch::<u32>("boxes", 1).ok()?;
+                let inside = move |(i, s): (usize, Vec<usize>)| {
+                    let (&[m, n], &[top, left, bottom, right]) = (s.as_slice(), boxes.get(i)?)
+                    else {
+                        return None;
+                    };
+                    let extent = |start: u32, end: u32, extent: usize| {
+                        (end as usize).min(extent).saturating_sub(start as usize)
+                    };
+                    Some(vec![extent(top, bottom, m), extent(left, right, n)])
+                };
+                let images = all_extents(x[0]).into_iter().enumerate();
+                Some(vec![Box::new(images.map(inside))])
+            },
+        ),
         about: "the part of each image inside of its box",
-        run: |call| {
+        run: every!(|call, device, args| {
             let boxes = call.options.required_batch::<u32>("boxes", 1)?;
-            let strict = call.options.flag("strict")?;
-            every!(call, |device, args| {
-                let (x, boxes) = (args[0].on(&device)?, device.upload(&boxes)?);
-                match strict {
-                    true => batch(x.crop_strict_blocking(&boxes)?),
-                    false => batch(x.crop_blocking(&boxes)?),
-                }
-            })
-        },
+            let (x, boxes) = (args[0].on(&device)?, device.upload(&boxes)?);
+            match call.options.flag("strict")? {
+                true => batch(x.crop_strict_blocking(&boxes)?),
+                false => batch(x.crop_blocking(&boxes)?),
+            }
+        }),
         methods: &[("crop_strict", "strict")],
         gradient: READS,
-        rank: Some(2),
         reads_values: true,
         work: Work::Answer,
         ..ROW
@@ -270,70 +262,65 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "match_template",
         args: 2,
-        options: UNARY,
-        about: "1 at each place where the second image occurs in the first (i32, u32 or u8)",
-        run: |call| {
-            pixels!(call, |device, args| {
-                let (x, small) = (args[0].on(&device)?, args[1].on(&device)?);
-                batch(x.match_template(&small)?)
-            })
-        },
-        gradient: Gradient::None(OF_INTEGERS),
-        dtype: DType::I32,
-        rank: Some(2),
-        law: Law::None,
+        results: each("m × n and a × b", "m − a + 1 × n − b + 1", |_, s| {
+            let extents = s[0].iter().zip(&s[1]);
+            one(extents
+                .map(|(n, small)| (n + 1).saturating_sub(*small))
+                .collect())
+        }),
+        about: "1 at each place where the second image occurs in the first",
+        run: pixels!(|call, device, args| {
+            let (x, small) = (args[0].on(&device)?, args[1].on(&device)?);
+            batch(x.match_template(&small)?)
+        }),
         work: Work::More,
-        ..ROW
+        ..IMAGES
     },
     Operation {
         name: "draw_boxes",
         options: &["dtype", "rank", "boxes", "values"],
-        about: "each image with the borders of boxes drawn on it (i32, u32 or u8)",
-        run: |call| {
-            let boxes = call.options.required_batch::<u32>("boxes", 2)?;
-            pixels!(call, |device, args| {
-                let values = device.upload(&alike(&args[0], call, "values")?)?;
-                let boxes = device.upload(&boxes)?;
-                batch(args[0].on(&device)?.draw_boxes(&boxes, &values)?)
-            })
+        results: Results {
+            operands: "m × n, and k boxes and values",
+            about: "m × n",
+            ..SAME
         },
-        gradient: Gradient::None(OF_INTEGERS),
-        dtype: DType::I32,
-        rank: Some(2),
-        law: Law::None,
+        about: "each image with the borders of boxes drawn on it",
+        run: pixels!(|call, device, args| {
+            let boxes = call.options.required_batch::<u32>("boxes", 2)?;
+            let values = device.upload(&alike(&args[0], call, "values")?)?;
+            let boxes = device.upload(&boxes)?;
+            batch(args[0].on(&device)?.draw_boxes(&boxes, &values)?)
+        }),
         work: Work::More,
-        ..ROW
+        ..IMAGES
     },
     Operation {
         name: "draw_lines",
         options: &["dtype", "rank", "lines", "values"],
-        about: "each image with lines from cell to cell drawn on it (i32, u32 or u8)",
-        run: |call| {
-            let lines = call.options.required_batch::<i32>("lines", 2)?;
-            pixels!(call, |device, args| {
-                let values = device.upload(&alike(&args[0], call, "values")?)?;
-                batch(args[0].on(&device)?.draw_lines(&lines, &values)?)
-            })
+        results: Results {
+            operands: "m × n, and k lines and values",
+            about: "m × n",
+            ..SAME
         },
-        gradient: Gradient::None(OF_INTEGERS),
-        dtype: DType::I32,
-        rank: Some(2),
-        law: Law::None,
+        about: "each image with lines from cell to cell drawn on it",
+        run: pixels!(|call, device, args| {
+            let lines = call.options.required_batch::<i32>("lines", 2)?;
+            let values = device.upload(&alike(&args[0], call, "values")?)?;
+            batch(args[0].on(&device)?.draw_lines(&lines, &values)?)
+        }),
         work: Work::More,
-        ..ROW
+        ..IMAGES
     },
     Operation {
         name: "equal_elements",
         args: 2,
         options: UNARY,
-        grows: Grows::Pair,
+        results: ONE_OF_TWO,
         about: "1 for each two elements with the same shape and values, otherwise 0",
-        run: |call| {
-            compared!(call, |device, args| {
-                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-                batch(a.equal_elements(&b)?)
-            })
-        },
+        run: compared!(|call, device, args| {
+            let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+            batch(a.equal_elements(&b)?)
+        }),
         gradient: Gradient::None(WHOLE),
         law: Law::None,
         ..ROW
@@ -341,37 +328,75 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "period",
         options: &["dtype", "rank", "axis"],
-        about: "the distance after which each element repeats along an axis (i32, u32 or u8)",
-        run: |call| {
+        results: ONE,
+        about: "the distance after which each element repeats along an axis",
+        run: pixels!(|call, device, args| {
             let axis = call.options.axis()?;
-            pixels!(call, |device, args| batch(
-                args[0].on(&device)?.period(axis)?
-            ))
-        },
-        gradient: Gradient::None(OF_INTEGERS),
-        dtype: DType::I32,
-        law: Law::None,
+            batch(args[0].on(&device)?.period(axis)?)
+        }),
         work: Work::More,
-        ..ROW
+        ..INTEGERS
     },
     Operation {
         name: "compact",
         options: &["dtype", "rank", "flags", "axis"],
+        results: all(
+            "s, and a flag for each slice along an axis",
+            "s with the slices whose flags are not 0",
+            |options, x| {
+                let (flags, axis) = (
+                    options.required_batch::<u32>("flags", 1).ok()?,
+                    options.axis().ok()?,
+                );
+                let kept = move |(i, s): (usize, Vec<usize>)| {
+                    let kept = flags.get(i)?.iter().filter(|flag| **flag != 0);
+                    with(&s, axis, kept.count())
+                };
+                Some(vec![Box::new(
+                    all_extents(x[0]).into_iter().enumerate().map(kept),
+                )])
+            },
+        ),
         about: "the slices of each element along an axis whose flag is not 0",
-        run: |call| {
+        run: every!(|call, device, args| {
             let flags = call.options.required_batch::<u32>("flags", 1)?;
             let axis = call.options.axis()?;
-            every!(call, |device, args| {
-                let (x, flags) = (args[0].on(&device)?, device.upload(&flags)?);
-                batch(x.compact_blocking(&flags, axis)?)
-            })
-        },
+            let (x, flags) = (args[0].on(&device)?, device.upload(&flags)?);
+            batch(x.compact_blocking(&flags, axis)?)
+        }),
         gradient: READS,
         law: Law::Open,
         reads_values: true,
         ..ROW
     },
 ];
+
+/// With the first two axes exchanged.
+fn turned(extents: &[usize]) -> Option<Vec<usize>> {
+    let [m, n, others @ ..] = extents else {
+        return None;
+    };
+    Some([&[*n, *m], others].concat())
+}
+
+fn turns(options: &Options) -> Result<i64> {
+    let turns = options.required("turns")?;
+    turns.as_i64().ok_or_else(|| wrong("turns", turns))
+}
+
+/// Images whose extents are changed by the factors of each, or of all.
+fn scaled<'a>(
+    options: &Options,
+    x: &Layout,
+    size: fn(usize, usize) -> Option<usize>,
+) -> Option<Shapes<'a>> {
+    let factors = factors(options).ok()?;
+    let images = all_extents(x).into_iter().enumerate();
+    Some(Box::new(images.map(move |(i, s)| {
+        let by = factors.get(i).or(factors.first())?;
+        s.iter().zip(by).map(|(&n, &by)| size(n, by)).collect()
+    })))
+}
 
 /// An option that is a batch of vectors of the type of an argument.
 fn alike<T: Number>(_: &Arg<T>, call: &Call<'_>, name: &str) -> Result<Ragged<T>> {
@@ -403,14 +428,14 @@ fn looked_up<T: Pixel>(call: &Call<'_>, x: &Tensor<T>) -> Result<Answer> {
 }
 
 /// Pairs of integers.
-fn shifts(call: &Call<'_>) -> Result<Vec<[i64; 2]>> {
-    let shifts = call.options.required("shifts")?;
+fn shifts(options: &Options) -> Result<Vec<[i64; 2]>> {
+    let shifts = options.required("shifts")?;
     pairs(shifts).ok_or_else(|| wrong("shifts", shifts))
 }
 
 /// Pairs of integers that are not negative.
-fn factors(call: &Call<'_>) -> Result<Vec<[usize; 2]>> {
-    let factors = call.options.required("factors")?;
+fn factors(options: &Options) -> Result<Vec<[usize; 2]>> {
+    let factors = options.required("factors")?;
     let all = pairs(factors);
     let whole = |[a, b]: [i64; 2]| Some([usize::try_from(a).ok()?, usize::try_from(b).ok()?]);
     all.and_then(|all| all.into_iter().map(whole).collect())
@@ -423,16 +448,4 @@ fn pairs(value: &Value) -> Option<Vec<[i64; 2]>> {
         _ => None,
     };
     value.as_array()?.iter().map(pair).collect()
-}
-
-/// Refuses results above the limit. What the library refuses anyway passes.
-fn limit(call: &Call<'_>, by: &[[usize; 2]], size: fn(usize, usize) -> usize) -> Result<()> {
-    let layout: &Layout = call.layout(0);
-    let sizes = layout.shapes().enumerate().map(|(element, shape)| {
-        let by = by.get(element).or(by.first()).unwrap_or(&[1, 1]);
-        let extents = shape.extents().iter().zip(by);
-        let extents: Vec<usize> = extents.map(|(&n, &by)| size(n as usize, by)).collect();
-        Shape::new(&extents).map_or(u64::MAX, |shape| written_size(&shape))
-    });
-    within(call.max_values, &mut { sizes })
 }

@@ -1,32 +1,28 @@
 //! Labels, under PyTorch's names.
 
-use vsla::{Ragged, Shape, f16, scalar::DType};
+use vsla::Ragged;
 
-use super::{Gradient, Law, OF_INTEGERS, Operation, ROW, Work, batch, within};
-use crate::batch::written_size;
-use crate::failure::{Failure, Result};
-use crate::held::Args;
+use super::created::of_type;
+use super::results::{all, each, extents, one};
+use super::{Gradient, Law, MATRICES, OF_INTEGERS, Operation, ROW, STACKED, Work, batch};
+use crate::batch::Number;
+use crate::failure::Result;
+use crate::held::Arg;
 
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "one_hot",
         options: &["dtype", "rank", "depth"],
+        ranks: STACKED,
+        results: each("s, of whole numbers", "(s, depth)", |options, s| {
+            one([s[0].as_slice(), &[options.size("depth").ok()?]].concat())
+        }),
         about: "a row of zeros for each index, with 1 at that place; dtype is that of the rows",
-        run: |call| {
-            let (device, depth) = (call.device()?, call.options.size("depth")?);
-            let labels = labels(&call.args)?;
-            let rows = labels.layout().shapes();
-            let mut sizes = rows.map(|shape| written_size(&shape).saturating_mul(1 + depth as u64));
-            within(call.max_values, &mut sizes)?;
-            let x = device.upload(&labels)?;
-            match &call.args {
-                Args::F32(_) => batch(x.one_hot::<f32>(depth)?),
-                Args::F16(_) => batch(x.one_hot::<f16>(depth)?),
-                Args::I32(_) => batch(x.one_hot::<i32>(depth)?),
-                Args::U32(_) => batch(x.one_hot::<u32>(depth)?),
-                other => Err(no_indices(other)),
-            }
-        },
+        run: ordered!(|call, device, args| {
+            let x = device.upload(&labels(&args[0])?)?;
+            let rows = x.one_hot(call.options.size("depth")?);
+            of_type(args, rows)
+        }),
         gradient: Gradient::None(OF_INTEGERS),
         law: Law::None,
         ..ROW
@@ -34,25 +30,22 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "embedding",
         options: &["dtype", "rank", "ids"],
-        about: "rows of a table, the only element, by ids; NaN for an id that it does not have (f32 or f16)",
-        run: |call| {
-            let ids = call.options.required_batch::<u32>("ids", 1)?;
-            let row = call.layout(0).shapes().next().map_or(0, |table| {
-                let width = table.extents().last().map_or(0, |&n| n as usize);
-                Shape::new(&[width]).map_or(0, |row| written_size(&row))
-            });
-            let mut sizes = ids
-                .layout()
-                .lengths()
-                .map(|n| 1 + row.saturating_mul(n as u64));
-            within(call.max_values, &mut sizes)?;
-            float!(call, |device, args| {
-                let ids = device.upload(&ids)?;
-                batch(args[0].on(&device)?.embedding(&ids)?)
-            })
-        },
+        ranks: MATRICES,
+        results: all("a table (v, k), and n ids", "(n, k)", |options, table| {
+            let &[_, width] = extents(&table[0].shapes().next()?).as_slice() else {
+                return None;
+            };
+            let ids = options.required_batch::<u32>("ids", 1).ok()?;
+            let lengths: Vec<usize> = ids.layout().lengths().collect();
+            let rows = lengths.into_iter().map(move |n| Some(vec![n, width]));
+            Some(vec![Box::new(rows)])
+        }),
+        about: "rows of a table, the only element, by ids; NaN for an id that it does not have",
+        run: float!(|call, device, args| {
+            let ids = device.upload(&call.options.required_batch::<u32>("ids", 1)?)?;
+            batch(args[0].on(&device)?.embedding(&ids)?)
+        }),
         is_local: false,
-        rank: Some(2),
         law: Law::None,
         work: Work::Answer,
         ..ROW
@@ -60,39 +53,33 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "cross_entropy",
         options: &["dtype", "rank", "targets"],
-        about: "-log softmax of each row of scores at its target (f32 or f16)",
-        run: |call| {
+        results: each(
+            "(s, k), and targets of s",
+            "s; one value for vectors",
+            |_, s| match s[0].as_slice() {
+                [_] => one(vec![1]),
+                [rows @ .., _] => one(rows.to_vec()),
+                [] => None,
+            },
+        ),
+        about: "-log softmax of each row of scores at its target",
+        run: float!(|call, device, args| {
             let rank = (call.layout(0).rank() - 1).max(1);
             let targets = call.options.required_batch::<u32>("targets", rank)?;
-            float!(call, |device, args| {
-                let targets = device.upload(&targets)?;
-                batch(args[0].on(&device)?.cross_entropy(&targets)?)
-            })
-        },
+            let targets = device.upload(&targets)?;
+            batch(args[0].on(&device)?.cross_entropy(&targets)?)
+        }),
         law: Law::None,
         ..ROW
     },
 ];
 
 /// Indices, of whatever type the answer has.
-fn labels(args: &Args) -> Result<Ragged<u32>> {
+fn labels<T: Number + Into<f64>>(x: &Arg<T>) -> Result<Ragged<u32>> {
     let whole = |x: f64| match x.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&x) {
         true => x as u32,
         // No row has such a place.
         false => u32::MAX,
     };
-    Ok(match args {
-        Args::F32(args) => args[0].cast(|x| whole(f64::from(x)))?,
-        Args::F16(args) => args[0].cast(|x| whole(f64::from(x)))?,
-        Args::I32(args) => args[0].cast(|x| whole(f64::from(x)))?,
-        Args::U32(args) => args[0].cast(|x| x)?,
-        other => return Err(no_indices(other)),
-    })
-}
-
-fn no_indices(args: &Args) -> Failure {
-    Failure::dtype(
-        &[DType::F32, DType::F16, DType::I32, DType::U32],
-        args.dtype(),
-    )
+    Ok(x.cast(|x| whole(x.into()))?)
 }

@@ -4,30 +4,24 @@ use vsla::scalar::DType;
 
 use super::{BESIDE, Gradient, Law, OF_INTEGERS, Operation, POSITIVE, ROW, UNARY, batch};
 
-/// The body for whichever integer type the arguments have.
+/// The body for arguments of an integer type of 32 bits.
 macro_rules! integer {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
-        of_types!($call, [I32 U32], |$device, $args| $body)
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [I32 U32] => $body)
     };
 }
 
 /// A function of the argument, of these types.
-macro_rules! of {
-    ($types:ident, $call:ident, |$x:ident| $body:expr) => {
-        $types!($call, |device, args| {
-            let $x = args[0].on(&device)?;
-            batch($body)
-        })
-    };
-}
-
 macro_rules! row {
-    ($name:literal, $options:expr, $about:literal, $run:expr) => {
+    ($name:literal, $options:expr, $about:literal, $types:ident, |$call:ident, $x:ident| $body:expr) => {
         Operation {
             name: $name,
             options: $options,
             about: $about,
-            run: $run,
+            run: $types!(|$call, device, args| {
+                let $x = args[0].on(&device)?;
+                batch($body?)
+            }),
             ..ROW
         }
     };
@@ -36,8 +30,7 @@ macro_rules! row {
 /// A method without options.
 macro_rules! function {
     ($name:literal, $method:ident, $about:literal) => {
-        row!($name, UNARY, $about, |call| of!(float, call, |x| x
-            .$method()?))
+        row!($name, UNARY, $about, float, |call, x| x.$method())
     };
 }
 
@@ -45,12 +38,7 @@ const SCALAR: &[&str] = &["dtype", "rank", "value"];
 const PLACES: &[&str] = &["dtype", "rank", "places"];
 
 pub const ROWS: &[Operation] = &[
-    function!(
-        "exp",
-        exp,
-        "e to the power of x (f32 or f16, like all functions of this group)"
-    )
-    .by_shape(),
+    function!("exp", exp, "e to the power of x").by_shape(),
     function!("exp2", exp2, "2 to the power of x").by_shape(),
     function!("expm1", expm1, "e to the power of x, minus 1"),
     function!("log", log, "the natural logarithm")
@@ -88,80 +76,56 @@ pub const ROWS: &[Operation] = &[
         "leaky_relu",
         &["dtype", "rank", "negative_slope"],
         "x if above 0, else negative_slope * x",
-        |call| {
-            let slope = call.options.optional("negative_slope")?.unwrap_or(0.01);
-            of!(float, call, |x| x.leaky_relu(slope)?)
-        }
+        float,
+        |call, x| x.leaky_relu(call.options.optional("negative_slope")?.unwrap_or(0.01))
     )
     .sloping(BESIDE),
     row!(
         "pow",
         &["dtype", "rank", "exponent"],
         "x to the power of exponent; by multiplication for integer exponents of at most 8",
-        |call| {
+        float,
+        |call, x| {
             let y: f32 = call.options.number("exponent")?;
-            let whole = y.fract() == 0.0 && y.abs() <= 16_777_216.0;
-            of!(float, call, |x| if whole {
-                x.powi(y as i32)?
-            } else {
-                x.powf(y)?
-            })
+            match y.fract() == 0.0 && y.abs() <= 16_777_216.0 {
+                true => x.powi(y as i32),
+                false => x.powf(y),
+            }
         }
     )
     .sloping(POSITIVE)
     .for_methods(&[("powf", ""), ("powi", "")])
     .respecting(Law::Open),
-    row!("abs", UNARY, "the absolute value", |call| of!(
-        typed,
-        call,
-        |x| x.abs()?
-    ))
-    .sloping(BESIDE),
-    row!("sign", UNARY, "1, 0 or -1", |call| of!(
-        ordered,
-        call,
-        |x| x.sign()?
-    ))
-    .sloping(Gradient::Zero),
-    row!("square", UNARY, "x * x", |call| of!(ordered, call, |x| x
-        .square(
-    )?)),
+    row!("abs", UNARY, "the absolute value", typed, |call, x| x.abs()).sloping(BESIDE),
+    row!("sign", UNARY, "1, 0 or -1", ordered, |call, x| x.sign()).sloping(Gradient::Zero),
+    row!("square", UNARY, "x * x", ordered, |call, x| x.square()),
     row!(
         "clip",
         &["dtype", "rank", "min", "max"],
         "x, but at least min and at most max",
-        |call| of!(ordered, call, |x| x
-            .clamp(call.options.number("min")?, call.options.number("max")?)?)
+        ordered,
+        |call, x| x.clamp(call.options.number("min")?, call.options.number("max")?)
     )
     .sloping(Gradient::Of(0.1, 0.4))
     .for_methods(&[("clamp", "")])
     .respecting(Law::Open),
-    row!("add_scalar", SCALAR, "x + value", |call| of!(
-        ordered,
-        call,
-        |x| x.add_scalar(call.options.number("value")?)?
-    ))
+    row!("add_scalar", SCALAR, "x + value", ordered, |call, x| x
+        .add_scalar(call.options.number("value")?))
     .respecting(Law::Open),
-    row!("rsub", SCALAR, "value - x", |call| of!(
-        ordered,
-        call,
-        |x| x.sub_from(call.options.number("value")?)?
-    ))
+    row!("rsub", SCALAR, "value - x", ordered, |call, x| x
+        .sub_from(call.options.number("value")?))
     .for_methods(&[("sub_from", "")])
     .respecting(Law::Open),
     row!(
         "div_scalar",
         SCALAR,
         "x / value; integer division truncates",
-        |call| of!(ordered, call, |x| x
-            .div_scalar(call.options.number("value")?)?)
+        ordered,
+        |call, x| x.div_scalar(call.options.number("value")?)
     )
     .respecting(Law::Open),
-    row!("rdiv", SCALAR, "value / x (f32 or f16)", |call| of!(
-        float,
-        call,
-        |x| x.div_from(call.options.number("value")?)?
-    ))
+    row!("rdiv", SCALAR, "value / x", float, |call, x| x
+        .div_from(call.options.number("value")?))
     .sloping(BESIDE)
     .for_methods(&[("div_from", "")])
     .respecting(Law::Open),
@@ -169,18 +133,17 @@ pub const ROWS: &[Operation] = &[
         "fmod",
         SCALAR,
         "the remainder of x / value, with x's sign",
-        |call| of!(ordered, call, |x| x.rem(call.options.number("value")?)?)
+        ordered,
+        |call, x| x.rem(call.options.number("value")?)
     )
     .sloping(Gradient::Of(0.1, 0.4))
     .for_methods(&[("rem", "")]),
     row!(
         "bitwise_and",
         SCALAR,
-        "bitwise AND of x and value (i32 or u32)",
-        |call| {
-            of!(integer, call, |x| x
-                .bit_and(call.options.number("value")?)?)
-        }
+        "bitwise AND of x and value",
+        integer,
+        |call, x| x.bit_and(call.options.number("value")?)
     )
     .for_methods(&[("bit_and", "")])
     .without_gradient(OF_INTEGERS)
@@ -188,11 +151,9 @@ pub const ROWS: &[Operation] = &[
     row!(
         "bitwise_or",
         SCALAR,
-        "bitwise OR of x and value (i32 or u32)",
-        |call| {
-            of!(integer, call, |x| x
-                .bit_or(call.options.number("value")?)?)
-        }
+        "bitwise OR of x and value",
+        integer,
+        |call, x| x.bit_or(call.options.number("value")?)
     )
     .for_methods(&[("bit_or", "")])
     .without_gradient(OF_INTEGERS)
@@ -201,9 +162,9 @@ pub const ROWS: &[Operation] = &[
     row!(
         "bitwise_xor",
         SCALAR,
-        "bitwise XOR of x and value (i32 or u32)",
-        |call| of!(integer, call, |x| x
-            .bit_xor(call.options.number("value")?)?)
+        "bitwise XOR of x and value",
+        integer,
+        |call, x| x.bit_xor(call.options.number("value")?)
     )
     .for_methods(&[("bit_xor", "")])
     .without_gradient(OF_INTEGERS)
@@ -212,8 +173,9 @@ pub const ROWS: &[Operation] = &[
     row!(
         "bitwise_not",
         UNARY,
-        "bitwise NOT of x (i32 or u32)",
-        |call| { of!(integer, call, |x| x.bit_not()?) }
+        "bitwise NOT of x",
+        integer,
+        |call, x| x.bit_not()
     )
     .for_methods(&[("bit_not", "")])
     .without_gradient(OF_INTEGERS)
@@ -222,11 +184,9 @@ pub const ROWS: &[Operation] = &[
     row!(
         "left_shift",
         PLACES,
-        "x shifted left by places (i32 or u32)",
-        |call| {
-            let places: u32 = call.options.number("places")?;
-            of!(integer, call, |x| x.shift_left(places)?)
-        }
+        "x shifted left by places",
+        integer,
+        |call, x| x.shift_left(call.options.number::<u32>("places")?)
     )
     .for_methods(&[("shift_left", "")])
     .without_gradient(OF_INTEGERS)
@@ -234,11 +194,9 @@ pub const ROWS: &[Operation] = &[
     row!(
         "right_shift",
         PLACES,
-        "x shifted right by places, preserving the sign of i32 (i32 or u32)",
-        |call| {
-            let places: u32 = call.options.number("places")?;
-            of!(integer, call, |x| x.shift_right(places)?)
-        }
+        "x shifted right by places, preserving the sign of i32",
+        integer,
+        |call, x| x.shift_right(call.options.number::<u32>("places")?)
     )
     .for_methods(&[("shift_right", "")])
     .without_gradient(OF_INTEGERS)

@@ -3,14 +3,15 @@
 use vsla::{
     Device, Pairing, Tensor,
     product::Product,
-    scalar::{DType, Factor, Float},
+    scalar::{Factor, Float},
 };
 
-use super::{Answer, Call, Grows, Law, Operation, ROW, Work, batch};
+use super::results::{MATRIX_PRODUCT, Results};
+use super::{Law, MATRICES, Operation, ROW, Work, batch};
 use crate::batch::Number;
 use crate::epilogue::{Epilogue, OPTIONS, finished};
 use crate::failure::{Failure, Result};
-use crate::held::{Arg, Args};
+use crate::held::Arg;
 use crate::request::{Options, Pairs};
 use crate::sparse;
 
@@ -30,9 +31,24 @@ pub const ROWS: &[Operation] = &[
         name: "matmul",
         args: 2,
         options: MATMUL,
-        grows: Grows::Product,
-        about: "residual + activation(scale * a b + bias) for each pair of matrices (rank 2)",
-        run: |call| matmul(call, false),
+        ranks: MATRICES,
+        results: MATRIX_PRODUCT,
+        about: "residual + activation(scale * a b + bias) for each pair of matrices",
+        run: of_types!(|call, device, args|
+            [F32 F16] => batch(layer(&device, args, &call.options, false)?),
+            [I32 U32] => batch(plain(&device, args, &call.options, false)?),
+            [C32] => {
+                let (pairs, transposed) = (call.options.pairs()?, call.options.transposed()?);
+                let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+                without_epilogue(&call.options)?;
+                if transposed != [false; 2] {
+                    let what = "transpose: complex factors cannot be transposed";
+                    return Err(Failure::request(what));
+                }
+                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+                batch(a.pair(&b, pairing)?.matmul()?)
+            },
+        ),
         methods: &[
             ("activation", "activation"),
             ("bias", "bias"),
@@ -42,7 +58,6 @@ pub const ROWS: &[Operation] = &[
             ("transpose_left", "transpose"),
             ("transpose_right", "transpose"),
         ],
-        rank: Some(2),
         work: Work::More,
         ..ROW
     },
@@ -50,11 +65,17 @@ pub const ROWS: &[Operation] = &[
         name: "matmul_ambient",
         args: 2,
         options: MATMUL,
-        grows: Grows::Product,
-        about: "the same for inner extents that may differ: missing entries are zero (rank 2)",
-        run: |call| matmul(call, true),
+        ranks: MATRICES,
+        results: Results {
+            operands: "m × k and l × n, or their transposes",
+            ..MATRIX_PRODUCT
+        },
+        about: "the same for inner extents that may differ: missing entries are zero",
+        run: of_types!(|call, device, args|
+            [F32 F16] => batch(layer(&device, args, &call.options, true)?),
+            [I32 U32] => batch(plain(&device, args, &call.options, true)?),
+        ),
         methods: &[("ambient", "")],
-        rank: Some(2),
         work: Work::More,
         ..ROW
     },
@@ -73,11 +94,11 @@ pub const ROWS: &[Operation] = &[
             "activation",
             "residual",
         ],
-        grows: Grows::Product,
+        ranks: MATRICES,
+        results: MATRIX_PRODUCT,
         about: "matmul with the right or the left matrix block-sparse: only blocks with a value above the tolerance \
-            are stored (rank 2, f32 or f16; only this matrix may be transposed)",
-        run: sparse::matmul,
-        rank: Some(2),
+            are stored (only this matrix may be transposed)",
+        run: float!(|call, device, args| batch(sparse::matmul(&device, args, &call.options)?)),
         law: Law::Open,
         work: Work::More,
         ..ROW
@@ -86,72 +107,58 @@ pub const ROWS: &[Operation] = &[
         name: "sampled",
         args: 2,
         options: &["dtype", "rank", "transpose", "block", "blocks"],
-        grows: Grows::Product,
-        about: "selected blocks of a b for each pair of matrices, zeros elsewhere (rank 2, f32 or f16)",
-        run: sparse::sampled,
+        ranks: MATRICES,
+        results: MATRIX_PRODUCT,
+        about: "selected blocks of a b for each pair of matrices, zeros elsewhere",
+        run: float!(|call, device, args| batch(sparse::sampled(&device, args, &call.options)?)),
         methods: &[("topology", "blocks")],
-        rank: Some(2),
         work: Work::More,
         ..ROW
     },
 ];
 
-fn matmul(call: &mut Call<'_>, ambient: bool) -> Result<Answer> {
-    let pairs = call.options.pairs()?;
-    let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
-    let options = call.options.clone();
-    let device = call.device()?;
-    match &call.args {
-        Args::F32(args) => return batch(layer(&device, args, pairing, &options, ambient)?),
-        Args::F16(args) => return batch(layer(&device, args, pairing, &options, ambient)?),
-        Args::U8(_) => {
-            let taken = [DType::F32, DType::F16, DType::I32, DType::U32, DType::C32];
-            return Err(Failure::dtype(&taken, DType::U8));
-        }
-        _ => {}
-    }
-    if let Some(name) = OPTIONS
-        .into_iter()
-        .find(|name| options.0.contains_key(*name))
-    {
-        return Err(Failure::request(format!("{name}: only for f32 and f16")));
-    }
-    if let Args::C32(args) = &call.args {
-        if ambient || options.transposed()? != [false; 2] {
-            let what = "dtype: complex factors must have equal inner extents, and no transposes";
-            return Err(Failure::request(what));
-        }
-        let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-        return batch(a.pair(&b, pairing)?.matmul()?);
-    }
-    real!(call, |device, args| {
-        let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-        let pair = a.pair(&b, pairing)?;
-        let mut product = formed(pair.product(), options.transposed()?);
-        if ambient {
-            product = product.ambient();
-        }
-        batch(product.run()?)
-    })
-}
-
 /// A product of floating-point numbers with an optional epilogue.
 fn layer<T: Float + Number>(
     device: &Device,
     args: &[Arg<T>],
-    pairing: Pairing<'_>,
     options: &Options,
     ambient: bool,
 ) -> Result<Tensor<T>> {
     let (a, b) = (args[0].on(device)?, args[1].on(device)?);
-    let pair = a.pair(&b, pairing)?;
     let epilogue = Epilogue::read(device, options)?;
-    let mut product = formed(pair.product(), options.transposed()?);
-    if ambient {
-        product = product.ambient();
+    let product = multiplied(&a, &b, options, ambient)?;
+    Ok(finished!(product, &epilogue).run()?)
+}
+
+/// A product of integers.
+fn plain<T: Factor + Number>(
+    device: &Device,
+    args: &[Arg<T>],
+    options: &Options,
+    ambient: bool,
+) -> Result<Tensor<T>> {
+    without_epilogue(options)?;
+    let (a, b) = (args[0].on(device)?, args[1].on(device)?);
+    Ok(multiplied(&a, &b, options, ambient)?.run()?)
+}
+
+fn multiplied<'a, T: Factor>(
+    a: &'a Tensor<T>,
+    b: &'a Tensor<T>,
+    options: &Options,
+    ambient: bool,
+) -> Result<Product<'a, T>> {
+    let pairs = options.pairs()?;
+    let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
+    let product = formed(a.pair(b, pairing)?.product(), options.transposed()?);
+    Ok(if ambient { product.ambient() } else { product })
+}
+
+fn without_epilogue(options: &Options) -> Result<()> {
+    match OPTIONS.into_iter().find(|name| options.has(name)) {
+        Some(name) => Err(Failure::request(format!("{name}: only for f32 and f16"))),
+        None => Ok(()),
     }
-    let product = finished!(product, &epilogue);
-    Ok(product.run()?)
 }
 
 /// The product, with these factors transposed.

@@ -1,21 +1,25 @@
 //! The table of operations, one file for each topic. A new operation is a new row.
 
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 
 use serde_json::Value;
-use vsla::{Complex32, Device, Layout, Shape, scalar::DType};
+use vsla::{Device, Layout, Shape, batch::MAX_RANK, scalar::DType};
 
 use crate::batch::{Batch, separated, shown, written_size};
 use crate::failure::{Failure, Result};
-use crate::held::{Arg, Args, Held};
-use crate::request::{Options, Pairs, Request};
+use crate::held::{Args, Held};
+use crate::request::{Options, Request};
 
 pub struct Operation {
     pub name: &'static str,
     /// Number of batches that it takes.
     pub args: usize,
     pub options: &'static [&'static str],
-    pub grows: Grows,
+    /// The least and the most axes of the operands: of all of them, or of each.
+    pub ranks: &'static [[usize; 2]],
+    /// The shapes of the results.
+    pub results: Results,
     pub about: &'static str,
     /// The methods that this row covers in addition to the method of the same name, each with the option that selects
     /// it.
@@ -34,9 +38,24 @@ pub struct Operation {
     pub is_function: bool,
     /// The type of the values of a request that names none.
     pub dtype: DType,
-    /// The rank of a request that names none, if the JSON of an empty batch would not show it.
+    /// The rank of a request that names none, if several are possible and the JSON of an empty batch would not show it.
     pub rank: Option<usize>,
-    pub run: fn(&mut Call<'_>) -> Result<Answer>,
+    pub run: Run,
+}
+
+/// What an operation does, and the types of the values that it takes.
+#[derive(Clone, Copy)]
+pub struct Run {
+    types: &'static [DType],
+    answer: fn(&mut Call<'_>) -> Result<Answer>,
+}
+
+impl Run {
+    /// For whatever type a request names.
+    const fn any(answer: fn(&mut Call<'_>) -> Result<Answer>) -> Run {
+        let types = &TYPES;
+        Run { types, answer }
+    }
 }
 
 /// What most rows have.
@@ -44,7 +63,8 @@ const ROW: Operation = Operation {
     name: "",
     args: 1,
     options: &[],
-    grows: Grows::No,
+    ranks: ANY_RANK,
+    results: results::SAME,
     about: "",
     methods: &[],
     gradient: Gradient::Of(-2.0, 2.0),
@@ -55,10 +75,47 @@ const ROW: Operation = Operation {
     is_function: true,
     dtype: DType::F32,
     rank: None,
-    run: |_| unreachable!("every row has a function"),
+    run: Run::any(|_| unreachable!("every row has a function")),
 };
 
+/// The types of values.
+pub const TYPES: [DType; 6] = [
+    DType::F32,
+    DType::F16,
+    DType::I32,
+    DType::U32,
+    DType::U8,
+    DType::C32,
+];
+const ANY_RANK: &[[usize; 2]] = &[[1, MAX_RANK]];
+/// With room for another axis.
+const STACKED: &[[usize; 2]] = &[[1, MAX_RANK - 1]];
+/// With an axis to lose.
+const STACKS: &[[usize; 2]] = &[[2, MAX_RANK]];
+const VECTORS: &[[usize; 2]] = &[[1, 1]];
+const MATRICES: &[[usize; 2]] = &[[2, 2]];
+const HEADS: &[[usize; 2]] = &[[2, 3]];
+
 impl Operation {
+    /// The types of values that it takes.
+    pub fn types(&self) -> &'static [DType] {
+        self.run.types
+    }
+
+    /// The least and the most axes of an operand.
+    pub fn ranks_of(&self, arg: usize) -> RangeInclusive<usize> {
+        let [least, most] = self.ranks[arg.min(self.ranks.len() - 1)];
+        least..=most
+    }
+
+    /// The rank of a request that names none.
+    pub fn default_rank(&self) -> Option<usize> {
+        match self.ranks {
+            &[[least, most]] if least == most && least > 1 => Some(least),
+            _ => self.rank,
+        }
+    }
+
     /// Whether programs differentiate it.
     pub fn has_gradient(&self) -> bool {
         !matches!(self.gradient, Gradient::None(_))
@@ -92,22 +149,16 @@ impl Operation {
         self.respecting(Law::None)
     }
 
-    const fn reading_values(self) -> Operation {
-        Operation {
-            reads_values: true,
-            ..self
-        }
-    }
-
     const fn of(self, dtype: DType) -> Operation {
         Operation { dtype, ..self }
     }
 
-    const fn of_rank(self, rank: usize) -> Operation {
-        Operation {
-            rank: Some(rank),
-            ..self
-        }
+    const fn of_ranks(self, ranks: &'static [[usize; 2]]) -> Operation {
+        Operation { ranks, ..self }
+    }
+
+    const fn giving(self, results: Results) -> Operation {
+        Operation { results, ..self }
     }
 }
 
@@ -162,102 +213,97 @@ pub enum Law {
     Open,
 }
 
-/// How the size of the answer follows from the arguments, so that an answer over the limit is refused before any work.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Grows {
-    /// No larger than the line, or checked by the operation itself.
-    No,
-    /// A number or two for each pair.
-    Pair,
-    /// The ambient shape of each pair.
-    Ambient,
-    /// The sum of the lengths of each pair.
-    Lengths,
-    /// The sum of the extents of each pair, at most.
-    Sums,
-    /// The product of the sizes of each pair.
-    Sizes,
-    /// A matrix for each pair.
-    Product,
-}
-
-/// The body for whichever of these types the arguments have.
+/// The bodies for arguments of these types. Each may name the type.
 macro_rules! of_types {
-    ($call:ident, [$($kind:ident)*], |$device:ident, $args:ident| $body:expr) => {{
-        let $device = $call.device()?;
-        match &$call.args {
-            $(crate::held::Args::$kind($args) => $body,)*
-            #[allow(unreachable_patterns, reason = "some operations take all types")]
-            other => Err(crate::failure::Failure::dtype(
-                &[$(vsla::scalar::DType::$kind),*],
-                other.dtype(),
-            )),
+    (|$call:ident, $device:ident, $args:ident| $([$($kind:ident)*] => $body:expr),+ $(,)?) => {
+        $crate::operations::Run {
+            types: &[$($(vsla::scalar::DType::$kind),*),+],
+            answer: |$call| {
+                let $device = $call.device()?;
+                match &$call.args {
+                    $($($crate::held::Args::$kind($args) => $body,)*)+
+                    #[allow(unreachable_patterns, reason = "some operations take all types")]
+                    _ => unreachable!("the types of requests are checked"),
+                }
+            },
         }
-    }};
+    };
 }
 
-/// The body for whichever type the arguments have.
+/// The body for arguments of any type.
 macro_rules! every {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
-        of_types!($call, [F32 I32 U32 F16 U8 C32], |$device, $args| $body)
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [F32 F16 I32 U32 U8 C32] => $body)
     };
 }
 
-/// The body for whichever type the arguments have, if it has arithmetic.
+/// The body for arguments of a type that has arithmetic.
 macro_rules! typed {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
-        of_types!($call, [F32 I32 U32 F16 C32], |$device, $args| $body)
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [F32 F16 I32 U32 C32] => $body)
     };
 }
 
-/// The body for whichever real type the arguments have.
+/// The body for arguments of a type of 32 bits that has arithmetic and an order.
 macro_rules! real {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
-        of_types!($call, [F32 I32 U32], |$device, $args| $body)
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [F32 I32 U32] => $body)
     };
 }
 
-/// The body for whichever type the arguments have, if its values have arithmetic and an order.
+/// The body for arguments of a type that has arithmetic and an order.
 macro_rules! ordered {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
-        of_types!($call, [F32 I32 U32 F16], |$device, $args| $body)
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [F32 F16 I32 U32] => $body)
     };
 }
 
-/// The body for whichever type the arguments have, if its values have an order.
+/// The body for arguments of a type that has an order.
 macro_rules! compared {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
-        of_types!($call, [F32 I32 U32 F16 U8], |$device, $args| $body)
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [F32 F16 I32 U32 U8] => $body)
     };
 }
 
-/// The body for whichever floating-point type the arguments have.
+/// The body for arguments of a floating-point type.
 macro_rules! float {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
-        of_types!($call, [F32 F16], |$device, $args| $body)
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [F32 F16] => $body)
     };
 }
 
-/// The body for whichever type of whole numbers the arguments have.
+/// The body for arguments of f32.
+macro_rules! single {
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [F32] => $body)
+    };
+}
+
+/// The body for complex arguments.
+macro_rules! complex {
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [C32] => $body)
+    };
+}
+
+/// The body for arguments of a type of whole numbers.
 macro_rules! pixels {
-    ($call:ident, |$device:ident, $args:ident| $body:expr) => {
-        of_types!($call, [I32 U32 U8], |$device, $args| $body)
+    (|$call:ident, $device:ident, $args:ident| $body:expr) => {
+        of_types!(|$call, $device, $args| [I32 U32 U8] => $body)
     };
 }
 
 /// A method of two tensors, or of a pairing of them, that every type of `$types` has.
 macro_rules! binary {
     ($types:ident, $method:ident) => {
-        |call| {
-            $types!(call, |device, args| {
-                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-                let result = match call.options.pairs()? {
-                    None => a.$method(&b)?,
-                    Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
-                };
-                batch(result)
-            })
-        }
+        $types!(|call, device, args| {
+            let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+            let result = match call.options.pairs()? {
+                None => a.$method(&b)?,
+                Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
+            };
+            batch(result)
+        })
     };
 }
 
@@ -283,13 +329,14 @@ mod pooling;
 mod products;
 mod recorded;
 mod reductions;
+mod results;
 mod shape_matrices;
 mod transforms;
 
 pub use about::EXCEPTIONS;
 pub use matrices::formed;
 pub use recorded::recorded;
-pub(crate) use {float, of_types};
+pub use results::{Extents, Results, shapes};
 
 macro_rules! topics {
     ($($topic:ident),*) => {
@@ -509,7 +556,10 @@ impl Task {
         }
         request.options.check(operation.options)?;
         let dtype = request.options.dtype("dtype", operation.dtype)?;
-        let rank = request.options.rank()?.or(operation.rank);
+        if !operation.types().contains(&dtype) {
+            return Err(Failure::dtype(operation.types(), dtype));
+        }
+        let rank = request.options.rank()?.or(operation.default_rank());
         Ok(Task {
             operation,
             args: Args::read(&request.args, dtype, rank)?,
@@ -524,81 +574,27 @@ impl Task {
             max_values,
             open,
         };
-        let size = check_size(self.operation.grows, &call);
-        let answer = size.and_then(|()| (self.operation.run)(&mut call));
+        let size = check_size(self.operation, &call);
+        let answer = size.and_then(|()| (self.operation.run.answer)(&mut call));
         answer.map_err(|failure| failure.named(self.operation))
     }
 }
 
 /// Refuses an answer above the limit. Anything that the library refuses anyway passes.
-fn check_size(grows: Grows, call: &Call<'_>) -> Result<()> {
-    if grows == Grows::No {
+fn check_size(operation: &Operation, call: &Call<'_>) -> Result<()> {
+    let layouts: Vec<&Layout> = (0..call.args.len()).map(|i| call.layout(i)).collect();
+    let Some(shapes) = operation.results.shapes(&call.options, &layouts) else {
         return Ok(());
-    }
-    let (a, b) = (call.layout(0), call.layout(1));
-    let transposed = call.options.transposed()?;
-    if grows == Grows::Ambient && (call.options.each()? || call.options.optional_axis()?.is_some())
-    {
-        // As large as an operand.
-        return Ok(());
-    }
-    let size = |i: usize, j: usize| match grows {
-        Grows::No | Grows::Pair => 2,
-        Grows::Ambient => a
-            .shape(i)
-            .ambient(&b.shape(j))
-            .map_or(1, |shape| written_size(&shape)),
-        Grows::Lengths => summed(a.shape(i), b.shape(j)),
-        Grows::Sums => summed(a.shape(i), b.shape(j)),
-        Grows::Sizes => written_size(&a.shape(i)).saturating_mul(written_size(&b.shape(j))),
-        Grows::Product => product_size(a.shape(i), b.shape(j), transposed),
     };
-    let pairs = call.options.pairs()?;
-    within_pairs(call.max_values, pairs.as_ref(), [a.len(), b.len()], size)
-}
-
-/// Refuses pairs whose sizes add up to more than the limit.
-fn within_pairs(
-    limit: u64,
-    pairs: Option<&Pairs>,
-    [a, b]: [usize; 2],
-    size: impl Fn(usize, usize) -> u64,
-) -> Result<()> {
-    let size = &size;
-    match pairs {
-        None => within(limit, &mut (0..a.min(b)).map(|i| size(i, i))),
-        Some(Pairs::OneToAll) if a == 0 => Ok(()),
-        Some(Pairs::OneToAll) => within(limit, &mut (0..b).map(|j| size(0, j))),
-        Some(Pairs::AllToOne) if b == 0 => Ok(()),
-        Some(Pairs::AllToOne) => within(limit, &mut (0..a).map(|i| size(i, 0))),
-        Some(Pairs::AllToAll) => {
-            let row = |i| (0..b).map(move |j| size(i, j));
-            within(limit, &mut (0..a).flat_map(row))
-        }
-        Some(Pairs::List(pairs)) => {
-            let pairs = pairs.as_slice().iter();
-            let pairs = pairs.map(|&(i, j)| (i as usize, j as usize));
-            let valid = pairs.filter(|&(i, j)| i < a && j < b);
-            within(limit, &mut { valid }.map(|(i, j)| size(i, j)))
-        }
-    }
-}
-
-/// The size of a result that has the sum of both extents on every axis.
-fn summed(a: Shape, b: Shape) -> u64 {
-    let extents = a.extents().iter().zip(b.extents());
-    let extents: Vec<_> = extents.map(|(&a, &b)| a as usize + b as usize).collect();
-    Shape::new(&extents).map_or(1, |shape| written_size(&shape))
-}
-
-/// The size of a product of these shapes when written.
-fn product_size(a: Shape, b: Shape, transposed: [bool; 2]) -> u64 {
-    let (&[a_rows, a_columns], &[b_rows, b_columns]) = (a.extents(), b.extents()) else {
-        return 1;
+    let size = |extents: Option<Extents>| {
+        let shape = Shape::new(&extents?).ok()?;
+        Some(written_size(&shape))
     };
-    let rows = if transposed[0] { a_columns } else { a_rows };
-    let columns = if transposed[1] { b_rows } else { b_columns };
-    Shape::new(&[rows as usize, columns as usize]).map_or(u64::MAX, |shape| written_size(&shape))
+    let sizes = shapes
+        .into_iter()
+        .flatten()
+        .map(|extents| size(extents).unwrap_or(1));
+    within(call.max_values, &mut { sizes })
 }
 
 /// Refuses sizes that add up to more than the limit.
@@ -615,22 +611,4 @@ pub fn within(limit: u64, sizes: &mut dyn Iterator<Item = u64>) -> Result<()> {
 
 pub fn batch(batch: impl Into<Held>) -> Result<Answer> {
     Ok(Answer::Batch(batch.into()))
-}
-
-/// The device and the arguments, for operations on f32 only.
-pub fn floats<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Arg<f32>])> {
-    let device = call.device()?;
-    match &call.args {
-        Args::F32(args) => Ok((device, args)),
-        other => Err(Failure::dtype(&[DType::F32], other.dtype())),
-    }
-}
-
-/// The device and the arguments, for operations on complex values only.
-fn complex<'a>(call: &'a mut Call<'_>) -> Result<(Device, &'a [Arg<Complex32>])> {
-    let device = call.device()?;
-    match &call.args {
-        Args::C32(args) => Ok((device, args)),
-        other => Err(Failure::dtype(&[DType::C32], other.dtype())),
-    }
 }

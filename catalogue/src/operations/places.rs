@@ -1,49 +1,57 @@
 //! Operations that move values: selections, rearrangements, combinations.
 
-use vsla::batch::Permutation;
-use vsla::{Indices, Layout, Pairing, Shape, batch::Remainder};
+use vsla::batch::{MAX_RANK, Permutation, Remainder};
+use vsla::{Indices, Layout, Pairing};
 
-use super::{
-    Answer, BINARY, Call, Grows, Law, Operation, READS, ROW, UNARY, Work, batch, within,
-    within_pairs,
+use super::results::{
+    Extents, GIVEN, Results, Shapes, all, all_extents, ambient, by_values, each, extents, listed,
+    one, pairs, with,
 };
-use crate::batch::written_size;
+use super::{
+    Answer, BINARY, Call, Law, Operation, READS, ROW, STACKED, STACKS, UNARY, Work, batch,
+};
 use crate::failure::Result;
-use crate::request::Pairs;
+use crate::request::{Cut, Options, Pairs};
 
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "slice",
         options: &["dtype", "rank", "start", "end"],
+        results: each("s", "end − start", |options, _| {
+            let [start, end] = ["start", "end"].map(|name| options.integers(name));
+            let both = end.ok()?.into_iter().zip(start.ok()?);
+            one(both
+                .map(|(end, start)| usize::try_from(end.saturating_sub(start)).unwrap_or(0))
+                .collect())
+        }),
         about: "the entries from start to before end along each axis; zeros outside the element",
-        run: |call| {
+        run: every!(|call, device, args| {
             let [start, end] = ["start", "end"].map(|name| call.options.integers(name));
-            let (start, end) = (start?, end?);
-            let extents = end
-                .iter()
-                .zip(&start)
-                .map(|(end, start)| usize::try_from(end.saturating_sub(*start)).unwrap_or(0));
-            let extents: Vec<_> = extents.collect();
-            limit(call, call.layout(0).shapes().map(|_| Shape::new(&extents)))?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.slice(&start, &end)?)
-            })
-        },
+            batch(args[0].on(&device)?.slice(&start?, &end?)?)
+        }),
         work: Work::Answer,
         ..ROW
     },
     Operation {
         name: "strided_slice",
         options: &["dtype", "rank", "ranges"],
+        results: each(
+            "s",
+            "as many as start:end:step names, on each axis",
+            |options, s| {
+                let ranges = options.ranges().ok()?;
+                one(s[0]
+                    .iter()
+                    .zip(ranges)
+                    .map(|(&n, cut)| cut_length(n, cut))
+                    .collect())
+            },
+        ),
         about: "x[start:end:step] along each axis of each element",
-        run: |call| {
+        run: every!(|call, device, args| {
             let ranges = call.options.ranges()?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.strided_slice(&ranges)?)
-            })
-        },
+            batch(args[0].on(&device)?.strided_slice(&ranges)?)
+        }),
         law: Law::None,
         work: Work::Answer,
         ..ROW
@@ -51,77 +59,58 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "pad",
         options: &["dtype", "rank", "widths"],
+        results: each("s", "before + s + after", |options, s| {
+            let both = s[0].iter().zip(options.widths().ok()?);
+            one(both
+                .map(|(&n, (before, after))| n.saturating_add(before).saturating_add(after))
+                .collect())
+        }),
         about: "each element padded with zeros before and after, along each axis",
-        run: |call| {
-            let widths = call.options.widths()?;
-            let padded = call.layout(0).shapes().map(|shape| {
-                let extents = shape.extents().iter().zip(&widths);
-                let wide = |(&n, &(before, after)): (&u32, &(usize, usize))| {
-                    before.saturating_add(n as usize).saturating_add(after)
-                };
-                Shape::new(&extents.map(wide).collect::<Vec<_>>())
-            });
-            limit(call, padded)?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                let (before, after): (Vec<_>, Vec<_>) = widths.into_iter().unzip();
-                batch(x.pad(&before, &after)?)
-            })
-        },
+        run: every!(|call, device, args| {
+            let (before, after): (Vec<_>, Vec<_>) = call.options.widths()?.into_iter().unzip();
+            batch(args[0].on(&device)?.pad(&before, &after)?)
+        }),
         ..ROW
     },
     Operation {
         name: "resize",
         options: &["dtype", "rank", "shapes"],
+        results: GIVEN,
         about: "each element cropped or zero-padded to these extents",
-        run: |call| {
-            let layout = shaped(call)?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.resize(&layout)?)
-            })
-        },
+        run: every!(|call, device, args| batch(args[0].on(&device)?.resize(&shaped(call)?)?)),
         ..ROW
     },
     Operation {
         name: "flip",
         options: &["dtype", "rank", "axes"],
         about: "each element reversed along axes, all by default",
-        run: |call| {
+        run: every!(|call, device, args| {
             let axes = match call.options.axes()? {
                 Some(axes) => axes,
                 None => (0..call.layout(0).rank()).collect(),
             };
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.flip(&axes)?)
-            })
-        },
+            batch(args[0].on(&device)?.flip(&axes)?)
+        }),
         law: Law::None,
         ..ROW
     },
     Operation {
         name: "gather",
         options: &["dtype", "rank", "indices", "pairing"],
+        results: all("(n, s), and a list of k indices", "(k, s)", |options, x| {
+            let indices = options.indices().ok()?;
+            let pairs = pairs(options, [x[0].len(), indices.len()])?;
+            let rows = move |(i, j)| with(&extents(&x[0].shape(i)), 0, indices.row(j).len());
+            Some(vec![Box::new(pairs.map(rows))])
+        }),
         about: "the listed rows of each element; zeros for an index outside it. A pair is an element and a list",
-        run: |call| {
-            let (indices, pairs) = (indices(call)?, call.options.pairs()?);
-            let layout = call.layout(0);
-            let size = |i: usize, j: usize| {
-                let rows = with_rows(&layout.shape(i), indices.list(j).len());
-                rows.map_or(1, |shape| written_size(&shape))
-            };
-            let sides = [layout.len(), indices.len()];
-            within_pairs(call.max_values, pairs.as_ref(), sides, size)?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                let rows = match &pairs {
-                    None => x.gather(&indices)?,
-                    Some(pairs) => x.gather_paired(&indices, pairs.pairing())?,
-                };
-                batch(rows)
+        run: every!(|call, device, args| {
+            let (x, indices) = (args[0].on(&device)?, indices(call)?);
+            batch(match call.options.pairs()? {
+                None => x.gather(&indices)?,
+                Some(pairs) => x.gather_paired(&indices, pairs.pairing())?,
             })
-        },
+        }),
         methods: &[("gather_paired", "pairing")],
         work: Work::Answer,
         ..ROW
@@ -129,22 +118,17 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "scatter_add",
         options: &["dtype", "rank", "indices", "shapes", "pairing"],
+        results: SCATTERED,
         about: "rows added at the indices of a list to zeros of these shapes. A pair is a shape and a list, with one \
             element of rows per pair",
-        run: |call| {
+        run: ordered!(|call, device, args| {
+            let x = args[0].on(&device)?;
             let (indices, layout) = (indices(call)?, shaped(call)?);
-            let pairs = call.options.pairs()?;
-            let sides = [layout.len(), indices.len()];
-            within_pairs(call.max_values, pairs.as_ref(), sides, |_, _| 1)?;
-            ordered!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                let sums = match &pairs {
-                    None => x.scatter_add(&indices, &layout)?,
-                    Some(pairs) => x.scatter_add_paired(&indices, &layout, pairs.pairing())?,
-                };
-                batch(sums)
+            batch(match call.options.pairs()? {
+                None => x.scatter_add(&indices, &layout)?,
+                Some(pairs) => x.scatter_add_paired(&indices, &layout, pairs.pairing())?,
             })
-        },
+        }),
         methods: &[("scatter_add_paired", "pairing")],
         law: Law::Open,
         ..ROW
@@ -152,14 +136,12 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "scatter_set",
         options: &["dtype", "rank", "indices", "shapes"],
+        results: SCATTERED,
         about: "rows written at the indices of a list into zeros of these shapes",
-        run: |call| {
+        run: every!(|call, device, args| {
             let (indices, layout) = (indices(call)?, shaped(call)?);
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.scatter_set(&indices, &layout)?)
-            })
-        },
+            batch(args[0].on(&device)?.scatter_set(&indices, &layout)?)
+        }),
         law: Law::Open,
         ..ROW
     },
@@ -167,17 +149,14 @@ pub const ROWS: &[Operation] = &[
         name: "concat",
         args: 2,
         options: &["dtype", "rank", "pairing", "axis"],
-        grows: Grows::Sums,
+        results: CONCATENATED,
         about: "a followed by b along an axis",
-        run: |call| {
-            let axis = call.options.axis()?;
+        run: every!(|call, device, args| {
             let pairs = call.options.pairs()?;
             let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
-            every!(call, |device, args| {
-                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-                batch(a.pair(&b, pairing)?.concat(axis)?)
-            })
-        },
+            let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+            batch(a.pair(&b, pairing)?.concat(call.options.axis()?)?)
+        }),
         law: Law::Right,
         ..ROW
     },
@@ -185,28 +164,16 @@ pub const ROWS: &[Operation] = &[
         name: "concat_all",
         args: 3,
         options: &["dtype", "rank", "axis"],
-        about: "a followed by b and c along an axis",
-        run: |call| {
-            let axis = call.options.axis()?;
-            let layouts = [0, 1, 2].map(|i| call.layout(i));
-            let count = layouts.map(Layout::len).into_iter().min().unwrap_or(0);
-            let shapes = (0..count).map(|i| {
-                let mut extents = vec![0usize; layouts[0].rank()];
-                for layout in layouts {
-                    let shape = layout.shape(i);
-                    for (sum, &extent) in extents.iter_mut().zip(shape.extents()) {
-                        *sum += extent as usize;
-                    }
-                }
-                Shape::new(&extents)
-            });
-            limit(call, shapes)?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                let (b, c) = (args[1].on(&device)?, args[2].on(&device)?);
-                batch(x.concat_all(&[&b, &c], axis)?)
-            })
+        results: Results {
+            operands: "s, t and u",
+            ..CONCATENATED
         },
+        about: "a followed by b and c along an axis",
+        run: every!(|call, device, args| {
+            let x = args[0].on(&device)?;
+            let (b, c) = (args[1].on(&device)?, args[2].on(&device)?);
+            batch(x.concat_all(&[&b, &c], call.options.axis()?)?)
+        }),
         law: Law::Open,
         ..ROW
     },
@@ -214,60 +181,53 @@ pub const ROWS: &[Operation] = &[
         name: "block_diag",
         args: 2,
         options: BINARY,
-        grows: Grows::Sums,
+        results: each("s and t", "s + t", |_, s| {
+            one(s[0].iter().zip(&s[1]).map(|(a, b)| a + b).collect())
+        }),
         about: "a and b on the diagonal, zeros elsewhere",
-        run: |call| {
+        run: every!(|call, device, args| {
             let pairs = call.options.pairs()?;
             let pairing = pairs.as_ref().map_or(Pairing::Elementwise, Pairs::pairing);
-            every!(call, |device, args| {
-                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-                batch(a.pair(&b, pairing)?.block_diag()?)
-            })
-        },
+            let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+            batch(a.pair(&b, pairing)?.block_diag()?)
+        }),
         law: Law::Right,
         ..ROW
     },
     Operation {
         name: "select",
         options: &["dtype", "rank", "elements"],
+        results: SELECTED,
         about: "the elements with these indices, in any order and with repetitions",
-        run: |call| {
+        run: every!(|call, device, args| {
             let elements = call.options.elements()?;
-            let layout = call.layout(0);
-            let known = elements.iter().filter(|&&i| (i as usize) < layout.len());
-            limit(call, known.map(|&i| Ok(layout.shape(i as usize))))?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.select(&elements)?)
-            })
-        },
+            batch(args[0].on(&device)?.select(&elements)?)
+        }),
         is_local: false,
         ..ROW
     },
     Operation {
         name: "reorder",
         options: &["dtype", "rank", "elements"],
+        results: SELECTED,
         about: "all elements, reordered by a permutation of their indices",
-        run: |call| {
+        run: every!(|call, device, args| {
             let order = Permutation::new(call.options.elements()?)?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.reorder(&order)?)
-            })
-        },
+            batch(args[0].on(&device)?.reorder(&order)?)
+        }),
         is_local: false,
         ..ROW
     },
     Operation {
         name: "sort_by_length",
         options: UNARY,
+        results: all("a batch", "its elements", |_, x| {
+            let mut elements = all_extents(x[0]);
+            elements.sort_by_key(|extents| extents.iter().product::<usize>());
+            listed(elements)
+        }),
         about: "the elements sorted by number of values, smallest first",
-        run: |call| {
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.sort_by_length()?.0)
-            })
-        },
+        run: every!(|call, device, args| batch(args[0].on(&device)?.sort_by_length()?.0)),
         is_local: false,
         law: Law::Open,
         ..ROW
@@ -276,27 +236,36 @@ pub const ROWS: &[Operation] = &[
         name: "join",
         args: 2,
         options: UNARY,
+        results: all("two batches", "the elements of both", |_, x| {
+            listed(x.iter().flat_map(|x| all_extents(x)).collect())
+        }),
         about: "the elements of both batches as one batch",
-        run: |call| {
-            every!(call, |device, args| {
-                let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
-                batch(a.join(&[&b])?)
-            })
-        },
+        run: every!(|call, device, args| {
+            let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
+            batch(a.join(&[&b])?)
+        }),
         is_local: false,
         ..ROW
     },
     Operation {
         name: "split",
         options: &["dtype", "rank", "counts"],
+        results: all(
+            "a batch",
+            "its elements, in several batches",
+            |options, x| {
+                let mut elements = all_extents(x[0]).into_iter();
+                let parts = options.counts().ok()?.into_iter();
+                let parts =
+                    parts.map(|count| listed(elements.by_ref().take(count).collect())?.pop());
+                parts.collect()
+            },
+        ),
         about: "consecutive batches with these element counts, as views",
-        run: |call| {
-            let counts = call.options.counts()?;
-            every!(call, |device, args| {
-                let parts = args[0].on(&device)?.split(&counts)?;
-                Ok(Answer::Batches(parts.into_iter().map(Into::into).collect()))
-            })
-        },
+        run: every!(|call, device, args| {
+            let parts = args[0].on(&device)?.split(&call.options.counts()?)?;
+            Ok(Answer::Batches(parts.into_iter().map(Into::into).collect()))
+        }),
         is_local: false,
         law: Law::Open,
         work: Work::Nothing,
@@ -305,30 +274,36 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "transpose",
         options: &["dtype", "rank", "axes"],
+        results: each("s", "the same extents in another order", |options, s| {
+            let axes = match options.axes().ok()? {
+                Some(axes) => axes,
+                None => (0..s[0].len()).rev().collect(),
+            };
+            Some(vec![
+                axes.into_iter()
+                    .map(|axis| s[0].get(axis).copied())
+                    .collect::<Option<_>>()?,
+            ])
+        }),
         about: "each element with its axes permuted, reversed by default",
-        run: |call| {
+        run: every!(|call, device, args| {
             let axes = match call.options.axes()? {
                 Some(axes) => axes,
                 None => (0..call.layout(0).rank()).rev().collect(),
             };
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.transpose(&axes)?)
-            })
-        },
+            batch(args[0].on(&device)?.transpose(&axes)?)
+        }),
         ..ROW
     },
     Operation {
         name: "reshape",
         options: &["dtype", "rank", "shapes"],
-        about: "the same values in elements of these shapes",
-        run: |call| {
-            let layout = shaped(call)?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.reshape(&layout)?)
-            })
+        results: Results {
+            operands: "s, and shapes of as many values",
+            ..GIVEN
         },
+        about: "the same values in elements of these shapes",
+        run: every!(|call, device, args| batch(args[0].on(&device)?.reshape(&shaped(call)?)?)),
         law: Law::Open,
         work: Work::Nothing,
         ..ROW
@@ -336,8 +311,16 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "packed",
         options: UNARY,
+        results: all("elements (n, s)", "one element (Σ n, s)", |_, x| {
+            let elements = all_extents(x[0]);
+            let first = elements
+                .first()
+                .cloned()
+                .unwrap_or_else(|| vec![0; x[0].rank()]);
+            listed(vec![with(&first, 0, elements.iter().map(|s| s[0]).sum())?])
+        }),
         about: "the rows of all elements as one element; they agree along all axes but the first",
-        run: |call| every!(call, |device, args| batch(args[0].on(&device)?.packed()?)),
+        run: every!(|call, device, args| batch(args[0].on(&device)?.packed()?)),
         is_local: false,
         law: Law::None,
         work: Work::Nothing,
@@ -346,14 +329,12 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "unpacked",
         options: &["dtype", "rank", "shapes"],
-        about: "the rows of the only element in elements of these shapes",
-        run: |call| {
-            let layout = shaped(call)?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.unpacked(&layout)?)
-            })
+        results: Results {
+            operands: "one element (Σ n, s), and shapes (n, s)",
+            ..GIVEN
         },
+        about: "the rows of the only element in elements of these shapes",
+        run: every!(|call, device, args| batch(args[0].on(&device)?.unpacked(&shaped(call)?)?)),
         is_local: false,
         law: Law::Open,
         work: Work::Nothing,
@@ -362,44 +343,59 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "broadcast",
         options: &["dtype", "rank", "shapes"],
-        about: "each element with its extents of 1 repeated to match these shapes",
-        run: |call| {
-            let layout = shaped(call)?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.broadcast(&layout)?)
-            })
+        results: Results {
+            operands: "s with extents of 1, and shapes with others",
+            ..GIVEN
         },
+        about: "each element with its extents of 1 repeated to match these shapes",
+        run: every!(|call, device, args| batch(args[0].on(&device)?.broadcast(&shaped(call)?)?)),
         law: Law::None,
         ..ROW
     },
     Operation {
         name: "stack",
         options: UNARY,
+        ranks: STACKED,
+        results: all(
+            "a batch of n elements",
+            "one element (n, the largest extent on each axis)",
+            |_, x| {
+                let elements = all_extents(x[0]);
+                listed(vec![stacked(&elements, elements.len(), x[0].rank())])
+            },
+        ),
         about: "all elements stacked into one, zero-padded to the largest extents",
-        run: |call| {
-            let most = dense(call, call.layout(0).len())?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.stack(most)?)
-            })
-        },
+        run: every!(|call, device, args| batch(args[0].on(&device)?.stack(most_bytes(call))?)),
         is_local: false,
         ..ROW
     },
     Operation {
         name: "stack_groups",
         options: &["dtype", "rank", "counts"],
+        ranks: STACKED,
+        results: all(
+            "a batch in groups of n elements",
+            "for each, (n, the largest extent on each axis)",
+            |options, x| {
+                let elements = all_extents(x[0]);
+                let mut left = elements.as_slice();
+                let groups = options.counts().ok()?.into_iter().map(|count| {
+                    let (group, others) = left.split_at_checked(count)?;
+                    left = others;
+                    Some(stacked(group, count, x[0].rank()))
+                });
+                listed(groups.collect::<Option<_>>()?)
+            },
+        ),
         about: "one stack of consecutive elements per count, zero-padded to their largest extents",
-        run: |call| {
+        run: every!(|call, device, args| {
             let counts = call.options.counts()?;
-            limit_groups(call, &counts)?;
-            let most = call.max_values.saturating_mul(8);
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.stack_groups(&counts, most)?)
-            })
-        },
+            batch(
+                args[0]
+                    .on(&device)?
+                    .stack_groups(&counts, most_bytes(call))?,
+            )
+        }),
         is_local: false,
         law: Law::Open,
         ..ROW
@@ -407,33 +403,51 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "unstack",
         options: &["dtype", "rank", "shapes"],
+        ranks: STACKS,
+        results: Results {
+            operands: "one element (n, s), and n shapes",
+            ..GIVEN
+        },
         about: "the slices along the first axis, each cropped or zero-padded to these extents",
-        run: |call| {
+        run: every!(|call, device, args| {
             let mut layout = shaped(call)?;
             if layout.is_empty() {
                 // Slices have one axis fewer.
                 layout = Layout::from_shapes(call.layout(0).rank().max(2) - 1, [])?;
             }
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.unstack(&layout)?)
-            })
-        },
+            batch(args[0].on(&device)?.unstack(&layout)?)
+        }),
         is_local: false,
         ..ROW
     },
     Operation {
         name: "window",
         options: &["dtype", "rank", "size", "stride"],
+        ranks: STACKED,
+        results: all(
+            "a batch in windows of n elements",
+            "for each, (n, the largest extent on each axis)",
+            |options, x| {
+                let (size, stride) = (options.size("size").ok()?, options.size("stride").ok()?);
+                if size == 0 || stride == 0 {
+                    return None;
+                }
+                let elements = all_extents(x[0]);
+                let rank = x[0].rank();
+                let starts = (0..(elements.len() + 1).saturating_sub(size)).step_by(stride);
+                let window = move |start| Some(stacked(&elements[start..start + size], size, rank));
+                Some(vec![Box::new(starts.map(window))])
+            },
+        ),
         about: "stacks of size consecutive elements, each starting stride elements after the previous one",
-        run: |call| {
+        run: every!(|call, device, args| {
             let (size, stride) = (call.options.size("size")?, call.options.size("stride")?);
-            let most = windowed(call, size, stride)?;
-            every!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.window(size, stride, most)?)
-            })
-        },
+            batch(
+                args[0]
+                    .on(&device)?
+                    .window(size, stride, most_bytes(call))?,
+            )
+        }),
         is_local: false,
         work: Work::Answer,
         ..ROW
@@ -441,17 +455,22 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "pyramid",
         options: &["dtype", "rank", "sizes", "flush"],
+        ranks: STACKED,
+        results: all(
+            "a batch in windows of n elements, these in further windows, ..",
+            "a batch for each level, of (n, the largest extent on each axis)",
+            levels,
+        ),
         about: "non-overlapping windows of windows: one batch per level",
-        run: |call| {
+        run: every!(|call, device, args| {
             let (sizes, flush) = (call.options.sizes()?, call.options.flush()?);
-            let most = levels(call, &sizes, matches!(flush, Remainder::Pad))?;
-            every!(call, |device, args| {
-                let levels = args[0].on(&device)?.pyramid(&sizes, flush, most)?;
-                Ok(Answer::Batches(
-                    levels.into_iter().map(Into::into).collect(),
-                ))
-            })
-        },
+            let levels = args[0]
+                .on(&device)?
+                .pyramid(&sizes, flush, most_bytes(call))?;
+            Ok(Answer::Batches(
+                levels.into_iter().map(Into::into).collect(),
+            ))
+        }),
         is_local: false,
         work: Work::More,
         ..ROW
@@ -459,13 +478,12 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "shrink",
         options: UNARY,
+        results: by_values(
+            "s",
+            "the extents of the smallest box at the start that holds all nonzero values",
+        ),
         about: "each element without its trailing zeros",
-        run: |call| {
-            ordered!(call, |device, args| {
-                let x = args[0].on(&device)?;
-                batch(x.shrink_blocking()?)
-            })
-        },
+        run: ordered!(|call, device, args| batch(args[0].on(&device)?.shrink_blocking()?)),
         reads_values: true,
         gradient: READS,
         ..ROW
@@ -473,19 +491,42 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "minimal_shape",
         options: UNARY,
+        results: by_values("s", "on the host: a list of extents"),
         about: "the extents of each element without its trailing zeros",
-        run: |call| {
-            ordered!(call, |device, args| {
-                let shapes = args[0].on(&device)?.minimal_shape_blocking()?;
-                let extents = shapes.shapes().map(|shape| shape.extents().to_vec());
-                Ok(Answer::Json(extents.collect()))
-            })
-        },
+        run: ordered!(|call, device, args| {
+            let shapes = args[0].on(&device)?.minimal_shape_blocking()?;
+            let extents = shapes.shapes().map(|shape| shape.extents().to_vec());
+            Ok(Answer::Json(extents.collect()))
+        }),
         reads_values: true,
         gradient: READS,
         ..ROW
     },
 ];
+
+const SCATTERED: Results = Results {
+    operands: "(k, s), a list of k indices, and a shape (n, s)",
+    about: "(n, s)",
+    ..GIVEN
+};
+const CONCATENATED: Results = each(
+    "s and t",
+    "the sum of the extents along the axis; on other axes the larger extent",
+    |options, s| {
+        let axis = options.axis().ok()?;
+        let sum = s.iter().map(|s| s.get(axis)).sum::<Option<usize>>()?;
+        one(with(&ambient(s)?, axis, sum)?)
+    },
+);
+const SELECTED: Results = all(
+    "a batch",
+    "some of its elements, by their indices",
+    |options, x| {
+        let elements = options.elements().ok()?.into_iter().map(|i| i as usize);
+        let selected = move |i| (i < x[0].len()).then(|| extents(&x[0].shape(i)));
+        Some(vec![Box::new(elements.map(selected))])
+    },
+);
 
 fn indices(call: &Call<'_>) -> Result<Indices> {
     Ok(Indices::new(call.options.indices()?)?)
@@ -494,100 +535,52 @@ fn indices(call: &Call<'_>) -> Result<Indices> {
 /// The requested shapes of the answer.
 fn shaped(call: &Call<'_>) -> Result<Layout> {
     let (rank, shapes) = call.options.shapes()?;
-    limit(call, shapes.iter().map(|&shape| Ok(shape)))?;
     Ok(Layout::from_shapes(rank, shapes)?)
 }
 
-/// Refuses an answer of these shapes above the limit. A shape that does not fit is left for the library to refuse.
-fn limit(call: &Call<'_>, shapes: impl Iterator<Item = vsla::Result<Shape>>) -> Result<()> {
-    let sizes = shapes.map(|shape| shape.map_or(1, |shape| written_size(&shape)));
-    within(call.max_values, &mut { sizes })
+/// What an answer within the limit takes at most.
+fn most_bytes(call: &Call<'_>) -> u64 {
+    call.max_values.saturating_mul(8)
 }
 
-/// Refuses this many slices, in the box that holds all elements, if they are above the limit; returns the most bytes
-/// that they may take.
-fn dense(call: &Call<'_>, slices: usize) -> Result<u64> {
-    let layout = call.layout(0);
-    let extents: Vec<_> = layout
-        .ambient_extents()
-        .iter()
-        .map(|&extent| extent as usize)
-        .collect();
-    // Rounded up, for strides that skip some elements.
-    let slice = Shape::new(&extents).map_or(u64::MAX, |shape| written_size(&shape));
-    let size = slice.saturating_mul(slices as u64).saturating_add(1);
-    within(call.max_values, &mut [size].into_iter())?;
-    Ok(call.max_values.saturating_mul(8))
+/// A stack of these elements, padded with zero slices up to `slices`, in the box of the elements.
+fn stacked(elements: &[Extents], slices: usize, rank: usize) -> Extents {
+    let ambient = ambient(elements).unwrap_or_else(|| vec![0; rank]);
+    [&[slices], ambient.as_slice()].concat()
 }
 
-/// The numbers and arrays of a stack of these elements, padded with zero slices up to `slices`, in the box of the
-/// elements; and that box.
-fn stack_size(elements: &[Vec<usize>], slices: usize, rank: usize) -> (u64, Vec<usize>) {
-    let mut stack = vec![0; 1 + rank];
-    stack[0] = slices;
-    for element in elements {
-        for (most, &extent) in stack[1..].iter_mut().zip(element) {
-            *most = extent.max(*most);
+/// Windows of windows.
+fn levels<'a>(options: &'a Options, x: &'a [&'a Layout]) -> Option<Vec<Shapes<'a>>> {
+    let is_filled = matches!(options.flush().ok()?, Remainder::Pad);
+    let (mut elements, mut rank) = (all_extents(x[0]), x[0].rank());
+    let mut levels = Vec::new();
+    for size in options.sizes().ok()? {
+        if size == 0 || rank == MAX_RANK {
+            return None;
         }
-    }
-    let size = Shape::new(&stack).map_or(u64::MAX, |shape| written_size(&shape));
-    (size, stack)
-}
-
-fn all_extents(layout: &Layout) -> Vec<Vec<usize>> {
-    let extents = |shape: Shape| shape.extents().iter().map(|&n| n as usize).collect();
-    layout.shapes().map(extents).collect()
-}
-
-/// Refuses windows above the limit, each in the box of its own elements; returns the most bytes that they may take.
-fn windowed(call: &Call<'_>, size: usize, stride: usize) -> Result<u64> {
-    let elements = all_extents(call.layout(0));
-    let rank = call.layout(0).rank();
-    if size > 0 {
-        let windows = elements.windows(size).step_by(stride.max(1));
-        within(
-            call.max_values,
-            &mut windows.map(|window| stack_size(window, size, rank).0),
-        )?;
-    }
-    Ok(call.max_values.saturating_mul(8))
-}
-
-/// The same for all levels of a pyramid together.
-fn levels(call: &Call<'_>, sizes: &[usize], filled: bool) -> Result<u64> {
-    let mut elements = all_extents(call.layout(0));
-    let mut left = call.max_values;
-    let given = sizes.iter().filter(|size| **size > 0);
-    for (rank, &size) in (call.layout(0).rank()..).zip(given) {
         let whole = elements
             .chunks(size)
-            .filter(|chunk| filled || chunk.len() == size);
-        let stacks: Vec<_> = whole.map(|chunk| stack_size(chunk, size, rank)).collect();
-        within(left, &mut stacks.iter().map(|stack| stack.0))?;
-        left -= stacks.iter().map(|stack| stack.0).sum::<u64>();
-        elements = stacks.into_iter().map(|stack| stack.1).collect();
+            .filter(|chunk| is_filled || chunk.len() == size);
+        elements = whole.map(|chunk| stacked(chunk, size, rank)).collect();
+        rank += 1;
+        levels.extend(listed(elements.clone())?);
     }
-    Ok(call.max_values.saturating_mul(8))
+    Some(levels)
 }
 
-/// Refuses stacks of these numbers of elements above the limit.
-fn limit_groups(call: &Call<'_>, counts: &[usize]) -> Result<()> {
-    let mut shapes = call.layout(0).shapes();
-    let stacks = counts.iter().map(|&count| {
-        let mut extents = vec![0usize; 1 + call.layout(0).rank()];
-        for shape in shapes.by_ref().take(count) {
-            extents[0] += 1;
-            for (most, &extent) in extents[1..].iter_mut().zip(shape.extents()) {
-                *most = (*most).max(extent as usize);
-            }
-        }
-        Shape::new(&extents)
-    });
-    limit(call, stacks)
-}
-
-/// The shape with another extent on its first axis.
-fn with_rows(shape: &Shape, rows: usize) -> vsla::Result<Shape> {
-    let behind = shape.extents()[1..].iter().map(|&extent| extent as usize);
-    Shape::new(&[rows].into_iter().chain(behind).collect::<Vec<_>>())
+/// The number of values of `start:end:step`, as in Python.
+fn cut_length(extent: usize, (start, end, step): Cut) -> usize {
+    let n = i64::try_from(extent).unwrap_or(i64::MAX);
+    let (least, most) = if step < 0 { (-1, n - 1) } else { (0, n) };
+    let place = |place: i64| match place {
+        ..0 => place.saturating_add(n).max(least),
+        _ => place.min(most),
+    };
+    let first = start.map_or(if step < 0 { most } else { least }, place);
+    let last = end.map_or(if step < 0 { least } else { most }, place);
+    let way = if step < 0 { first - last } else { last - first };
+    // The library refuses steps of 0.
+    u64::try_from(way)
+        .unwrap_or(0)
+        .div_ceil(step.unsigned_abs().max(1)) as usize
 }

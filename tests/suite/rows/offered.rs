@@ -7,7 +7,7 @@ use std::path::Path;
 use catalogue::{EXCEPTIONS, find, operations};
 
 /// The names of the public methods that files of a folder declare, without the endings of blocking forms.
-fn methods() -> BTreeSet<String> {
+pub fn methods() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tensor");
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(folder).unwrap() {

@@ -1,11 +1,9 @@
-//! What an operation refuses: each type of values that it does not take, and arguments that are not alike.
+//! What an operation refuses: options that it does not take, and arguments that are not alike.
 
-use std::collections::BTreeSet;
-
-use catalogue::{Failure, Operation, TYPES};
+use catalogue::{Failure, Operation};
 use serde_json::{Value, json};
 
-use super::{ask, is_spread, small};
+use super::{ask, is_spread};
 use crate::support::bench::cpu;
 
 /// The failure, which begins with the name of the operation.
@@ -44,50 +42,4 @@ pub fn check(operation: &Operation) {
             );
         }
     }
-    types(operation);
-}
-
-/// Numbers as complex ones.
-fn in_pairs(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => items.iter().map(in_pairs).collect(),
-        number => json!([number, 0]),
-    }
-}
-
-/// The types that an error lists are those that the operation takes.
-fn types(operation: &Operation) {
-    if !operation.options.contains(&"dtype") || operation.args == 0 {
-        return;
-    }
-    let (mut taken, mut others) = (BTreeSet::new(), BTreeSet::new());
-    let mut listed = None;
-    for mut request in small(operation) {
-        for dtype in TYPES {
-            let is_complex = operation.dtype_of(&request) == "c32";
-            request["options"]["dtype"] = json!(dtype);
-            if dtype == "c32" && !is_complex {
-                request["args"] = in_pairs(&request["args"]);
-            }
-            match ask(cpu(), &request) {
-                Ok(_) => {
-                    taken.insert(dtype);
-                }
-                Err(failure) => {
-                    let said = failure.message.split_once("this operation takes ");
-                    if let Some((types, _)) = said.and_then(|(_, said)| said.split_once(", got ")) {
-                        others.insert(dtype);
-                        listed = Some(types.to_owned());
-                    }
-                }
-            }
-        }
-    }
-    let Some(listed) = listed else { return };
-    let is_listed = |dtype: &&str| listed.contains(dtype);
-    assert!(
-        taken.iter().all(is_listed) && !others.iter().any(is_listed),
-        "{}: takes {taken:?}, not {others:?}, and says {listed}",
-        operation.name
-    );
 }
