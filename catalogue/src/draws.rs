@@ -8,7 +8,7 @@ use vsla::batch::MAX_RANK;
 
 use crate::examples::Outcome;
 use crate::operations::Operation;
-use crate::request::OF_ELEMENTS;
+use crate::options::Lists;
 
 /// How long drawn elements are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,11 +36,6 @@ const FACTORS: &[usize] = &[
 ];
 /// About the most values of a large element.
 const MOST: usize = 9000;
-/// Options that list the extents of each element.
-const EXTENTS: &[&str] = &["lengths", "shapes"];
-/// Options whose arrays are as long as the elements.
-const AS_LONG: &[&str] = &["bias", "residual", "targets", "flags", "indices"];
-
 impl Operation {
     /// The requests of the examples that are answered.
     pub fn answered(&self) -> Vec<Value> {
@@ -76,7 +71,8 @@ impl Operation {
                 }
                 Size::Large => {
                     if self.takes_any_shape() && self.lists_nothing(&request) {
-                        all.extend((0..=3).map(|rank| self.at_edges(&request, rank, random)));
+                        let ranks = (0..=3).filter(|rank| self.ranks_of(0).contains(rank.max(&1)));
+                        all.extend(ranks.map(|rank| self.at_edges(&request, rank, random)));
                     }
                     all.extend([true, false].map(|alike| self.longer(&request, alike, random)));
                 }
@@ -85,7 +81,8 @@ impl Operation {
                     typed["options"]["dtype"] = json!("u8");
                     all.extend((0..2).map(|i| self.small(&typed, i, random)));
                     if self.takes_any_shape() && self.lists_nothing(&typed) {
-                        all.extend((0..=3).map(|rank| self.at_edges(&typed, rank, random)));
+                        let ranks = (0..=3).filter(|rank| self.ranks_of(0).contains(rank.max(&1)));
+                        all.extend(ranks.map(|rank| self.at_edges(&typed, rank, random)));
                     }
                     let longer = [true, false, false, false, false];
                     all.extend(longer.map(|alike| self.longer(&typed, alike, random)));
@@ -94,7 +91,7 @@ impl Operation {
                     let mut many = request;
                     if self.lists_nothing(&many) {
                         let few = many["args"][0].as_array().map_or(1, Vec::len);
-                        repeat(&mut many, count.div_ceil(few.max(1)));
+                        self.repeat(&mut many, count.div_ceil(few.max(1)));
                     }
                     all.push(many);
                 }
@@ -103,7 +100,7 @@ impl Operation {
                         let mut typed = request;
                         all.extend(self.types().iter().map(|dtype| {
                             typed["options"]["dtype"] = json!(dtype.name());
-                            self.at_edges(&typed, 2, random)
+                            self.at_edges(&typed, self.rank_near(2), random)
                         }));
                     }
                 }
@@ -130,15 +127,27 @@ impl Operation {
             .clamp(1, MAX_RANK)
     }
 
+    /// The nearest rank that the first argument may have.
+    fn rank_near(&self, rank: usize) -> usize {
+        let ranks = self.ranks_of(0);
+        rank.clamp(*ranks.start(), *ranks.end())
+    }
+
     fn takes_any_shape(&self) -> bool {
-        self.default_rank().is_none() && self.options.contains(&"rank")
+        self.default_rank().is_none() && self.takes("rank")
+    }
+
+    /// What an option lists for each element.
+    pub fn lists(&self, option: &str) -> Lists {
+        self.option(option)
+            .map_or(Lists::Nothing, |option| option.lists)
     }
 
     /// Whether no option lists one item per element, so that the batch may grow.
     fn lists_nothing(&self, request: &Value) -> bool {
         let options = request.get("options").and_then(Value::as_object);
         let mut names = options.into_iter().flatten().map(|(name, _)| name.as_str());
-        self.is_local && names.all(|name| name != "pairing" && !OF_ELEMENTS.contains(&name))
+        self.is_local && names.all(|name| name != "pairing" && self.lists(name) == Lists::Nothing)
     }
 
     /// Arguments of the same shapes, or of random ones in every second request.
@@ -146,7 +155,7 @@ impl Operation {
         let (dtype, mut depth) = (self.dtype_of(request), self.rank_of(request, 0));
         let mut drawn = request.clone();
         if i % 2 == 1 && self.takes_any_shape() {
-            depth = i / 2 + 1;
+            depth = self.rank_near(i / 2 + 1);
             drawn["options"]["rank"] = json!(depth);
         }
         let lists_nothing = self.lists_nothing(request);
@@ -199,7 +208,7 @@ impl Operation {
         let ranks: Vec<usize> = (0..args).map(|arg| self.rank_of(request, arg)).collect();
         let mut drawn = request.clone();
         if !alike && self.is_local {
-            repeat(&mut drawn, 6);
+            self.repeat(&mut drawn, 6);
         }
         // The longer the extents may be, the more elements are too large.
         let mut lengths = Lengths::new(alike, MOST);
@@ -222,14 +231,37 @@ impl Operation {
             let Value::Array(items) = value else { continue };
             for (i, item) in items.iter_mut().enumerate().take(count) {
                 let longer = &mut |extent| lengths.of(i, extent, random);
-                if EXTENTS.contains(&name.as_str()) {
-                    of_extents(item, longer);
-                } else if AS_LONG.contains(&name.as_str()) {
-                    lengthen(item, longer);
+                match self.lists(name) {
+                    Lists::Extents => of_extents(item, longer),
+                    Lists::AsLong => lengthen(item, longer),
+                    Lists::Nothing | Lists::Items => {}
                 }
             }
         }
         drawn
+    }
+
+    /// Repeats all elements, and what options list for each of them.
+    fn repeat(&self, request: &mut Value, times: usize) {
+        let args: &mut Vec<Value> = match request["args"].as_array_mut() {
+            Some(args) => args,
+            None => return,
+        };
+        let count = args.first().and_then(Value::as_array).map_or(0, Vec::len);
+        let more = |items: &mut Value| {
+            if let Value::Array(items) = items
+                && items.len() == count
+            {
+                *items = (0..times * count)
+                    .map(|i| items[i % count].clone())
+                    .collect();
+            }
+        };
+        args.iter_mut().for_each(more);
+        let options = request.get_mut("options").and_then(Value::as_object_mut);
+        let listed = options.into_iter().flatten();
+        let listed = listed.filter(|(name, _)| self.lists(name) != Lists::Nothing);
+        listed.for_each(|(_, items)| more(items));
     }
 }
 
@@ -298,29 +330,6 @@ impl Lengths {
 fn elements_of(request: &mut Value) -> impl Iterator<Item = &mut Value> {
     let args = request["args"].as_array_mut().into_iter().flatten();
     args.filter_map(Value::as_array_mut).flatten()
-}
-
-/// Repeats all elements, and what options list for each of them.
-fn repeat(request: &mut Value, times: usize) {
-    let args: &mut Vec<Value> = match request["args"].as_array_mut() {
-        Some(args) => args,
-        None => return,
-    };
-    let count = args.first().and_then(Value::as_array).map_or(0, Vec::len);
-    let more = |items: &mut Value| {
-        if let Value::Array(items) = items
-            && items.len() == count
-        {
-            *items = (0..times * count)
-                .map(|i| items[i % count].clone())
-                .collect();
-        }
-    };
-    args.iter_mut().for_each(more);
-    let options = request.get_mut("options").and_then(Value::as_object_mut);
-    let listed = options.into_iter().flatten();
-    let listed = listed.filter(|(name, _)| OF_ELEMENTS.contains(&name.as_str()));
-    listed.for_each(|(_, items)| more(items));
 }
 
 /// The extents of an element; `None` if its JSON does not show all of them, because it is empty.

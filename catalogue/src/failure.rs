@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use vsla::{Error, scalar::DType};
 
 use crate::operations::{Operation, find};
-use crate::request::OPTIONS;
 
 pub type Result<T> = core::result::Result<T, Failure>;
 
@@ -93,7 +92,7 @@ impl Failure {
             return self;
         }
         let op = self.op.unwrap_or(name);
-        let is_option = OPTIONS.iter().any(|&(option, _)| option == op);
+        let is_option = operation.takes(op);
         let named = self
             .message
             .strip_prefix(op)
@@ -103,7 +102,7 @@ impl Failure {
         let hint = self
             .hints
             .iter()
-            .find(|(option, _)| operation.options.contains(option));
+            .find(|(option, _)| operation.takes(option));
         if let Some((_, hint)) = hint {
             message += "; ";
             message += hint;

@@ -13,6 +13,7 @@ mod failure;
 mod files;
 mod held;
 mod operations;
+mod options;
 mod request;
 mod sparse;
 
@@ -24,4 +25,5 @@ pub use operations::{
     Answer, EXCEPTIONS, Extents, Gradient, Law, Open, Operation, Prepared, Results, TYPES, Work,
     answer, find, operations, recorded, shapes,
 };
-pub use request::{OF_ELEMENTS, OPTIONS, Request};
+pub use options::{Absent, Kind, Lists, Opt};
+pub use request::Request;

@@ -10,41 +10,24 @@ use crate::epilogue::{Epilogue, finished};
 use crate::failure::{Failure, Result};
 use crate::held::Arg;
 use crate::operations::formed;
-use crate::request::{Options, pair, whole_numbers, wrong};
+use crate::request::{Options, pair, whole_numbers};
 
 impl Options {
     /// Whether the left factor is the one that is stored in blocks.
     fn sparse_left(&self) -> Result<bool> {
-        match self.0.get("sparse") {
-            None => Ok(false),
-            Some(value) if value == "left" || value == "right" => Ok(value == "left"),
-            Some(value) => Err(wrong("sparse", value)),
-        }
+        Ok(self.text("sparse")? == "left")
     }
 
     /// Rows and columns of a block.
     pub fn block(&self) -> Result<[usize; 2]> {
-        match self.0.get("block") {
-            None => Ok([8, 8]),
-            Some(value) => match whole_numbers(value).as_deref() {
-                Some(&[rows, columns]) => Ok([rows, columns]),
-                _ => Err(wrong("block", value)),
-            },
-        }
+        self.needed("block", |value| whole_numbers(value)?.try_into().ok())
     }
 
     /// Grid positions of the blocks.
     pub fn blocks(&self) -> Result<Option<Vec<(u32, u32)>>> {
-        let Some(value) = self.0.get("blocks") else {
-            return Ok(None);
-        };
-        let places = value
-            .as_array()
-            .and_then(|items| items.iter().map(pair).collect());
-        match places {
-            Some(places) => Ok(Some(places)),
-            None => Err(wrong("blocks", value)),
-        }
+        self.read("blocks", |value| {
+            value.as_array()?.iter().map(pair).collect()
+        })
     }
 }
 
@@ -55,7 +38,7 @@ pub fn matmul<T: Float + Number + Into<f64>>(
     options: &Options,
 ) -> Result<Tensor<T>> {
     let block = options.block()?;
-    let tolerance = options.optional::<f32>("tolerance")?.unwrap_or(0.0);
+    let tolerance = options.number::<f32>("tolerance")?;
     let left = options.sparse_left()?;
     let transposed = options.transposed()?;
     if transposed[usize::from(left)] {

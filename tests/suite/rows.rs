@@ -14,6 +14,7 @@
 //! | `bytes` | operations on bytes, which begin anywhere in a word, compute what they compute on words |
 //! | `operands::<operation>` | it takes the types and the ranks that its row says, and refuses the others |
 //! | `shapes::<operation>` | the shapes of results are those that its row says |
+//! | `options::<operation>` | its options are of their kinds and ranges, and have their defaults |
 //! | `refusals::<operation>` | arguments that are not alike, and unknown options |
 //! | `requests` | errors of requests that name no operation, or one that is no function |
 //! | `every_method` | each public method of tensors and devices has a row, or is an exception with its reason |
@@ -27,6 +28,7 @@ mod equivalence;
 mod gradients;
 pub mod offered;
 mod operands;
+mod options;
 mod refusals;
 mod shapes;
 mod work;
@@ -70,6 +72,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         trials.push(bench.on_gpu(&name, gpu, move |device| agree::check(device, operation)));
         let name = format!("refusals::{}", operation.name);
         trials.push(bench.host(&name, move || refusals::check(operation)));
+        let name = format!("options::{}", operation.name);
+        trials.push(bench.host(&name, move || options::check(operation)));
         // A gradient is that of a whole request.
         if operation.name != "gradient" {
             let name = format!("operands::{}", operation.name);
@@ -218,5 +222,5 @@ fn recorded(device: &Device, operation: &Operation) {
 /// Whether the last argument is spread over the values of the others.
 fn is_spread(operation: &Operation, request: &Value) -> bool {
     let has = |option: &str| request.pointer(&format!("/options/{option}")).is_some();
-    operation.options.contains(&"each") && (has("each") || has("axis"))
+    operation.takes("each") && (has("each") || has("axis"))
 }

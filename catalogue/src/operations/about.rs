@@ -7,7 +7,7 @@ use super::results::by_values;
 use super::{Answer, Call, Gradient, Law, Operation, ROW, Run, UNARY, Work, operations};
 use crate::failure::{KINDS, Result};
 use crate::files;
-use crate::request::OPTIONS;
+use crate::options::{self as opt, Absent};
 
 /// What the library offers and the calculator does not, and why.
 pub const EXCEPTIONS: &[(&[&str], &str)] = &[
@@ -79,7 +79,7 @@ const ABOUT: Operation = Operation {
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "read",
-        options: &["file"],
+        options: &[opt::FILE],
         about: "reads a .vsla file; block-sparse matrices become dense",
         run: Run::any(files::read),
         ..ABOUT
@@ -87,7 +87,7 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "write",
         args: 1,
-        options: &["dtype", "rank", "file"],
+        options: &[opt::DTYPE, opt::RANK, opt::FILE],
         about: "writes x to a .vsla file, replacing it if it exists; answers its size in bytes",
         run: Run::any(files::write),
         ..ABOUT
@@ -159,12 +159,28 @@ fn described(info: &DeviceInfo) -> Value {
     })
 }
 
+/// Each option with its form, what holds without it, and its meaning.
+fn described_options(operation: &Operation) -> Value {
+    let described = operation.options.iter().map(|option| {
+        let form = option.kind.form();
+        let absent = match option.absent {
+            Absent::Refused => "required".to_owned(),
+            Absent::Is(default) => format!("default: {default}"),
+            Absent::Means(_) if option.name == "dtype" => format!("default: {}", operation.dtype),
+            Absent::Means(what) => format!("default: {what}"),
+        };
+        let text = format!("{form}; {absent}: {}", option.about);
+        (option.name.to_owned(), json!(text))
+    });
+    Value::Object(described.collect())
+}
+
 fn help() -> Value {
     let operations = operations().map(|operation| {
         json!({
             "op": operation.name,
             "args": operation.args,
-            "options": operation.options,
+            "options": described_options(operation),
             "types": operation.types().iter().map(|dtype| dtype.name()).collect::<Vec<_>>(),
             "ranks": operation.ranks,
             "operands": operation.results.operands,
@@ -180,7 +196,6 @@ fn help() -> Value {
     };
     json!({
         "operations": operations.collect::<Vec<_>>(),
-        "options": table(OPTIONS),
         "device": "auto, cpu or gpu; default: the flag --device",
         "args": "batches: arrays of elements; an element of rank r is an array nested r deep; \"nan\", \"inf\" and \
          \"-inf\" are numbers",

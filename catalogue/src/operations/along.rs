@@ -1,14 +1,14 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
 use super::results::{REDUCED, each, one, with};
-use super::{Answer, BESIDE, Call, Gradient, Operation, ROW, WHOLE, Work, batch};
-use crate::failure::Result;
+use super::{Answer, BESIDE, Gradient, Operation, ROW, WHOLE, Work, batch};
+use crate::options::{self as opt, Opt};
 
-const AXIS: &[&str] = &["dtype", "rank", "axis"];
-const SORT: &[&str] = &["dtype", "rank", "axis", "descending"];
-const GROUPS: &[&str] = &["dtype", "rank", "groups", "eps"];
-const NORM: &[&str] = &["dtype", "rank", "axis", "eps"];
-const EPS: &[&str] = &["dtype", "rank", "eps"];
+const AXIS: &[Opt] = &[opt::DTYPE, opt::RANK, opt::AXIS];
+const SORT: &[Opt] = &[opt::DTYPE, opt::RANK, opt::AXIS, opt::DESCENDING];
+const GROUPS: &[Opt] = &[opt::DTYPE, opt::RANK, opt::CHANNEL_GROUPS, opt::EPS];
+const NORM: &[Opt] = &[opt::DTYPE, opt::RANK, opt::AXIS, opt::EPS];
+const EACH_OR_ALL: &[Opt] = &[opt::DTYPE, opt::RANK, opt::AXIS_OR_ALL];
 
 /// A method of the argument, of these types.
 macro_rules! row {
@@ -29,7 +29,7 @@ macro_rules! row {
 /// A reduction of whole elements, or along an axis if there is one.
 macro_rules! reduction {
     ($name:literal, $whole:ident, $along:ident, $about:literal) => {
-        row!($name, AXIS, $about, float, |call, x| {
+        row!($name, EACH_OR_ALL, $about, float, |call, x| {
             match call.options.optional_axis()? {
                 Some(axis) => x.$along(axis),
                 None => x.$whole(),
@@ -164,7 +164,7 @@ pub const ROWS: &[Operation] = &[
         .by_shape(),
     Operation {
         name: "topk",
-        options: &["dtype", "rank", "axis", "k", "at_most"],
+        options: &[opt::DTYPE, opt::RANK, opt::AXIS, opt::K, opt::AT_MOST],
         results: each(
             "s",
             "values and indices: k along the axis, or at most k",
@@ -197,7 +197,7 @@ pub const ROWS: &[Operation] = &[
     .by_shape(),
     row!(
         "quantile",
-        &["dtype", "rank", "axis", "q"],
+        &[opt::DTYPE, opt::RANK, opt::AXIS_OR_ALL, opt::Q],
         "a quantile of each element, or along an axis, by linear interpolation",
         float,
         |call, x| {
@@ -226,7 +226,7 @@ pub const ROWS: &[Operation] = &[
         NORM,
         "(x - mean) / sqrt(var + eps) along an axis",
         float,
-        |call, x| x.layer_norm(call.options.axis()?, epsilon(call)?)
+        |call, x| x.layer_norm(call.options.axis()?, call.options.number("eps")?)
     )
     .by_shape(),
     row!(
@@ -234,18 +234,15 @@ pub const ROWS: &[Operation] = &[
         NORM,
         "x / sqrt(mean of x * x + eps) along an axis",
         float,
-        |call, x| x.rms_norm(call.options.axis()?, epsilon(call)?)
+        |call, x| x.rms_norm(call.options.axis()?, call.options.number("eps")?)
     )
     .by_shape(),
     row!(
         "normalize",
-        NORM,
+        &[opt::DTYPE, opt::RANK, opt::AXIS, opt::EPS_OF_NORM],
         "x / max(norm2, eps) along an axis",
         float,
-        |call, x| {
-            let eps: f32 = call.options.optional("eps")?.unwrap_or(1e-12);
-            x.l2_normalize(call.options.axis()?, eps)
-        }
+        |call, x| x.l2_normalize(call.options.axis()?, call.options.number("eps")?)
     )
     .sloping(BESIDE)
     .for_methods(&[("l2_normalize", "")]),
@@ -255,22 +252,18 @@ pub const ROWS: &[Operation] = &[
         "(x - mean) / sqrt(var + eps) of each group of first indices",
         float,
         |call, x| {
-            let groups = call.options.optional("groups")?.unwrap_or(1u32);
-            x.group_norm(groups as usize, epsilon(call)?)
+            let groups: u32 = call.options.number("groups")?;
+            x.group_norm(groups as usize, call.options.number("eps")?)
         }
     )
     .by_shape(),
     row!(
         "standardize",
-        EPS,
+        &[opt::DTYPE, opt::RANK, opt::EPS_OF_ELEMENT],
         "(x - mean) / sqrt(var + eps) of each element; eps is 0 unless given",
         float,
-        |call, x| x.standardize(call.options.optional("eps")?.unwrap_or(0.0))
+        |call, x| x.standardize(call.options.number("eps")?)
     )
     .sloping(BESIDE)
     .by_shape(),
 ];
-
-fn epsilon(call: &Call<'_>) -> Result<f32> {
-    Ok(call.options.optional("eps")?.unwrap_or(1e-5))
-}

@@ -4,6 +4,7 @@ use vsla::{f16, scalar::DType};
 
 use super::results::{all, extents};
 use super::{Law, Operation, ROW, UNARY, WHOLE, Work, batch};
+use crate::options as opt;
 
 /// The values in another type.
 macro_rules! converted {
@@ -21,7 +22,7 @@ macro_rules! converted {
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "scale",
-        options: &["dtype", "rank", "factor"],
+        options: &[opt::DTYPE, opt::RANK, opt::FACTOR],
         about: "factor * x, where factor is of x's type",
         run: of_types!(|call, device, args|
             [F32 F16 I32 U32] => batch(args[0].on(&device)?.scale(call.options.number("factor")?)?),
@@ -45,7 +46,7 @@ pub const ROWS: &[Operation] = &[
     converted!("to_u8", u8, "each value as u8, truncated and saturated").without_gradient(WHOLE),
     Operation {
         name: "elements",
-        options: &["dtype", "rank", "range"],
+        options: &[opt::DTYPE, opt::RANK, opt::RANGE],
         results: all("a batch", "these elements", |options, x| {
             let all = x[0].shapes().map(|shape| Some(extents(&shape)));
             let range = options.range().ok()?;

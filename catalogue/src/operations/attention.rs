@@ -8,19 +8,20 @@ use super::{Answer, HEADS, Law, Operation, ROW, Work, batch};
 use crate::batch::{Number, read};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Held};
-use crate::request::{Options, unexpected, whole_numbers, wrong};
+use crate::options as opt;
+use crate::request::{Options, size, whole_numbers};
 
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "rotary",
         options: &[
-            "dtype",
-            "rank",
-            "heads",
-            "base",
-            "position",
-            "positions",
-            "neighbours",
+            opt::DTYPE,
+            opt::RANK,
+            opt::HEADS,
+            opt::BASE,
+            opt::POSITION,
+            opt::POSITIONS,
+            opt::NEIGHBOURS,
         ],
         ranks: HEADS,
         results: Results {
@@ -42,7 +43,7 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "merge",
         args: 4,
-        options: &["dtype", "rank"],
+        options: &[opt::DTYPE, opt::RANK],
         results: each(
             "for each part of the keys, results s and log-sum-exps t",
             "s and t",
@@ -68,22 +69,22 @@ pub const ROWS: &[Operation] = &[
         name: "attention",
         args: 3,
         options: &[
-            "dtype",
-            "rank",
-            "heads",
-            "key_heads",
-            "scale",
-            "causal",
-            "top_left",
-            "window",
-            "softcap",
-            "cached",
-            "bias",
-            "slopes",
-            "sinks",
-            "block",
-            "blocks",
-            "lse",
+            opt::DTYPE,
+            opt::RANK,
+            opt::HEADS,
+            opt::KEY_HEADS,
+            opt::SCALE_OF_SCORES,
+            opt::CAUSAL,
+            opt::TOP_LEFT,
+            opt::WINDOW_OF_KEYS,
+            opt::SOFTCAP,
+            opt::CACHED,
+            opt::BIAS_OF_SCORES,
+            opt::SLOPES,
+            opt::SINKS,
+            opt::BLOCK,
+            opt::BLOCKS_OF_SCORES,
+            opt::LSE,
         ],
         ranks: HEADS,
         results: all(
@@ -122,12 +123,8 @@ where
     if let Some(heads) = options.heads("heads")? {
         rotary = rotary.heads(heads);
     }
-    if let Some(base) = options.optional_double("base")? {
-        rotary = rotary.base(base);
-    }
-    if let Some(start) = options.heads("position")? {
-        rotary = rotary.start(start);
-    }
+    rotary = rotary.base(options.double("base")?);
+    rotary = rotary.start(options.size("position")?);
     let starts = options.list::<u32>("positions")?;
     let starts = starts.map(|starts| device.upload(&vsla::Ragged::from_rows([starts])?));
     let starts = starts.transpose()?;
@@ -143,29 +140,18 @@ where
 impl Options {
     /// Keys before and after a query's position; null is no limit.
     fn reach(&self) -> Result<Option<(usize, usize)>> {
-        let Some(value) = self.0.get("window") else {
-            return Ok(None);
-        };
         let end = |end: &Value| match end {
             Value::Null => Some(usize::MAX),
-            _ => usize::try_from(end.as_u64()?).ok(),
+            _ => size(end),
         };
-        let ends = value.as_array().map(Vec::as_slice);
-        let both = ends.and_then(|ends| match ends {
+        self.read("window", |value| match value.as_array()?.as_slice() {
             [before, after] => Some((end(before)?, end(after)?)),
             _ => None,
-        });
-        let expected = "[before, after], each a number of keys or null";
-        both.map(Some)
-            .ok_or_else(|| unexpected("window", expected, value))
+        })
     }
 
     fn heads(&self, name: &str) -> Result<Option<usize>> {
-        let Some(value) = self.0.get(name) else {
-            return Ok(None);
-        };
-        let heads = value.as_u64().and_then(|heads| usize::try_from(heads).ok());
-        heads.map(Some).ok_or_else(|| wrong(name, value))
+        self.read(name, size)
     }
 }
 
@@ -184,12 +170,12 @@ fn attended<'a>(options: &'a Options, x: &'a [&'a Layout]) -> Option<Vec<Shapes<
             0
         };
         let width = cached.flatten().unwrap_or(width);
-        match extents(&x[0].shape(i)).as_slice() {
-            &[n, _] => {
+        match *extents(&x[0].shape(i)) {
+            [n, _] => {
                 let width = width.checked_div(key_heads)?.checked_mul(heads)?;
                 Some([vec![n, width], vec![n, heads]])
             }
-            &[n, heads, _] => Some([vec![n, heads, width], vec![n, heads]]),
+            [n, heads, _] => Some([vec![n, heads, width], vec![n, heads]]),
             _ => None,
         }
     };
@@ -216,7 +202,7 @@ where
         };
         Ok(Some(device.upload(&vsla::Ragged::from_rows([numbers])?)?))
     };
-    let bias = match options.0.get("bias") {
+    let bias = match options.get("bias") {
         None => None,
         Some(value) => {
             let bias = read::<T>(value, None).map_err(|failure| Failure {
@@ -239,14 +225,9 @@ where
             Some(Topology::from_unsorted(shape, options.block()?, blocks)?)
         }
     };
-    let cache = match options.0.get("cached") {
-        None => None,
-        Some(value) => {
-            let lengths = whole_numbers(value);
-            let lengths = lengths.ok_or_else(|| wrong("cached", value))?;
-            Some(Cache::with_lengths(k.clone(), v.clone(), &lengths)?)
-        }
-    };
+    let cache = options.read("cached", whole_numbers)?;
+    let cache = cache.map(|lengths| Cache::with_lengths(k.clone(), v.clone(), &lengths));
+    let cache = cache.transpose()?;
     let mut attention = match &cache {
         None => q.attention(&k, &v),
         Some(cache) => q.attention_over(cache),

@@ -10,9 +10,16 @@ use super::results::{by_values, each};
 use super::{Answer, Gradient, Law, MATRICES, OF_INTEGERS, Operation, ROW, Work, batch};
 use crate::batch::Number;
 use crate::failure::Result;
+use crate::options::{self as opt, Opt};
 use crate::request::Options;
 
-const OPTIONS: &[&str] = &["dtype", "rank", "background", "foreground", "diagonal"];
+const OPTIONS: &[Opt] = &[
+    opt::DTYPE,
+    opt::RANK,
+    opt::BACKGROUND,
+    opt::FOREGROUND,
+    opt::DIAGONAL,
+];
 
 /// Images of whole numbers.
 const IMAGES: Operation = Operation {
@@ -67,10 +74,16 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "fill_holes",
-        options: &["dtype", "rank", "background", "value", "diagonal"],
+        options: &[
+            opt::DTYPE,
+            opt::RANK,
+            opt::BACKGROUND,
+            opt::VALUE,
+            opt::DIAGONAL,
+        ],
         about: "each matrix with a value in background that no path of background connects to the border",
         run: pixels!(|call, device, args| {
-            let background = call.options.optional("background")?.unwrap_or_default();
+            let background = call.options.number("background")?;
             let value = call.options.number("value")?;
             let x = args[0].on(&device)?;
             batch(x.fill_holes(neighbours(&call.options)?, background, value)?)
@@ -85,7 +98,7 @@ fn components<T: Pixel + Number>(options: &Options) -> Result<Components<T>> {
         true => Components::of_foreground(),
         false => Components::of_equal_values(),
     };
-    let background = options.optional("background")?.unwrap_or_default();
+    let background = options.number("background")?;
     let neighbours = neighbours(options)?;
     Ok(components.background(background).neighbours(neighbours))
 }

@@ -6,6 +6,7 @@ use super::results::{MADE, all, listed};
 use super::{Answer, Call, Law, MATRICES, NO_OPERANDS, Operation, ROW, VECTORS, batch};
 use crate::failure::Result;
 use crate::held::{Arg, Held};
+use crate::options as opt;
 
 /// A batch of the requested shapes, of these types.
 macro_rules! made {
@@ -34,24 +35,29 @@ pub const ROWS: &[Operation] = &[
     made!(
         "full",
         every,
-        &["dtype", "rank", "shapes", "value"],
+        &[opt::DTYPE, opt::RANK, opt::SHAPES, opt::VALUE],
         "a batch of these shapes, filled with one value",
         |device, layout, options| device.full(&layout, options.number("value")?)
     ),
     made!(
         "arange",
         ordered,
-        &["dtype", "rank", "shapes", "from", "step"],
+        &[
+            opt::DTYPE,
+            opt::RANK,
+            opt::SHAPES,
+            opt::FROM_ZERO,
+            opt::STEP
+        ],
         "from, from + step, .. in each element",
         |device, layout, options| {
-            let from = options.optional("from")?.unwrap_or_default();
-            device.arange(&layout, from, options.number("step")?)
+            device.arange(&layout, options.number("from")?, options.number("step")?)
         }
     ),
     made!(
         "linspace",
         float,
-        &["dtype", "rank", "shapes", "from", "to"],
+        &[opt::DTYPE, opt::RANK, opt::SHAPES, opt::FROM, opt::TO],
         "equal steps in each element, both ends included",
         |device, layout, options| {
             device.linspace(&layout, options.number("from")?, options.number("to")?)
@@ -60,7 +66,7 @@ pub const ROWS: &[Operation] = &[
     made!(
         "eye",
         ordered,
-        &["dtype", "rank", "shapes"],
+        &[opt::DTYPE, opt::RANK, opt::SHAPES],
         "matrices with 1 on the diagonal",
         |device, layout, _options| device.eye(&layout)
     )
@@ -68,7 +74,7 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "hann_window",
         args: 0,
-        options: &["size"],
+        options: &[opt::SIZE_OF_VALUES],
         ranks: VECTORS,
         results: all("a number n", "one vector of n values", |options, _| {
             listed(vec![vec![options.size("size").ok()?]])
@@ -86,7 +92,14 @@ pub const ROWS: &[Operation] = &[
     made!(
         "uniform",
         ordered,
-        &["dtype", "rank", "shapes", "low", "high", "seed"],
+        &[
+            opt::DTYPE,
+            opt::RANK,
+            opt::SHAPES,
+            opt::LOW,
+            opt::HIGH,
+            opt::SEED
+        ],
         "random values from low to before high",
         |device, layout, options| {
             let (low, high) = (options.number("low")?, options.number("high")?);
@@ -96,7 +109,14 @@ pub const ROWS: &[Operation] = &[
     made!(
         "normal",
         float,
-        &["dtype", "rank", "shapes", "mean", "deviation", "seed"],
+        &[
+            opt::DTYPE,
+            opt::RANK,
+            opt::SHAPES,
+            opt::MEAN,
+            opt::DEVIATION,
+            opt::SEED
+        ],
         "random values of a normal distribution",
         |device, layout, options| {
             let (mean, deviation) = (options.number("mean")?, options.number("deviation")?);
@@ -105,7 +125,7 @@ pub const ROWS: &[Operation] = &[
     ),
     Operation {
         name: "dropout",
-        options: &["dtype", "rank", "p", "seed"],
+        options: &[opt::DTYPE, opt::RANK, opt::P, opt::SEED],
         about: "zero with probability p, otherwise x / (1 - p)",
         run: float!(|call, device, args| {
             let (p, seed) = (call.options.number::<f32>("p")?, call.options.seed()?);

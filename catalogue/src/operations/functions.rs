@@ -4,9 +4,10 @@ use vsla::{Tensor, batch::Spread, scalar::Scalar};
 
 use super::{BESIDE, Call, Gradient, Operation, POSITIVE, ROW, WHOLE, batch, results};
 use crate::failure::{Failure, Result};
+use crate::options::{self as opt, Opt};
 
-const SPREAD: &[&str] = &["dtype", "rank", "pairing", "each", "axis"];
-const FLAT: &[&str] = &["dtype", "rank", "each", "axis"];
+const SPREAD: &[Opt] = &[opt::DTYPE, opt::RANK, opt::PAIRING, opt::EACH, opt::ALONG];
+const FLAT: &[Opt] = &[opt::DTYPE, opt::RANK, opt::EACH, opt::ALONG];
 
 /// The second operand, as it is or spread.
 fn spread<'a, T: Scalar>(call: &Call<'_>, x: &'a Tensor<T>) -> Result<Spread<'a, T>> {

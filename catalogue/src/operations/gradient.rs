@@ -10,12 +10,13 @@ use super::{Answer, Call, Law, NO_OPERANDS, Operation, ROW, Run, Task, find};
 use crate::batch::{Number, read, shown};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Args, Held, of_args};
+use crate::options as opt;
 use crate::request::{Options, Request, unexpected, whole_numbers};
 
 pub const ROWS: &[Operation] = &[Operation {
     name: "gradient",
     args: 0,
-    options: &["of", "cotangent", "operands"],
+    options: &[opt::OF, opt::COTANGENT, opt::OPERANDS],
     about: "the gradients of the sum of all values of another operation's result (of real parts, if it is complex), or \
         of its inner product with a cotangent; a batch for each operand",
     results: by_values("another request", "the shapes of its operands"),
@@ -64,8 +65,8 @@ impl Gradient {
                 return Err(Failure::request(message));
             }
             "gradient" => {
-                request.options.check(ROWS[0].options)?;
-                Of::Gradient(Box::new(Gradient::read(&request.options, depth - 1)?))
+                let options = request.options.of(ROWS[0].options)?;
+                Of::Gradient(Box::new(Gradient::read(&options, depth - 1)?))
             }
             op if find(op).is_some_and(|row| !row.is_function) => {
                 return Err(none(op, "it is not a function"));
@@ -74,7 +75,7 @@ impl Gradient {
         };
         let mut gradient = Gradient {
             of,
-            cotangent: options.0.get("cotangent").cloned(),
+            cotangent: options.get("cotangent").cloned(),
             operands: Vec::new(),
         };
         let Task {
@@ -83,7 +84,7 @@ impl Gradient {
         if args.len() == 0 {
             return Err(none(operation.name, "it has no operands"));
         }
-        gradient.operands = match options.0.get("operands") {
+        gradient.operands = match options.get("operands") {
             None => (0..args.len()).collect(),
             Some(value) => whole_numbers(value)
                 .filter(|all| !all.is_empty() && all.iter().all(|&i| i < args.len()))

@@ -17,14 +17,15 @@ use super::{
 use crate::batch::Number;
 use crate::failure::Result;
 use crate::held::{Arg, Held};
-use crate::request::{Options, wrong};
+use crate::options as opt;
+use crate::request::Options;
 
 /// An operation with a pair of factors, whose results have the extents that `$size` gives.
 macro_rules! of_pairs {
     ($method:ident, $about:literal, $extents:literal, $size:expr) => {
         Operation {
             name: stringify!($method),
-            options: &["dtype", "rank", "factors"],
+            options: &[opt::DTYPE, opt::RANK, opt::FACTORS],
             ranks: MATRICES,
             results: all(
                 "m × n, and two factors for each element or for all",
@@ -58,7 +59,7 @@ macro_rules! of_neighbours {
     ($method:ident, $about:literal) => {
         Operation {
             name: stringify!($method),
-            options: &["dtype", "rank", "diagonal"],
+            options: &[opt::DTYPE, opt::RANK, opt::DIAGONAL],
             about: $about,
             run: pixels!(|call, device, args| {
                 let neighbours = match call.options.flag("diagonal")? {
@@ -75,7 +76,7 @@ macro_rules! of_neighbours {
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "rot90",
-        options: &["dtype", "rank", "turns"],
+        options: &[opt::DTYPE, opt::RANK, opt::TURNS],
         ranks: STACKS,
         results: each(
             "(m, n, s)",
@@ -123,7 +124,7 @@ pub const ROWS: &[Operation] = &[
     .by_shape(),
     Operation {
         name: "translate",
-        options: &["dtype", "rank", "shifts", "value"],
+        options: &[opt::DTYPE, opt::RANK, opt::SHIFTS, opt::VALUE],
         ranks: MATRICES,
         results: Results {
             operands: "m × n, and a shift for each element or for all",
@@ -143,7 +144,13 @@ pub const ROWS: &[Operation] = &[
     of_neighbours!(erode, "the smallest value of each cell and its neighbours"),
     Operation {
         name: "lookup",
-        options: &["dtype", "rank", "table", "table_dtype", "strict"],
+        options: &[
+            opt::DTYPE,
+            opt::RANK,
+            opt::TABLE,
+            opt::TABLE_DTYPE,
+            opt::STRICT,
+        ],
         results: Results {
             operands: "s, and a table for each element or for all",
             ..SAME
@@ -155,7 +162,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "bincount",
-        options: &["dtype", "rank", "bins", "strict"],
+        options: &[opt::DTYPE, opt::RANK, opt::BINS, opt::STRICT],
         results: BINS,
         about: "how often each integer from 0 to before bins occurs in each element",
         run: pixels!(|call, device, args| {
@@ -195,7 +202,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "bounding_box",
-        options: &["dtype", "rank", "value"],
+        options: &[opt::DTYPE, opt::RANK, opt::VALUE],
         results: each("m × n", "four values", |_, _| one(vec![4])),
         about: "top, left, bottom and right of all cells other than value, half open",
         run: pixels!(|call, device, args| {
@@ -207,7 +214,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "trim",
-        options: &["dtype", "rank", "value"],
+        options: &[opt::DTYPE, opt::RANK, opt::VALUE],
         results: by_values(
             "m × n",
             "the extents of the box that holds all values but one",
@@ -223,7 +230,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "crop",
-        options: &["dtype", "rank", "boxes", "strict"],
+        options: &[opt::DTYPE, opt::RANK, opt::BOXES, opt::STRICT_BOXES],
         ranks: MATRICES,
         results: all(
             "m × n, and a box",
@@ -278,7 +285,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "draw_boxes",
-        options: &["dtype", "rank", "boxes", "values"],
+        options: &[opt::DTYPE, opt::RANK, opt::DRAWN_BOXES, opt::VALUES],
         results: Results {
             operands: "m × n, and k boxes and values",
             about: "m × n",
@@ -296,7 +303,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "draw_lines",
-        options: &["dtype", "rank", "lines", "values"],
+        options: &[opt::DTYPE, opt::RANK, opt::LINES, opt::VALUES],
         results: Results {
             operands: "m × n, and k lines and values",
             about: "m × n",
@@ -327,7 +334,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "period",
-        options: &["dtype", "rank", "axis"],
+        options: &[opt::DTYPE, opt::RANK, opt::AXIS],
         results: ONE,
         about: "the distance after which each element repeats along an axis",
         run: pixels!(|call, device, args| {
@@ -339,7 +346,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "compact",
-        options: &["dtype", "rank", "flags", "axis"],
+        options: &[opt::DTYPE, opt::RANK, opt::FLAGS, opt::AXIS],
         results: all(
             "s, and a flag for each slice along an axis",
             "s with the slices whose flags are not 0",
@@ -380,8 +387,7 @@ fn turned(extents: &[usize]) -> Option<Vec<usize>> {
 }
 
 fn turns(options: &Options) -> Result<i64> {
-    let turns = options.required("turns")?;
-    turns.as_i64().ok_or_else(|| wrong("turns", turns))
+    options.needed("turns", Value::as_i64)
 }
 
 /// Images whose extents are changed by the factors of each, or of all.
@@ -429,17 +435,15 @@ fn looked_up<T: Pixel>(call: &Call<'_>, x: &Tensor<T>) -> Result<Answer> {
 
 /// Pairs of integers.
 fn shifts(options: &Options) -> Result<Vec<[i64; 2]>> {
-    let shifts = options.required("shifts")?;
-    pairs(shifts).ok_or_else(|| wrong("shifts", shifts))
+    options.needed("shifts", pairs)
 }
 
 /// Pairs of integers that are not negative.
 fn factors(options: &Options) -> Result<Vec<[usize; 2]>> {
-    let factors = options.required("factors")?;
-    let all = pairs(factors);
     let whole = |[a, b]: [i64; 2]| Some([usize::try_from(a).ok()?, usize::try_from(b).ok()?]);
-    all.and_then(|all| all.into_iter().map(whole).collect())
-        .ok_or_else(|| wrong("factors", factors))
+    options.needed("factors", |value| {
+        pairs(value)?.into_iter().map(whole).collect()
+    })
 }
 
 fn pairs(value: &Value) -> Option<Vec<[i64; 2]>> {

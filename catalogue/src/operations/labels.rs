@@ -8,11 +8,12 @@ use super::{Gradient, Law, MATRICES, OF_INTEGERS, Operation, ROW, STACKED, Work,
 use crate::batch::Number;
 use crate::failure::Result;
 use crate::held::Arg;
+use crate::options as opt;
 
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "one_hot",
-        options: &["dtype", "rank", "depth"],
+        options: &[opt::DTYPE, opt::RANK, opt::DEPTH],
         ranks: STACKED,
         results: each("s, of whole numbers", "(s, depth)", |options, s| {
             one([s[0].as_slice(), &[options.size("depth").ok()?]].concat())
@@ -29,7 +30,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "embedding",
-        options: &["dtype", "rank", "ids"],
+        options: &[opt::DTYPE, opt::RANK, opt::IDS],
         ranks: MATRICES,
         results: all("a table (v, k), and n ids", "(n, k)", |options, table| {
             let &[_, width] = extents(&table[0].shapes().next()?).as_slice() else {
@@ -52,7 +53,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "cross_entropy",
-        options: &["dtype", "rank", "targets"],
+        options: &[opt::DTYPE, opt::RANK, opt::TARGETS],
         results: each(
             "(s, k), and targets of s",
             "s; one value for vectors",

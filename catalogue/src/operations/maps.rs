@@ -3,6 +3,7 @@
 use vsla::scalar::DType;
 
 use super::{BESIDE, Gradient, Law, OF_INTEGERS, Operation, POSITIVE, ROW, UNARY, batch};
+use crate::options::{self as opt, Opt};
 
 /// The body for arguments of an integer type of 32 bits.
 macro_rules! integer {
@@ -34,8 +35,8 @@ macro_rules! function {
     };
 }
 
-const SCALAR: &[&str] = &["dtype", "rank", "value"];
-const PLACES: &[&str] = &["dtype", "rank", "places"];
+const SCALAR: &[Opt] = &[opt::DTYPE, opt::RANK, opt::VALUE];
+const PLACES: &[Opt] = &[opt::DTYPE, opt::RANK, opt::PLACES];
 
 pub const ROWS: &[Operation] = &[
     function!("exp", exp, "e to the power of x").by_shape(),
@@ -74,15 +75,15 @@ pub const ROWS: &[Operation] = &[
     function!("round", round, "the nearest integer, ties to even").sloping(Gradient::Zero),
     row!(
         "leaky_relu",
-        &["dtype", "rank", "negative_slope"],
+        &[opt::DTYPE, opt::RANK, opt::NEGATIVE_SLOPE],
         "x if above 0, else negative_slope * x",
         float,
-        |call, x| x.leaky_relu(call.options.optional("negative_slope")?.unwrap_or(0.01))
+        |call, x| x.leaky_relu(call.options.number("negative_slope")?)
     )
     .sloping(BESIDE),
     row!(
         "pow",
-        &["dtype", "rank", "exponent"],
+        &[opt::DTYPE, opt::RANK, opt::EXPONENT],
         "x to the power of exponent; by multiplication for integer exponents of at most 8",
         float,
         |call, x| {
@@ -101,7 +102,7 @@ pub const ROWS: &[Operation] = &[
     row!("square", UNARY, "x * x", ordered, |call, x| x.square()),
     row!(
         "clip",
-        &["dtype", "rank", "min", "max"],
+        &[opt::DTYPE, opt::RANK, opt::MIN, opt::MAX],
         "x, but at least min and at most max",
         ordered,
         |call, x| x.clamp(call.options.number("min")?, call.options.number("max")?)

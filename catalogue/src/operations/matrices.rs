@@ -12,18 +12,19 @@ use crate::batch::Number;
 use crate::epilogue::{Epilogue, OPTIONS, finished};
 use crate::failure::{Failure, Result};
 use crate::held::Arg;
+use crate::options::{self as opt, Opt};
 use crate::request::{Options, Pairs};
 use crate::sparse;
 
-const MATMUL: &[&str] = &[
-    "dtype",
-    "rank",
-    "pairing",
-    "transpose",
-    "scale",
-    "bias",
-    "activation",
-    "residual",
+const MATMUL: &[Opt] = &[
+    opt::DTYPE,
+    opt::RANK,
+    opt::PAIRING,
+    opt::TRANSPOSE,
+    opt::SCALE,
+    opt::BIAS,
+    opt::ACTIVATION,
+    opt::RESIDUAL,
 ];
 
 pub const ROWS: &[Operation] = &[
@@ -83,16 +84,16 @@ pub const ROWS: &[Operation] = &[
         name: "matmul_bsr",
         args: 2,
         options: &[
-            "dtype",
-            "rank",
-            "transpose",
-            "sparse",
-            "block",
-            "tolerance",
-            "scale",
-            "bias",
-            "activation",
-            "residual",
+            opt::DTYPE,
+            opt::RANK,
+            opt::TRANSPOSE,
+            opt::SPARSE,
+            opt::BLOCK,
+            opt::TOLERANCE,
+            opt::SCALE,
+            opt::BIAS,
+            opt::ACTIVATION,
+            opt::RESIDUAL,
         ],
         ranks: MATRICES,
         results: MATRIX_PRODUCT,
@@ -106,7 +107,13 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "sampled",
         args: 2,
-        options: &["dtype", "rank", "transpose", "block", "blocks"],
+        options: &[
+            opt::DTYPE,
+            opt::RANK,
+            opt::TRANSPOSE,
+            opt::BLOCK,
+            opt::BLOCKS,
+        ],
         ranks: MATRICES,
         results: MATRIX_PRODUCT,
         about: "selected blocks of a b for each pair of matrices, zeros elsewhere",

@@ -9,13 +9,14 @@ use vsla::{Device, Layout, Shape, batch::MAX_RANK, scalar::DType};
 use crate::batch::{Batch, separated, shown, written_size};
 use crate::failure::{Failure, Result};
 use crate::held::{Args, Held};
+use crate::options::{self as opt, Opt};
 use crate::request::{Options, Request};
 
 pub struct Operation {
     pub name: &'static str,
     /// Number of batches that it takes.
     pub args: usize,
-    pub options: &'static [&'static str],
+    pub options: &'static [Opt],
     /// The least and the most axes of the operands: of all of them, or of each.
     pub ranks: &'static [[usize; 2]],
     /// The shapes of the results.
@@ -97,6 +98,15 @@ const MATRICES: &[[usize; 2]] = &[[2, 2]];
 const HEADS: &[[usize; 2]] = &[[2, 3]];
 
 impl Operation {
+    /// The option of this name.
+    pub fn option(&self, name: &str) -> Option<&'static Opt> {
+        self.options.iter().find(|option| option.name == name)
+    }
+
+    pub fn takes(&self, option: &str) -> bool {
+        self.option(option).is_some()
+    }
+
     /// The types of values that it takes.
     pub fn types(&self) -> &'static [DType] {
         self.run.types
@@ -307,8 +317,8 @@ macro_rules! binary {
     };
 }
 
-const UNARY: &[&str] = &["dtype", "rank"];
-const BINARY: &[&str] = &["dtype", "rank", "pairing"];
+const UNARY: &[Opt] = &[opt::DTYPE, opt::RANK];
+const BINARY: &[Opt] = &[opt::DTYPE, opt::RANK, opt::PAIRING];
 
 // After the macros, which they use.
 mod about;
@@ -554,16 +564,16 @@ impl Task {
                 request.args.len()
             )));
         }
-        request.options.check(operation.options)?;
-        let dtype = request.options.dtype("dtype", operation.dtype)?;
+        let options = request.options.of(operation.options)?;
+        let dtype = options.dtype("dtype", operation.dtype)?;
         if !operation.types().contains(&dtype) {
             return Err(Failure::dtype(operation.types(), dtype));
         }
-        let rank = request.options.rank()?.or(operation.default_rank());
+        let rank = options.rank()?.or(operation.default_rank());
         Ok(Task {
             operation,
             args: Args::read(&request.args, dtype, rank)?,
-            options: request.options,
+            options,
         })
     }
 

@@ -11,12 +11,13 @@ use super::{
     Answer, BINARY, Call, Law, Operation, READS, ROW, STACKED, STACKS, UNARY, Work, batch,
 };
 use crate::failure::Result;
+use crate::options as opt;
 use crate::request::{Cut, Options, Pairs};
 
 pub const ROWS: &[Operation] = &[
     Operation {
         name: "slice",
-        options: &["dtype", "rank", "start", "end"],
+        options: &[opt::DTYPE, opt::RANK, opt::START, opt::END],
         results: each("s", "end − start", |options, _| {
             let [start, end] = ["start", "end"].map(|name| options.integers(name));
             let both = end.ok()?.into_iter().zip(start.ok()?);
@@ -34,7 +35,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "strided_slice",
-        options: &["dtype", "rank", "ranges"],
+        options: &[opt::DTYPE, opt::RANK, opt::RANGES],
         results: each(
             "s",
             "as many as start:end:step names, on each axis",
@@ -58,7 +59,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "pad",
-        options: &["dtype", "rank", "widths"],
+        options: &[opt::DTYPE, opt::RANK, opt::WIDTHS],
         results: each("s", "before + s + after", |options, s| {
             let both = s[0].iter().zip(options.widths().ok()?);
             one(both
@@ -74,7 +75,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "resize",
-        options: &["dtype", "rank", "shapes"],
+        options: &[opt::DTYPE, opt::RANK, opt::SHAPES],
         results: GIVEN,
         about: "each element cropped or zero-padded to these extents",
         run: every!(|call, device, args| batch(args[0].on(&device)?.resize(&shaped(call)?)?)),
@@ -82,7 +83,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "flip",
-        options: &["dtype", "rank", "axes"],
+        options: &[opt::DTYPE, opt::RANK, opt::AXES],
         about: "each element reversed along axes, all by default",
         run: every!(|call, device, args| {
             let axes = match call.options.axes()? {
@@ -96,7 +97,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "gather",
-        options: &["dtype", "rank", "indices", "pairing"],
+        options: &[opt::DTYPE, opt::RANK, opt::INDEX_LISTS, opt::PAIRING],
         results: all("(n, s), and a list of k indices", "(k, s)", |options, x| {
             let indices = options.indices().ok()?;
             let pairs = pairs(options, [x[0].len(), indices.len()])?;
@@ -117,7 +118,13 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "scatter_add",
-        options: &["dtype", "rank", "indices", "shapes", "pairing"],
+        options: &[
+            opt::DTYPE,
+            opt::RANK,
+            opt::INDEX_LISTS,
+            opt::SHAPES,
+            opt::PAIRING,
+        ],
         results: SCATTERED,
         about: "rows added at the indices of a list to zeros of these shapes. A pair is a shape and a list, with one \
             element of rows per pair",
@@ -135,7 +142,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "scatter_set",
-        options: &["dtype", "rank", "indices", "shapes"],
+        options: &[opt::DTYPE, opt::RANK, opt::INDEX_LISTS, opt::SHAPES],
         results: SCATTERED,
         about: "rows written at the indices of a list into zeros of these shapes",
         run: every!(|call, device, args| {
@@ -148,7 +155,7 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "concat",
         args: 2,
-        options: &["dtype", "rank", "pairing", "axis"],
+        options: &[opt::DTYPE, opt::RANK, opt::PAIRING, opt::AXIS],
         results: CONCATENATED,
         about: "a followed by b along an axis",
         run: every!(|call, device, args| {
@@ -163,7 +170,7 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "concat_all",
         args: 3,
-        options: &["dtype", "rank", "axis"],
+        options: &[opt::DTYPE, opt::RANK, opt::AXIS],
         results: Results {
             operands: "s, t and u",
             ..CONCATENATED
@@ -196,7 +203,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "select",
-        options: &["dtype", "rank", "elements"],
+        options: &[opt::DTYPE, opt::RANK, opt::ELEMENTS],
         results: SELECTED,
         about: "the elements with these indices, in any order and with repetitions",
         run: every!(|call, device, args| {
@@ -208,7 +215,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "reorder",
-        options: &["dtype", "rank", "elements"],
+        options: &[opt::DTYPE, opt::RANK, opt::ELEMENTS],
         results: SELECTED,
         about: "all elements, reordered by a permutation of their indices",
         run: every!(|call, device, args| {
@@ -249,7 +256,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "split",
-        options: &["dtype", "rank", "counts"],
+        options: &[opt::DTYPE, opt::RANK, opt::COUNTS],
         results: all(
             "a batch",
             "its elements, in several batches",
@@ -273,7 +280,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "transpose",
-        options: &["dtype", "rank", "axes"],
+        options: &[opt::DTYPE, opt::RANK, opt::ORDER],
         results: each("s", "the same extents in another order", |options, s| {
             let axes = match options.axes().ok()? {
                 Some(axes) => axes,
@@ -297,7 +304,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "reshape",
-        options: &["dtype", "rank", "shapes"],
+        options: &[opt::DTYPE, opt::RANK, opt::SHAPES],
         results: Results {
             operands: "s, and shapes of as many values",
             ..GIVEN
@@ -328,7 +335,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "unpacked",
-        options: &["dtype", "rank", "shapes"],
+        options: &[opt::DTYPE, opt::RANK, opt::SHAPES],
         results: Results {
             operands: "one element (Σ n, s), and shapes (n, s)",
             ..GIVEN
@@ -342,7 +349,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "broadcast",
-        options: &["dtype", "rank", "shapes"],
+        options: &[opt::DTYPE, opt::RANK, opt::SHAPES],
         results: Results {
             operands: "s with extents of 1, and shapes with others",
             ..GIVEN
@@ -371,7 +378,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "stack_groups",
-        options: &["dtype", "rank", "counts"],
+        options: &[opt::DTYPE, opt::RANK, opt::COUNTS],
         ranks: STACKED,
         results: all(
             "a batch in groups of n elements",
@@ -402,7 +409,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "unstack",
-        options: &["dtype", "rank", "shapes"],
+        options: &[opt::DTYPE, opt::RANK, opt::SHAPES],
         ranks: STACKS,
         results: Results {
             operands: "one element (n, s), and n shapes",
@@ -422,7 +429,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "window",
-        options: &["dtype", "rank", "size", "stride"],
+        options: &[opt::DTYPE, opt::RANK, opt::SIZE, opt::STRIDE],
         ranks: STACKED,
         results: all(
             "a batch in windows of n elements",
@@ -454,7 +461,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "pyramid",
-        options: &["dtype", "rank", "sizes", "flush"],
+        options: &[opt::DTYPE, opt::RANK, opt::SIZES, opt::FLUSH],
         ranks: STACKED,
         results: all(
             "a batch in windows of n elements, these in further windows, ..",

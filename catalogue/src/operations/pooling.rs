@@ -2,8 +2,9 @@
 
 use super::results::{Results, each, one};
 use super::{Gradient, Law, Operation, ROW, Work, batch};
+use crate::options::{self as opt, Opt};
 
-const OPTIONS: &[&str] = &["dtype", "rank", "window", "strides"];
+const OPTIONS: &[Opt] = &[opt::DTYPE, opt::RANK, opt::WINDOW, opt::STRIDES_OF_WINDOWS];
 
 /// The result of a method of windows over the argument, for these types.
 macro_rules! pooled {

@@ -11,6 +11,7 @@ use super::{
     Answer, BINARY, Gradient, Law, Operation, POSITIVE, READS, ROW, STACKED, UNARY, VECTORS, Work,
     batch,
 };
+use crate::options::{self as opt, Opt};
 use crate::request::Pairs;
 
 /// A convolution with the mode and strides of the options.
@@ -37,9 +38,15 @@ macro_rules! windowed {
     };
 }
 
-const CONVOLVED: &[&str] = &["dtype", "rank", "pairing", "method"];
-const MODES: &[&str] = &[
-    "dtype", "rank", "pairing", "method", "mode", "side", "strides",
+const CONVOLVED: &[Opt] = &[opt::DTYPE, opt::RANK, opt::PAIRING, opt::METHOD];
+const MODES: &[Opt] = &[
+    opt::DTYPE,
+    opt::RANK,
+    opt::PAIRING,
+    opt::METHOD,
+    opt::MODE,
+    opt::SIDE,
+    opt::STRIDES,
 ];
 /// One to three axes.
 const BOXES: &[[usize; 2]] = &[[1, 3]];

@@ -7,9 +7,10 @@ use super::{
     Answer, BESIDE, BINARY, Gradient, Law, Operation, READS, ROW, UNARY, WHOLE, Work, batch,
 };
 use crate::failure::{Failure, Result};
+use crate::options::{self as opt, Opt};
 use crate::request::Options;
 
-const AXIS: &[&str] = &["dtype", "rank", "axis"];
+const AXIS: &[Opt] = &[opt::DTYPE, opt::RANK, opt::AXIS_OR_ALL];
 
 /// A reduction of these types over whole elements, or along an axis if there is one.
 macro_rules! reduction {
@@ -76,7 +77,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "sum_groups",
-        options: &["dtype", "rank", "labels", "groups"],
+        options: &[opt::DTYPE, opt::RANK, opt::LABELS, opt::GROUPS],
         results: all("a batch", "one element for each group: the largest extent on each axis", |options, x| {
             let (labels, count) = groups(options).ok()?;
             let mut sums: Vec<Extents> = vec![vec![0; x[0].rank()]; count];
@@ -159,7 +160,7 @@ pub const ROWS: &[Operation] = &[
     ).without_gradient(WHOLE).by_shape(),
     Operation {
         name: "histogram",
-        options: &["dtype", "rank", "bins", "range", "edges"],
+        options: &[opt::DTYPE, opt::RANK, opt::BINS_OF_RANGE, opt::ENDS, opt::EDGES],
         results: BINS,
         about: "how many values of each element are in each bin: bins equal ones of a range, or those between edges",
         run: ordered!(|call, device, args| {

@@ -91,7 +91,7 @@ pub const REDUCED: Results = each(
     },
 );
 pub const BINS: Results = each("s", "a count for each bin", |options, _| {
-    let bins = match options.0.get("edges") {
+    let bins = match options.get("edges") {
         None => options.size("bins").ok()?,
         Some(edges) => edges.as_array()?.len().checked_sub(1)?,
     };

@@ -6,9 +6,10 @@ use super::results::{AMBIENT, Results, Shapes, all, extents};
 use super::{Answer, Call, Law, Operation, ROW, VECTORS, Work, batch};
 use crate::failure::{Failure, Result};
 use crate::held::{Arg, Held};
+use crate::options::{self as opt, Opt};
 use crate::request::Options;
 
-const OPTIONS: &[&str] = &["dtype", "inner"];
+const OPTIONS: &[Opt] = &[opt::DTYPE, opt::INNER];
 
 /// A product of matrices whose entries are multiplied.
 macro_rules! product {
@@ -52,7 +53,7 @@ pub const ROWS: &[Operation] = &[
     Operation {
         name: "matrix_add",
         args: 2,
-        options: &["dtype", "columns"],
+        options: &[opt::DTYPE, opt::COLUMNS],
         ranks: VECTORS,
         results: Results { operands: "vectors, in rows", about: "vectors: the larger lengths", ..AMBIENT },
         about: "the sum of two matrices of vectors; entries row by row",
@@ -66,7 +67,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "matrix_transpose",
-        options: &["dtype", "columns"],
+        options: &[opt::DTYPE, opt::COLUMNS],
         ranks: VECTORS,
         results: all("vectors, in rows", "the same vectors, in columns", |options, x| {
             let columns = options.columns().ok()?;

@@ -4,6 +4,7 @@ use vsla::{Layout, Ragged, Shape, scalar::DType};
 
 use super::results::{Results, all, all_extents, each, one};
 use super::{Law, MATRICES, Operation, ROW, UNARY, VECTORS, Work, batch};
+use crate::options as opt;
 
 /// Of vectors.
 const TRANSFORM: Operation = Operation {
@@ -40,7 +41,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "irfft",
-        options: &["dtype", "rank", "lengths"],
+        options: &[opt::DTYPE, opt::RANK, opt::LENGTHS],
         results: Results {
             operands: "⌊n/2⌋ + 1, and n",
             ..LENGTHS
@@ -55,7 +56,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "stft",
-        options: &["dtype", "rank", "window", "hop"],
+        options: &[opt::DTYPE, opt::RANK, opt::WINDOW_OF_VALUES, opt::HOP],
         results: each(
             "n, and a window of w values",
             "⌊(n − w) / hop⌋ + 1 frames, or 0 × ⌊w/2⌋ + 1",
@@ -79,7 +80,13 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "istft",
-        options: &["dtype", "rank", "window", "hop", "lengths"],
+        options: &[
+            opt::DTYPE,
+            opt::RANK,
+            opt::WINDOW_OF_VALUES,
+            opt::HOP,
+            opt::LENGTHS,
+        ],
         ranks: MATRICES,
         results: Results {
             operands: "frames × ⌊w/2⌋ + 1, a window of w values, and n",
@@ -135,7 +142,7 @@ pub const ROWS: &[Operation] = &[
     },
     Operation {
         name: "irfft2",
-        options: &["dtype", "rank", "lengths"],
+        options: &[opt::DTYPE, opt::RANK, opt::LENGTHS],
         ranks: MATRICES,
         results: all("r × ⌊c/2⌋ + 1, and c", "r × c", |options, x| {
             let rows = all_extents(x[0]).into_iter().map(|s| s[0]);

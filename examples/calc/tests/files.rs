@@ -81,6 +81,6 @@ fn files_are_written_and_read() {
     let answer = &run(Choice::Cpu, br#"{"op": "read", "options": {"file": 3}}"#)[0];
     assert_eq!(
         answer["error"]["message"],
-        "read: file: expected the path of a .vsla file, got 3"
+        "read: file: expected a text, got 3"
     );
 }

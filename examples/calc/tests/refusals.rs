@@ -49,7 +49,7 @@ fn odd(operation: &Operation) -> Vec<Value> {
             line["args"][i] = first.clone();
             lines.push(line.clone());
             for dtype in ["f32", "f16", "i32", "u32", "u8", "c32", "f64"] {
-                if j == 3 && operation.options.contains(&"dtype") {
+                if j == 3 && operation.takes("dtype") {
                     lines.push(option(&line, "dtype", json!(dtype)));
                 }
             }
@@ -73,10 +73,10 @@ fn odd(operation: &Operation) -> Vec<Value> {
     for (name, value) in operation
         .options
         .iter()
-        .flat_map(|name| values.iter().map(move |value| (name, value)))
+        .flat_map(|option| values.iter().map(move |value| (option.name, value)))
     {
         // No file is written or read.
-        if *name != "file" || !value.is_string() {
+        if name != "file" || !value.is_string() {
             lines.push(option(&whole, name, value.clone()));
             lines.push(option(&some, name, value.clone()));
         }

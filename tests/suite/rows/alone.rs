@@ -1,6 +1,6 @@
 //! An element's bits do not depend on its company: others, their order, or the number of threads.
 
-use catalogue::{Answer, Batch, OF_ELEMENTS, Operation, replace};
+use catalogue::{Answer, Batch, Lists, Operation, replace};
 use serde_json::{Value, json};
 use vsla::Device;
 
@@ -35,7 +35,7 @@ fn elements(answer: &Answer<Batch>) -> Vec<Vec<Vec<u8>>> {
 }
 
 /// The request for these elements of each argument, with what the options list for them.
-fn picked(request: &Value, order: &[usize], count: usize) -> Value {
+fn picked(operation: &Operation, request: &Value, order: &[usize], count: usize) -> Value {
     let pick = |items: &Value| -> Value { order.iter().map(|&i| items[i].clone()).collect() };
     let mut some = json!({"op": request["op"]});
     some["args"] = { request["args"].as_array().into_iter().flatten() }
@@ -45,7 +45,7 @@ fn picked(request: &Value, order: &[usize], count: usize) -> Value {
         .into_iter()
         .flatten()
     {
-        let lists = OF_ELEMENTS.contains(&name.as_str())
+        let lists = operation.lists(name) != Lists::Nothing
             && value.as_array().is_some_and(|items| items.len() == count);
         some["options"][name] = if lists { pick(value) } else { value.clone() };
     }
@@ -91,11 +91,11 @@ fn check_request(device: &Device, operation: &Operation, request: &Value) -> usi
     // An element without values does not show its rank.
     let shows = operation.dtype_of(request) == "c32"
         || is_spread(operation, request)
-        || !operation.options.contains(&"rank");
+        || !operation.takes("rank");
     let is_one_rank =
         (1..args.len()).all(|arg| operation.rank_of(request, arg) == operation.rank_of(request, 0));
     let same = |order: &[usize]| {
-        let mut some = picked(request, order, count);
+        let mut some = picked(operation, request, order, count);
         if !shows && is_one_rank {
             some["options"]["rank"] = json!(operation.rank_of(request, 0));
         }

@@ -59,7 +59,7 @@ pub fn every_method_is_offered_or_an_exception() {
         let along = method.strip_suffix("_axis").and_then(find);
         let by = operations().find(|row| row.methods.iter().any(|(name, _)| *name == method));
         find(method).is_some()
-            || along.is_some_and(|operation| operation.options.contains(&"axis"))
+            || along.is_some_and(|operation| operation.takes("axis"))
             || by.is_some()
     };
     for method in &methods {
@@ -77,7 +77,7 @@ pub fn every_method_is_offered_or_an_exception() {
                 "{method} has an operation of its name"
             );
             assert!(
-                option.is_empty() || operation.options.contains(option),
+                option.is_empty() || operation.takes(option),
                 "{}: {method}: no option {option}",
                 operation.name
             );

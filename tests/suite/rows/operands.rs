@@ -17,7 +17,7 @@ pub fn check(operation: &Operation) {
         .iter()
         .map(|(ranks, _)| *ranks.start())
         .collect::<Vec<_>>();
-    if operation.options.contains(&"dtype") {
+    if operation.takes("dtype") {
         for dtype in TYPES
             .into_iter()
             .filter(|dtype| !operation.types().contains(dtype))
@@ -155,10 +155,10 @@ fn request(
             _ => value,
         };
     }
-    if operation.options.contains(&"dtype") {
+    if operation.takes("dtype") {
         request["options"]["dtype"] = json!(dtype.name());
     }
-    if operation.options.contains(&"rank") && groups.len() == 1 {
+    if operation.takes("rank") && groups.len() == 1 {
         request["options"]["rank"] = json!(ranks[0]);
     }
     request
