@@ -1,7 +1,7 @@
 //! Reductions and normalizations along an axis, or of whole elements, under the names of NumPy, SciPy and PyTorch.
 
 use super::results::{REDUCED, each, one, with};
-use super::{Answer, BESIDE, Gradient, Operation, ROW, WHOLE, Work, batch};
+use super::{Answer, BESIDE, EXACT, Gradient, Operation, ROW, WHOLE, Work, batch};
 use crate::options::{self as opt, Opt};
 
 const AXIS: &[Opt] = &[opt::DTYPE, opt::RANK, opt::AXIS];
@@ -84,6 +84,7 @@ pub const ROWS: &[Operation] = &[
         max_axis,
         "the largest value of each element, or along an axis; nan if there is one"
     )
+    .exact()
     .sloping(Gradient::Apart)
     .by_shape(),
     reduction!(
@@ -92,6 +93,7 @@ pub const ROWS: &[Operation] = &[
         min_axis,
         "the smallest value of each element, or along an axis; nan if there is one"
     )
+    .exact()
     .sloping(Gradient::Apart)
     .by_shape(),
     reduction!(
@@ -131,9 +133,11 @@ pub const ROWS: &[Operation] = &[
     )
     .sloping(BESIDE),
     in_order!("cummax", cummax, "the largest value so far, along an axis")
+        .exact()
         .sloping(Gradient::Apart)
         .by_shape(),
     in_order!("cummin", cummin, "the smallest value so far, along an axis")
+        .exact()
         .sloping(Gradient::Apart)
         .by_shape(),
     sorted!(
@@ -142,6 +146,7 @@ pub const ROWS: &[Operation] = &[
         sort_descending,
         "the values in order along an axis; nan is the largest"
     )
+    .exact()
     .counted(Work::More)
     .sloping(Gradient::Apart)
     .for_methods(&[("sort_descending", "descending")])
@@ -152,6 +157,7 @@ pub const ROWS: &[Operation] = &[
         argsort_descending,
         "the indices of the values in order along an axis, stable"
     )
+    .exact()
     .counted(Work::More)
     .for_methods(&[("argsort_descending", "descending")])
     .without_gradient(WHOLE)
@@ -192,7 +198,7 @@ pub const ROWS: &[Operation] = &[
         methods: &[("top_k", ""), ("top_k_at_most", "at_most")],
         gradient: Gradient::Apart,
         work: Work::More,
-        ..ROW
+        ..EXACT
     }
     .by_shape(),
     row!(

@@ -3,7 +3,7 @@
 use vsla::{f16, scalar::DType};
 
 use super::results::{all, extents};
-use super::{Law, Operation, ROW, UNARY, WHOLE, Work, batch};
+use super::{EXACT, Law, Operation, UNARY, WHOLE, Work, batch};
 use crate::options as opt;
 
 /// The values in another type.
@@ -14,7 +14,7 @@ macro_rules! converted {
             options: UNARY,
             about: $about,
             run: compared!(|call, device, args| batch(args[0].on(&device)?.to::<$t>()?)),
-            ..ROW
+            ..EXACT
         }
     };
 }
@@ -29,14 +29,14 @@ pub const ROWS: &[Operation] = &[
             [C32] => batch(args[0].on(&device)?.scale_complex(call.options.number("factor")?)?),
         ),
         methods: &[("scale_complex", "")],
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "copy",
         options: UNARY,
         about: "x, copied on the device",
         run: every!(|call, device, args| batch(args[0].on(&device)?.copy()?)),
-        ..ROW
+        ..EXACT
     },
     converted!("to_f16", f16, "the nearest f16 of each value, ties to even")
         .for_methods(&[("to", "")]),
@@ -60,13 +60,13 @@ pub const ROWS: &[Operation] = &[
         is_local: false,
         law: Law::Open,
         work: Work::Nothing,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "neg",
         options: UNARY,
         about: "-x",
         run: typed!(|call, device, args| batch(args[0].on(&device)?.neg()?)),
-        ..ROW
+        ..EXACT
     },
 ];

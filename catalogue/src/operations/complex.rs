@@ -3,7 +3,7 @@
 use vsla::scalar::DType;
 
 use super::results::{AMBIENT, each, one};
-use super::{BINARY, Law, Operation, POSITIVE, ROW, STACKED, STACKS, UNARY, Work, batch};
+use super::{BINARY, EXACT, Law, Operation, POSITIVE, ROW, STACKED, STACKS, UNARY, Work, batch};
 
 /// A method of complex values.
 macro_rules! map {
@@ -35,9 +35,9 @@ macro_rules! of_parts {
 }
 
 pub const ROWS: &[Operation] = &[
-    map!("conj", conj, "the complex conjugate"),
-    map!("real", real, "the real part"),
-    map!("imag", imag, "the imaginary part"),
+    map!("conj", conj, "the complex conjugate").exact(),
+    map!("real", real, "the real part").exact(),
+    map!("imag", imag, "the imaginary part").exact(),
     map!(
         "angle",
         arg,
@@ -55,6 +55,7 @@ pub const ROWS: &[Operation] = &[
         view_as_real,
         "complex numbers as pairs along another last axis"
     )
+    .exact()
     .of_ranks(STACKED)
     .giving(each("s", "(s, 2)", |_, s| {
         one([s[0].as_slice(), &[2]].concat())
@@ -64,7 +65,8 @@ pub const ROWS: &[Operation] = &[
         "complex",
         complex,
         "the complex numbers with these parts; missing parts are zero"
-    ),
+    )
+    .exact(),
     of_parts!(
         "polar",
         polar,
@@ -81,6 +83,6 @@ pub const ROWS: &[Operation] = &[
         rank: Some(2),
         law: Law::Open,
         work: Work::Nothing,
-        ..ROW
+        ..EXACT
     },
 ];

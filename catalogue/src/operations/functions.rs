@@ -2,7 +2,7 @@
 
 use vsla::{Tensor, batch::Spread, scalar::Scalar};
 
-use super::{BESIDE, Call, Gradient, Operation, POSITIVE, ROW, WHOLE, batch, results};
+use super::{BESIDE, Call, EXACT, Gradient, Operation, POSITIVE, ROW, WHOLE, batch, results};
 use crate::failure::{Failure, Result};
 use crate::options::{self as opt, Opt};
 
@@ -99,6 +99,7 @@ pub const ROWS: &[Operation] = &[
         "the larger value, or the only value",
         compared
     )
+    .exact()
     .sloping(Gradient::Apart)
     .by_shape(),
     function!(
@@ -107,6 +108,7 @@ pub const ROWS: &[Operation] = &[
         "the smaller value, or the only value",
         compared
     )
+    .exact()
     .sloping(Gradient::Apart)
     .by_shape(),
     function!("power", pow, "a to the power of b", float)
@@ -123,15 +125,24 @@ pub const ROWS: &[Operation] = &[
         "1 where a = b; missing entries are zero",
         compared
     )
+    .exact()
     .without_gradient(WHOLE)
     .by_shape(),
-    function!("not_equal", not_equal, "1 where a and b differ", compared).without_gradient(WHOLE),
-    function!("less", less, "1 where a < b", compared).without_gradient(WHOLE),
+    function!("not_equal", not_equal, "1 where a and b differ", compared)
+        .exact()
+        .without_gradient(WHOLE),
+    function!("less", less, "1 where a < b", compared)
+        .exact()
+        .without_gradient(WHOLE),
     function!("less_equal", less_equal, "1 where a <= b", compared)
+        .exact()
         .without_gradient(WHOLE)
         .by_shape(),
-    function!("greater", greater, "1 where a > b", compared).without_gradient(WHOLE),
+    function!("greater", greater, "1 where a > b", compared)
+        .exact()
+        .without_gradient(WHOLE),
     function!("greater_equal", greater_equal, "1 where a >= b", compared)
+        .exact()
         .without_gradient(WHOLE)
         .by_shape(),
     Operation {
@@ -155,6 +166,6 @@ pub const ROWS: &[Operation] = &[
             a.not_equal(&zero)?.if_else(&b, c)
         }),
         methods: &[("if_else", "")],
-        ..ROW
+        ..EXACT
     },
 ];

@@ -11,8 +11,8 @@ use super::results::{
     BINS, ONE, ONE_OF_TWO, Results, SAME, Shapes, all, all_extents, by_values, each, one, with,
 };
 use super::{
-    Answer, Call, Gradient, Law, MATRICES, OF_INTEGERS, Operation, READS, ROW, STACKS, UNARY,
-    WHOLE, Work, batch,
+    Answer, Call, EXACT, Gradient, Law, MATRICES, OF_INTEGERS, Operation, READS, ROW, STACKS,
+    UNARY, WHOLE, Work, batch,
 };
 use crate::batch::Number;
 use crate::failure::Result;
@@ -45,6 +45,7 @@ macro_rules! of_pairs {
 /// Of integers.
 const INTEGERS: Operation = Operation {
     options: UNARY,
+    bound: [0.0; 2],
     gradient: Gradient::None(OF_INTEGERS),
     dtype: DType::I32,
     law: Law::None,
@@ -90,7 +91,7 @@ pub const ROWS: &[Operation] = &[
         run: every!(|call, device, args| batch(args[0].on(&device)?.rot90(turns(&call.options)?)?)),
         rank: Some(2),
         law: Law::None,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "anti_transpose",
@@ -101,7 +102,7 @@ pub const ROWS: &[Operation] = &[
         run: every!(|call, device, args| batch(args[0].on(&device)?.anti_transpose()?)),
         rank: Some(2),
         law: Law::None,
-        ..ROW
+        ..EXACT
     },
     of_pairs!(
         upscale,
@@ -138,7 +139,7 @@ pub const ROWS: &[Operation] = &[
             batch(args[0].on(&device)?.translate(&shifts, fill)?)
         }),
         law: Law::None,
-        ..ROW
+        ..EXACT
     },
     of_neighbours!(dilate, "the largest value of each cell and its neighbours"),
     of_neighbours!(erode, "the smallest value of each cell and its neighbours"),
@@ -264,7 +265,7 @@ pub const ROWS: &[Operation] = &[
         gradient: READS,
         reads_values: true,
         work: Work::Answer,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "match_template",
@@ -330,7 +331,7 @@ pub const ROWS: &[Operation] = &[
         }),
         gradient: Gradient::None(WHOLE),
         law: Law::None,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "period",
@@ -374,7 +375,7 @@ pub const ROWS: &[Operation] = &[
         gradient: READS,
         law: Law::Open,
         reads_values: true,
-        ..ROW
+        ..EXACT
     },
 ];
 

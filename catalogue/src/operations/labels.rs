@@ -4,7 +4,7 @@ use vsla::Ragged;
 
 use super::created::of_type;
 use super::results::{all, each, extents, one};
-use super::{Gradient, Law, MATRICES, OF_INTEGERS, Operation, ROW, STACKED, Work, batch};
+use super::{EXACT, Gradient, Law, MATRICES, OF_INTEGERS, Operation, ROW, STACKED, Work, batch};
 use crate::batch::Number;
 use crate::failure::Result;
 use crate::held::Arg;
@@ -26,7 +26,7 @@ pub const ROWS: &[Operation] = &[
         }),
         gradient: Gradient::None(OF_INTEGERS),
         law: Law::None,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "embedding",
@@ -49,7 +49,7 @@ pub const ROWS: &[Operation] = &[
         is_local: false,
         law: Law::None,
         work: Work::Answer,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "cross_entropy",

@@ -69,10 +69,18 @@ pub const ROWS: &[Operation] = &[
         "x times the standard normal distribution function of x"
     ),
     function!("gelu_tanh", gelu_tanh, "gelu, approximated with tanh"),
-    function!("relu", relu, "x if above 0, else 0").sloping(BESIDE),
-    function!("floor", floor, "the largest integer not above x").sloping(Gradient::Zero),
-    function!("ceil", ceil, "the smallest integer not below x").sloping(Gradient::Zero),
-    function!("round", round, "the nearest integer, ties to even").sloping(Gradient::Zero),
+    function!("relu", relu, "x if above 0, else 0")
+        .exact()
+        .sloping(BESIDE),
+    function!("floor", floor, "the largest integer not above x")
+        .exact()
+        .sloping(Gradient::Zero),
+    function!("ceil", ceil, "the smallest integer not below x")
+        .exact()
+        .sloping(Gradient::Zero),
+    function!("round", round, "the nearest integer, ties to even")
+        .exact()
+        .sloping(Gradient::Zero),
     row!(
         "leaky_relu",
         &[opt::DTYPE, opt::RANK, opt::NEGATIVE_SLOPE],
@@ -98,7 +106,9 @@ pub const ROWS: &[Operation] = &[
     .for_methods(&[("powf", ""), ("powi", "")])
     .respecting(Law::Open),
     row!("abs", UNARY, "the absolute value", typed, |call, x| x.abs()).sloping(BESIDE),
-    row!("sign", UNARY, "1, 0 or -1", ordered, |call, x| x.sign()).sloping(Gradient::Zero),
+    row!("sign", UNARY, "1, 0 or -1", ordered, |call, x| x.sign())
+        .exact()
+        .sloping(Gradient::Zero),
     row!("square", UNARY, "x * x", ordered, |call, x| x.square()),
     row!(
         "clip",
@@ -107,6 +117,7 @@ pub const ROWS: &[Operation] = &[
         ordered,
         |call, x| x.clamp(call.options.number("min")?, call.options.number("max")?)
     )
+    .exact()
     .sloping(Gradient::Of(0.1, 0.4))
     .for_methods(&[("clamp", "")])
     .respecting(Law::Open),

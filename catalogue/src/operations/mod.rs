@@ -27,6 +27,8 @@ pub struct Operation {
     pub methods: &'static [(&'static str, &'static str)],
     /// Whether programs differentiate it with respect to floating-point operands, and where it is smooth.
     pub gradient: Gradient,
+    /// By what share of the largest value results on two devices may differ: of f32, and of f16.
+    pub bound: [f64; 2],
     /// How much it does for operands of these sizes.
     pub work: Work,
     /// Whether it respects equivalence.
@@ -69,6 +71,7 @@ const ROW: Operation = Operation {
     about: "",
     methods: &[],
     gradient: Gradient::Of(-2.0, 2.0),
+    bound: [2e-5, 4e-3],
     work: Work::Values,
     law: Law::All,
     is_local: true,
@@ -79,6 +82,8 @@ const ROW: Operation = Operation {
     run: Run::any(|_| unreachable!("every row has a function")),
 };
 
+/// What most rows have that round nothing.
+const EXACT: Operation = ROW.exact();
 /// The types of values.
 pub const TYPES: [DType; 6] = [
     DType::F32,
@@ -157,6 +162,14 @@ impl Operation {
     /// Its results depend on the stored shapes of all arguments.
     const fn by_shape(self) -> Operation {
         self.respecting(Law::None)
+    }
+
+    /// Nothing is rounded, as where values are moved, compared or counted.
+    const fn exact(self) -> Operation {
+        Operation {
+            bound: [0.0; 2],
+            ..self
+        }
     }
 
     const fn of(self, dtype: DType) -> Operation {

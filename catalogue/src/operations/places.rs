@@ -8,7 +8,7 @@ use super::results::{
     one, pairs, with,
 };
 use super::{
-    Answer, BINARY, Call, Law, Operation, READS, ROW, STACKED, STACKS, UNARY, Work, batch,
+    Answer, BINARY, Call, EXACT, Law, Operation, READS, ROW, STACKED, STACKS, UNARY, Work, batch,
 };
 use crate::failure::Result;
 use crate::options as opt;
@@ -31,7 +31,7 @@ pub const ROWS: &[Operation] = &[
             batch(args[0].on(&device)?.slice(&start?, &end?)?)
         }),
         work: Work::Answer,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "strided_slice",
@@ -55,7 +55,7 @@ pub const ROWS: &[Operation] = &[
         }),
         law: Law::None,
         work: Work::Answer,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "pad",
@@ -71,7 +71,7 @@ pub const ROWS: &[Operation] = &[
             let (before, after): (Vec<_>, Vec<_>) = call.options.widths()?.into_iter().unzip();
             batch(args[0].on(&device)?.pad(&before, &after)?)
         }),
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "resize",
@@ -79,7 +79,7 @@ pub const ROWS: &[Operation] = &[
         results: GIVEN,
         about: "each element cropped or zero-padded to these extents",
         run: every!(|call, device, args| batch(args[0].on(&device)?.resize(&shaped(call)?)?)),
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "flip",
@@ -93,7 +93,7 @@ pub const ROWS: &[Operation] = &[
             batch(args[0].on(&device)?.flip(&axes)?)
         }),
         law: Law::None,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "gather",
@@ -114,7 +114,7 @@ pub const ROWS: &[Operation] = &[
         }),
         methods: &[("gather_paired", "pairing")],
         work: Work::Answer,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "scatter_add",
@@ -150,7 +150,7 @@ pub const ROWS: &[Operation] = &[
             batch(args[0].on(&device)?.scatter_set(&indices, &layout)?)
         }),
         law: Law::Open,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "concat",
@@ -165,7 +165,7 @@ pub const ROWS: &[Operation] = &[
             batch(a.pair(&b, pairing)?.concat(call.options.axis()?)?)
         }),
         law: Law::Right,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "concat_all",
@@ -182,7 +182,7 @@ pub const ROWS: &[Operation] = &[
             batch(x.concat_all(&[&b, &c], call.options.axis()?)?)
         }),
         law: Law::Open,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "block_diag",
@@ -199,7 +199,7 @@ pub const ROWS: &[Operation] = &[
             batch(a.pair(&b, pairing)?.block_diag()?)
         }),
         law: Law::Right,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "select",
@@ -211,7 +211,7 @@ pub const ROWS: &[Operation] = &[
             batch(args[0].on(&device)?.select(&elements)?)
         }),
         is_local: false,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "reorder",
@@ -223,7 +223,7 @@ pub const ROWS: &[Operation] = &[
             batch(args[0].on(&device)?.reorder(&order)?)
         }),
         is_local: false,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "sort_by_length",
@@ -237,7 +237,7 @@ pub const ROWS: &[Operation] = &[
         run: every!(|call, device, args| batch(args[0].on(&device)?.sort_by_length()?.0)),
         is_local: false,
         law: Law::Open,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "join",
@@ -252,7 +252,7 @@ pub const ROWS: &[Operation] = &[
             batch(a.join(&[&b])?)
         }),
         is_local: false,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "split",
@@ -276,7 +276,7 @@ pub const ROWS: &[Operation] = &[
         is_local: false,
         law: Law::Open,
         work: Work::Nothing,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "transpose",
@@ -300,7 +300,7 @@ pub const ROWS: &[Operation] = &[
             };
             batch(args[0].on(&device)?.transpose(&axes)?)
         }),
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "reshape",
@@ -313,7 +313,7 @@ pub const ROWS: &[Operation] = &[
         run: every!(|call, device, args| batch(args[0].on(&device)?.reshape(&shaped(call)?)?)),
         law: Law::Open,
         work: Work::Nothing,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "packed",
@@ -331,7 +331,7 @@ pub const ROWS: &[Operation] = &[
         is_local: false,
         law: Law::None,
         work: Work::Nothing,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "unpacked",
@@ -345,7 +345,7 @@ pub const ROWS: &[Operation] = &[
         is_local: false,
         law: Law::Open,
         work: Work::Nothing,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "broadcast",
@@ -357,7 +357,7 @@ pub const ROWS: &[Operation] = &[
         about: "each element with its extents of 1 repeated to match these shapes",
         run: every!(|call, device, args| batch(args[0].on(&device)?.broadcast(&shaped(call)?)?)),
         law: Law::None,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "stack",
@@ -374,7 +374,7 @@ pub const ROWS: &[Operation] = &[
         about: "all elements stacked into one, zero-padded to the largest extents",
         run: every!(|call, device, args| batch(args[0].on(&device)?.stack(most_bytes(call))?)),
         is_local: false,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "stack_groups",
@@ -405,7 +405,7 @@ pub const ROWS: &[Operation] = &[
         }),
         is_local: false,
         law: Law::Open,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "unstack",
@@ -425,7 +425,7 @@ pub const ROWS: &[Operation] = &[
             batch(args[0].on(&device)?.unstack(&layout)?)
         }),
         is_local: false,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "window",
@@ -457,7 +457,7 @@ pub const ROWS: &[Operation] = &[
         }),
         is_local: false,
         work: Work::Answer,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "pyramid",
@@ -480,7 +480,7 @@ pub const ROWS: &[Operation] = &[
         }),
         is_local: false,
         work: Work::More,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "shrink",
@@ -493,7 +493,7 @@ pub const ROWS: &[Operation] = &[
         run: ordered!(|call, device, args| batch(args[0].on(&device)?.shrink_blocking()?)),
         reads_values: true,
         gradient: READS,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "minimal_shape",

@@ -4,7 +4,7 @@ use super::results::{
     BINS, Extents, ONE_OF_TWO, REDUCED, Results, all, all_extents, ambient, listed,
 };
 use super::{
-    Answer, BESIDE, BINARY, Gradient, Law, Operation, READS, ROW, UNARY, WHOLE, Work, batch,
+    Answer, BESIDE, BINARY, EXACT, Gradient, Law, Operation, READS, ROW, UNARY, WHOLE, Work, batch,
 };
 use crate::failure::{Failure, Result};
 use crate::options::{self as opt, Opt};
@@ -115,49 +115,49 @@ pub const ROWS: &[Operation] = &[
         norm_max_axis,
         ordered,
         "the largest absolute value of each element, or along an axis; 0 for an empty one"
-    ).sloping(Gradient::Apart).for_methods(&[("norm_max", ""), ("norm_max_axis", "axis")]),
+    ).exact().sloping(Gradient::Apart).for_methods(&[("norm_max", ""), ("norm_max_axis", "axis")]),
     reduction!(
         "max",
         max,
         max_axis,
         compared,
         "the largest value of each element, or along an axis; -inf (or the least integer) for an empty one"
-    ).sloping(Gradient::Apart).by_shape(),
+    ).exact().sloping(Gradient::Apart).by_shape(),
     reduction!(
         "argmax",
         argmax,
         argmax_axis,
         compared,
         "the index of the largest value of each element, or along an axis; 4294967295 for an empty one"
-    ).without_gradient(WHOLE).by_shape(),
+    ).exact().without_gradient(WHOLE).by_shape(),
     reduction!(
         "min",
         min,
         min_axis,
         compared,
         "the smallest value of each element, or along an axis; inf (or the largest integer) for an empty one"
-    ).sloping(Gradient::Apart).by_shape(),
+    ).exact().sloping(Gradient::Apart).by_shape(),
     reduction!(
         "argmin",
         argmin,
         argmin_axis,
         compared,
         "the index of the smallest value of each element, or along an axis; 4294967295 for an empty one"
-    ).without_gradient(WHOLE).by_shape(),
+    ).exact().without_gradient(WHOLE).by_shape(),
     reduction!(
         "any",
         any,
         any_axis,
         mask,
         "whether any value of each element, or along an axis, is nonzero: 1 or 0 (u32)"
-    ).without_gradient(WHOLE),
+    ).exact().without_gradient(WHOLE),
     reduction!(
         "all",
         all,
         all_axis,
         mask,
         "whether all values of each element, or along an axis, are nonzero: 1 or 0 (u32)"
-    ).without_gradient(WHOLE).by_shape(),
+    ).exact().without_gradient(WHOLE).by_shape(),
     Operation {
         name: "histogram",
         options: &[opt::DTYPE, opt::RANK, opt::BINS_OF_RANGE, opt::ENDS, opt::EDGES],
@@ -182,7 +182,7 @@ pub const ROWS: &[Operation] = &[
         gradient: Gradient::None(WHOLE),
         law: Law::None,
         work: Work::More,
-        ..ROW
+        ..EXACT
     },
     Operation {
         name: "dot",
