@@ -42,6 +42,7 @@ pub const EXCEPTIONS: &[(&[&str], &str)] = &[
             "from_wgpu",
             "wgpu",
             "list",
+            "open",
             "is_gpu",
             "memory",
             "flush",
