@@ -339,6 +339,15 @@ impl Batch {
         of_batch!(self, batch => write(batch, out))
     }
 
+    /// One element on its own.
+    pub fn element(&self, i: usize) -> Batch {
+        fn of<T: Copy>(batch: &Ragged<T>, i: usize) -> Ragged<T> {
+            let layout = batch.layout().range(i..i + 1).expect("an element");
+            Ragged::from_parts(layout, batch.row(i).to_vec()).expect("its own values")
+        }
+        of_batch!(self, batch => of(batch, i).into())
+    }
+
     /// The bytes of the values of an element.
     pub fn bytes(&self, i: usize) -> &[u8] {
         of_batch!(self, batch => bytemuck::cast_slice(batch.row(i)))

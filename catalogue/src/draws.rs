@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use vsla::batch::MAX_RANK;
 
 use crate::examples::Outcome;
@@ -143,6 +143,24 @@ impl Operation {
             .map_or(Lists::Nothing, |option| option.lists)
     }
 
+    /// What options list for each of `count` elements, for these elements.
+    pub fn picked(
+        &self,
+        options: &Map<String, Value>,
+        order: &[usize],
+        count: usize,
+    ) -> Map<String, Value> {
+        let pick = |(name, value): (&String, &Value)| {
+            let items = value.as_array().filter(|items| items.len() == count);
+            let picked = match items.filter(|_| self.lists(name) != Lists::Nothing) {
+                Some(items) => order.iter().map(|&i| items[i].clone()).collect(),
+                None => value.clone(),
+            };
+            (name.clone(), picked)
+        };
+        options.iter().map(pick).collect()
+    }
+
     /// Whether no option lists one item per element, so that the batch may grow.
     fn lists_nothing(&self, request: &Value) -> bool {
         let options = request.get("options").and_then(Value::as_object);
@@ -185,12 +203,12 @@ impl Operation {
     fn at_edges(&self, request: &Value, rank: usize, random: &mut Rng) -> Value {
         let dtype = self.dtype_of(request);
         let (are_alike, rank) = (rank == 0, rank.max(1));
-        let shapes: Vec<Vec<usize>> = (0..12).map(|_| at_edges(rank, random)).collect();
+        let shapes: Vec<Vec<usize>> = (0..12).map(|_| at_edges(rank, MOST, random)).collect();
         let mut drawn = request.clone();
         drawn["options"]["rank"] = json!(rank);
         for arg in drawn["args"].as_array_mut().into_iter().flatten() {
             let elements = shapes.iter().enumerate().map(|(i, shape)| {
-                let other = at_edges(rank, random);
+                let other = at_edges(rank, MOST, random);
                 let is_alike = are_alike || i % 2 == 0;
                 let extents = if is_alike { shape } else { &other };
                 filled(extents, &mut || number(&dtype, random))
@@ -265,9 +283,9 @@ impl Operation {
     }
 }
 
-/// Extents whose product is not much above [`MOST`], with the largest on any axis.
-fn at_edges(rank: usize, random: &mut Rng) -> Vec<usize> {
-    let mut left = MOST;
+/// Extents whose product is not much above `most`, with the largest on any axis.
+pub fn at_edges(rank: usize, most: usize, random: &mut Rng) -> Vec<usize> {
+    let mut left = most;
     let mut extents = Vec::new();
     for _ in 0..rank {
         let fitting = EDGES.partition_point(|&edge| edge <= left);

@@ -1,7 +1,7 @@
 //! Arguments and results of operations as tensors on a device, of any type.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 use vsla::program::Recording;
@@ -10,19 +10,37 @@ use vsla::{Complex32, Device, Layout, Ragged, Shape, Tensor, f16, scalar::DType,
 use crate::batch::{Batch, Number, read};
 use crate::failure::{Failure, Result};
 
-/// An argument of a line. While a program is recorded, its tensor is an input of the program.
+/// An argument of an operation. While a program is recorded, its tensor is an input or a value of the program.
 #[derive(Clone, Debug)]
 pub struct Arg<T: Scalar> {
-    batch: Arc<Ragged<T>>,
-    input: Option<Tensor<T>>,
+    layout: Layout,
+    /// Read from the tensor when it is first needed, unless it is known.
+    batch: OnceLock<Arc<Ragged<T>>>,
+    tensor: Option<Tensor<T>>,
 }
 
 impl<T: Scalar> Arg<T> {
-    pub fn on(&self, device: &Device) -> vsla::Result<Tensor<T>> {
-        match &self.input {
-            Some(input) => Ok(input.clone()),
-            None => device.upload(&self.batch),
+    fn new(batch: Ragged<T>) -> Arg<T> {
+        Arg {
+            layout: batch.layout().clone(),
+            batch: OnceLock::from(Arc::new(batch)),
+            tensor: None,
         }
+    }
+
+    pub fn on(&self, device: &Device) -> vsla::Result<Tensor<T>> {
+        match &self.tensor {
+            Some(tensor) => Ok(tensor.clone()),
+            None => device.upload(self),
+        }
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub fn len(&self) -> usize {
+        self.layout.len()
     }
 }
 
@@ -30,7 +48,10 @@ impl<T: Scalar> Deref for Arg<T> {
     type Target = Ragged<T>;
 
     fn deref(&self) -> &Ragged<T> {
-        &self.batch
+        self.batch.get_or_init(|| {
+            let tensor = self.tensor.as_ref().expect("either is known");
+            Arc::new(tensor.download_blocking().expect("the values of a tensor"))
+        })
     }
 }
 
@@ -103,7 +124,7 @@ impl Args {
     /// The tensors of arguments that are on a device, as inputs of a plan.
     pub fn values(&self) -> Vec<&dyn vsla::program::Value> {
         fn all<T: Scalar>(args: &[Arg<T>]) -> Vec<&dyn vsla::program::Value> {
-            let inputs = args.iter().filter_map(|arg| arg.input.as_ref());
+            let inputs = args.iter().filter_map(|arg| arg.tensor.as_ref());
             inputs
                 .map(|input| input as &dyn vsla::program::Value)
                 .collect()
@@ -116,7 +137,7 @@ impl Args {
         fn all<T: Scalar>(args: &[Arg<T>], device: &Device) -> vsla::Result<Vec<Arg<T>>> {
             let on = |arg: &Arg<T>| {
                 Ok(Arg {
-                    input: Some(arg.on(device)?),
+                    tensor: Some(arg.on(device)?),
                     ..arg.clone()
                 })
             };
@@ -130,7 +151,7 @@ impl Args {
         fn all<T: Scalar>(args: &[Arg<T>], r: &mut Recording) -> vsla::Result<Vec<Arg<T>>> {
             let one = |arg: &Arg<T>| {
                 Ok(Arg {
-                    input: Some(r.input()?),
+                    tensor: Some(r.input()?),
                     ..arg.clone()
                 })
             };
@@ -146,15 +167,8 @@ impl Args {
             device: &Device,
             before: usize,
         ) -> vsla::Result<Arg<T>> {
-            let layout = arg.batch.layout();
-            let mut extents = vec![1; layout.rank()];
-            extents[layout.rank() - 1] = before;
-            let shapes = [Shape::new(&extents)?].into_iter().chain(layout.shapes());
-            let whole = Layout::from_shapes(layout.rank(), shapes)?;
-            let values = [&vec![T::default(); before], arg.batch.values()].concat();
-            let whole = device.upload(&Ragged::from_parts(whole, values)?)?;
             Ok(Arg {
-                input: Some(whole.elements(1..1 + layout.len())?),
+                tensor: Some(view(arg, device, before)?),
                 ..arg.clone()
             })
         }
@@ -170,15 +184,24 @@ impl Args {
     }
 }
 
+/// The batch on the device, as a view of a larger one, in which so many values are before it.
+fn view<T: Scalar>(batch: &Ragged<T>, device: &Device, before: usize) -> vsla::Result<Tensor<T>> {
+    let layout = batch.layout();
+    let mut extents = vec![1; layout.rank()];
+    extents[layout.rank() - 1] = before;
+    let shapes = [Shape::new(&extents)?].into_iter().chain(layout.shapes());
+    let whole = Layout::from_shapes(layout.rank(), shapes)?;
+    let values = [&vec![T::default(); before], batch.values()].concat();
+    let whole = device.upload(&Ragged::from_parts(whole, values)?)?;
+    whole.elements(1..1 + layout.len())
+}
+
 fn read_all<T: Number>(args: &[Value], rank: Option<usize>) -> Result<Vec<Arg<T>>> {
     let many = args.len() > 1;
     args.iter()
         .enumerate()
         .map(|(i, arg)| match read(arg, rank) {
-            Ok(batch) => Ok(Arg {
-                batch: Arc::new(batch),
-                input: None,
-            }),
+            Ok(batch) => Ok(Arg::new(batch)),
             Err(failure) if many => Err(Failure {
                 message: format!("argument {i}: {}", failure.message),
                 ..failure
@@ -216,12 +239,92 @@ impl Held {
 }
 
 macro_rules! held {
-    ($($kind:ident $t:ty),*) => {$(
-        impl From<Tensor<$t>> for Held {
-            fn from(tensor: Tensor<$t>) -> Held {
-                Held::$kind(tensor)
+    ($($kind:ident $t:ty),*) => {
+        $(
+            impl From<Tensor<$t>> for Held {
+                fn from(tensor: Tensor<$t>) -> Held {
+                    Held::$kind(tensor)
+                }
+            }
+        )*
+
+        impl Args {
+            /// Tensors of this type, with their values where these are known; `None` if they are of another type.
+            pub fn of(dtype: DType, operands: &[(&Held, Option<&Batch>)]) -> Option<Args> {
+                match dtype {
+                    $(DType::$kind => {
+                        let one = |&(held, batch): &(&Held, Option<&Batch>)| {
+                            let Held::$kind(tensor) = held else { return None };
+                            let batch = match batch {
+                                Some(Batch::$kind(batch)) => OnceLock::from(Arc::new(batch.clone())),
+                                _ => OnceLock::new(),
+                            };
+                            let (layout, tensor) = (tensor.layout().clone(), Some(tensor.clone()));
+                            Some(Arg { layout, batch, tensor })
+                        };
+                        Some(Args::$kind(operands.iter().map(one).collect::<Option<_>>()?))
+                    })*
+                    _ => None,
+                }
             }
         }
-    )*};
+
+        impl Held {
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(Held::$kind(_) => DType::$kind,)*
+                    Held::Read(batch) => batch.dtype(),
+                }
+            }
+
+            pub fn layout(&self) -> &Layout {
+                match self {
+                    $(Held::$kind(tensor) => tensor.layout(),)*
+                    Held::Read(batch) => batch.layout(),
+                }
+            }
+
+            /// The tensor, as an input of a run.
+            pub fn value(&self) -> Option<&dyn vsla::program::Value> {
+                match self {
+                    $(Held::$kind(tensor) => Some(tensor),)*
+                    Held::Read(_) => None,
+                }
+            }
+
+            /// The next input of a program, of this type.
+            pub fn input(dtype: DType, r: &mut Recording) -> vsla::Result<Held> {
+                Ok(match dtype {
+                    $(DType::$kind => Held::$kind(r.input()?),)*
+                    other => unreachable!("tensors of {other}"),
+                })
+            }
+        }
+
+        impl Batch {
+            /// The type of its values, unless that is f64, of which there are no tensors.
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(Batch::$kind(_) => DType::$kind,)*
+                    other => unreachable!("tensors like {other:?}"),
+                }
+            }
+
+            /// On the device, as a view of a larger batch, in which so many values are before it.
+            pub fn on_view(&self, device: &Device, before: usize) -> vsla::Result<Held> {
+                Ok(match self {
+                    $(Batch::$kind(batch) => Held::$kind(view(batch, device, before)?),)*
+                    other => Held::Read(other.clone()),
+                })
+            }
+
+            pub fn upload(&self, device: &Device) -> vsla::Result<Held> {
+                Ok(match self {
+                    $(Batch::$kind(batch) => Held::$kind(device.upload(batch)?),)*
+                    other => Held::Read(other.clone()),
+                })
+            }
+        }
+    };
 }
 held!(F32 f32, I32 i32, U32 u32, C32 Complex32, F16 f16, U8 u8);

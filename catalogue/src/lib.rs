@@ -11,6 +11,7 @@ mod epilogue;
 mod examples;
 mod failure;
 mod files;
+mod fitted;
 mod held;
 mod operations;
 mod options;
@@ -21,9 +22,11 @@ pub use batch::{Batch, Number, Written, read, shown, write};
 pub use draws::{Size, extents, filled, replace};
 pub use examples::{Example, Outcome, examples, is_same};
 pub use failure::{Failure, KINDS, Result};
+pub use fitted::{Fitted, Operand};
+pub use held::Held;
 pub use operations::{
     Answer, EXCEPTIONS, Extents, Gradient, Law, Open, Operation, Prepared, Results, TYPES, Work,
-    answer, find, operations, recorded, shapes,
+    answer, find, operations, output, pairs, recorded, shapes,
 };
 pub use options::{Absent, Kind, Lists, Opt};
 pub use request::Request;

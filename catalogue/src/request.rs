@@ -80,10 +80,7 @@ impl Request {
         Ok(Request {
             op: op.ok_or_else(|| Failure::request("op is missing: try {\"op\": \"help\"}"))?,
             args,
-            options: Options {
-                given: options,
-                taken: &[],
-            },
+            options: Options::unchecked(options),
             device,
         })
     }
@@ -121,9 +118,31 @@ impl Pairs {
             Pairs::List(pairs) => Pairing::List(pairs),
         }
     }
+
+    /// The pairs that batches of these sizes have.
+    pub fn of(&self, left: usize, right: usize) -> Vec<(usize, usize)> {
+        match self {
+            Pairs::OneToAll => (0..right).map(|j| (0, j)).collect(),
+            Pairs::AllToOne => (0..left).map(|i| (i, 0)).collect(),
+            Pairs::AllToAll => {
+                let row = |i| (0..right).map(move |j| (i, j));
+                (0..left).flat_map(row).collect()
+            }
+            Pairs::List(pairs) => {
+                let pairs = pairs.as_slice().iter();
+                pairs.map(|&(i, j)| (i as usize, j as usize)).collect()
+            }
+        }
+    }
 }
 
 impl Options {
+    /// Options as they are given.
+    pub fn unchecked(given: Map<String, Value>) -> Options {
+        let taken = &[];
+        Options { given, taken }
+    }
+
     /// The options of an operation, with the defaults of those that are not given.
     pub fn of(mut self, taken: &'static [Opt]) -> Result<Options> {
         self.taken = taken;

@@ -336,6 +336,7 @@ const BINARY: &[Opt] = &[opt::DTYPE, opt::RANK, opt::PAIRING];
 // After the macros, which they use.
 mod about;
 mod along;
+mod applied;
 mod arithmetic;
 mod attention;
 mod complex;
@@ -357,8 +358,9 @@ mod shape_matrices;
 mod transforms;
 
 pub use about::EXCEPTIONS;
+pub use applied::pairs;
 pub use matrices::formed;
-pub use recorded::recorded;
+pub use recorded::{output, recorded};
 pub use results::{Extents, Results, shapes};
 
 macro_rules! topics {

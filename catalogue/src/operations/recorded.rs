@@ -77,7 +77,8 @@ pub(super) fn as_program(
     answer.with(|held| read(held, &outputs, &mut places))
 }
 
-fn output(r: &mut Recording, held: &Held) -> vsla::Result<()> {
+/// Makes a recorded value an output.
+pub fn output(r: &mut Recording, held: &Held) -> vsla::Result<()> {
     match held {
         Held::F32(tensor) => r.output(tensor),
         Held::I32(tensor) => r.output(tensor),

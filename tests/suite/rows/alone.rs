@@ -1,6 +1,6 @@
 //! An element's bits do not depend on its company: others, their order, or the number of threads.
 
-use catalogue::{Answer, Batch, Lists, Operation, replace};
+use catalogue::{Answer, Batch, Operation, replace};
 use serde_json::{Value, json};
 use vsla::Device;
 
@@ -41,13 +41,8 @@ fn picked(operation: &Operation, request: &Value, order: &[usize], count: usize)
     some["args"] = { request["args"].as_array().into_iter().flatten() }
         .map(pick)
         .collect();
-    for (name, value) in { request.get("options").and_then(Value::as_object) }
-        .into_iter()
-        .flatten()
-    {
-        let lists = operation.lists(name) != Lists::Nothing
-            && value.as_array().is_some_and(|items| items.len() == count);
-        some["options"][name] = if lists { pick(value) } else { value.clone() };
+    if let Some(options) = request.get("options").and_then(Value::as_object) {
+        some["options"] = operation.picked(options, order, count).into();
     }
     some
 }
