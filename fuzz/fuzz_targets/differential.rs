@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
         vec![Device::cpu()]
     });
     for device in devices {
-        let run = programs::run(bytes, device);
+        let run = programs::Program::new(bytes, programs::STEPS, device, |_, _| true);
         let checked = programs::check_alone(&run, device);
         let checked = checked.and_then(|()| match device.is_gpu() {
             true => programs::check_against(&run, &devices[0]),

@@ -16,6 +16,7 @@ pub use variants::every_variant_ran;
 use libtest_mimic::Trial;
 use vsla::{Complex32, Device, Layout, Ragged, Result, Shape, Tensor, f16, scalar::Scalar};
 
+use crate::programs::{Program, STEPS};
 use crate::support::bench::{Bench, DeviceTest, assert_within, instrumented_gpu};
 use crate::support::corpus::rng;
 
@@ -65,7 +66,7 @@ fn random_programs(device: &Device) {
     let mut rng = rng("bounds of random programs");
     for number in 0..600 {
         let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
-        crate::programs::run(&bytes, device);
+        Program::new(&bytes, STEPS, device, |_, _| true);
         let outside = device.accesses_outside().unwrap();
         assert!(
             outside.is_empty(),

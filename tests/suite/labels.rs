@@ -6,13 +6,13 @@ use vsla::{
     scalar::{Factor, Float, Scalar},
 };
 
-use crate::programs::log_of_exponentials;
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::{
     Comparable, TINY, assert_exact, assert_identical, assert_within, gamma,
 };
 use crate::support::corpus::rng;
 use crate::support::operation::{download, one, rows, upload};
+use crate::support::reference::log_of_exponentials;
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let tests: &[DeviceTest] = &[

@@ -5,13 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use catalogue::{Batch, Operation};
 use libtest_mimic::Trial;
 use vsla::{Device, Ragged, scalar::Scalar};
 
-use crate::programs::{
-    Batch, FUNCTIONS, Kind, MAPS_OF_COMPLEX, MAPS_OF_FLOATS, MAPS_OF_INTEGERS, check_against,
-    check_alone, lines_of, run,
-};
+use crate::programs::{Program, STEPS, check_against, check_alone, rows, same};
 use crate::support::bench::{Bench, cpu, is_software};
 #[cfg(feature = "gpu")]
 use crate::support::bench::{gpu, is_hurried, opened_for_one};
@@ -24,23 +22,30 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.push(bench.on_gpu("checked_shaders", gpu, checked_shaders));
     trials.push(bench.host("a_wrong_result_is_seen", a_wrong_result_is_seen));
     trials.push(bench.host("a_wrong_lag_is_seen", a_wrong_lag_is_seen));
-    trials.push(bench.host("every_function_is_drawn", every_function_is_drawn));
-    trials.push(bench.host("every_method_is_drawn", every_method_is_drawn));
+    trials.push(bench.host("every_row_is_drawn", every_row_is_drawn));
     trials
 }
 
+fn bytes(rng: &mut fastrand::Rng) -> Vec<u8> {
+    (0..rng.usize(20..120)).map(|_| rng.u8(..)).collect()
+}
+
+fn program(rng: &mut fastrand::Rng, device: &Device) -> Program {
+    Program::new(&bytes(rng), STEPS, device, |_, _| true)
+}
+
 /// Runs a program, checks all properties, and returns the operations that succeeded.
-fn check(what: &str, bytes: &[u8], device: &Device) -> Vec<String> {
-    let run = run(bytes, device);
-    let checked = check_alone(&run, device).and_then(|()| match device.is_gpu() {
-        true => check_against(&run, cpu()),
+fn check(what: &str, bytes: &[u8], device: &Device) -> Vec<&'static str> {
+    let program = Program::new(bytes, STEPS, device, |_, _| true);
+    let checked = check_alone(&program, device).and_then(|()| match device.is_gpu() {
+        true => check_against(&program, cpu()),
         false => Ok(()),
     });
     if let Err(why) = checked {
         panic!("{what}, the bytes {bytes:?}: {why}");
     }
-    let made = run.steps.iter().filter(|step| step.results().is_some());
-    made.map(|step| step.name()).collect()
+    let made = program.steps.iter().filter(|step| step.outcome.is_ok());
+    made.map(|step| step.row.name).collect()
 }
 
 fn random(device: &Device) {
@@ -52,8 +57,7 @@ fn random(device: &Device) {
     let mut rng = rng("programs::random");
     let (mut made, mut names) = (0, BTreeSet::new());
     for number in 0..programs {
-        let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
-        let steps = check(&format!("program {number}"), &bytes, device);
+        let steps = check(&format!("program {number}"), &bytes(&mut rng), device);
         made += steps.len();
         names.extend(steps);
     }
@@ -62,7 +66,20 @@ fn random(device: &Device) {
         made > 4 * programs,
         "{made} operations in {programs} programs"
     );
-    assert!(names.len() > 150, "{names:?}");
+    assert!(names.len() > 180, "{names:?}");
+}
+
+/// The corpus of the fuzzer in `fuzz/`, one input per code path.
+fn found_by_fuzzing(device: &Device) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/programs/found");
+    let mut files = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = fs::read(&path).unwrap();
+        check(&path.display().to_string(), &bytes, device);
+        files += 1;
+    }
+    assert!(files > 10, "{files} files in {folder}");
 }
 
 /// Shaders with runtime checks give the same bits as those without.
@@ -76,12 +93,13 @@ fn checked_shaders(device: &Device) {
         (false, false) => 300,
     };
     for number in 0..programs {
-        let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
-        let [expected, got] = [device, &checked].map(|device| run(&bytes, device));
+        let bytes = bytes(&mut rng);
+        let [expected, got] =
+            [device, &checked].map(|device| Program::new(&bytes, STEPS, device, |_, _| true));
         assert_eq!(got.batches.len(), expected.batches.len());
         for (i, (got, expected)) in got.batches.iter().zip(&expected.batches).enumerate() {
             let why = "has other bits with checked shaders";
-            assert!(got.same(expected), "program {number}: batch {i} {why}");
+            assert!(same(got, expected), "program {number}: batch {i} {why}");
         }
     }
 }
@@ -90,61 +108,75 @@ fn checked_shaders(device: &Device) {
 fn a_wrong_result_is_seen() {
     let mut rng = rng("programs::wrong");
     // How often a result of each operation was changed, and how often that was detected.
-    let mut changed: BTreeMap<String, [usize; 2]> = BTreeMap::new();
-    for _ in 0..3000 {
-        let bytes: Vec<u8> = (0..rng.usize(20..300)).map(|_| rng.u8(..)).collect();
-        let mut run = run(&bytes, cpu());
+    let mut changed: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for _ in 0..4000 {
+        let mut program = program(&mut rng, cpu());
         // Of the results that nothing else was computed from, that of the rarest operation.
-        let used: BTreeSet<usize> = run.steps.iter().flat_map(|step| step.operands()).collect();
-        let made = run
-            .steps
-            .iter()
-            .filter_map(|step| Some((step.name(), step.results()?)));
-        let made = made.filter(|(_, results)| !results.is_empty());
-        let made = made.filter(|(_, results)| !results.clone().any(|at| used.contains(&at)));
+        let operands = program.steps.iter().flat_map(|step| &step.operands);
+        let used: BTreeSet<usize> = operands.copied().collect();
+        let made = program.steps.iter().filter_map(|step| {
+            let batches = step.outcome.as_ref().ok()?.batches.clone();
+            let is_unused = !batches.clone().any(|at| used.contains(&at));
+            (is_unused && !batches.is_empty()).then_some((step.row.name, batches.start))
+        });
         let rarest = made.min_by_key(|(name, _)| changed.get(name).map_or(0, |[count, _]| *count));
-        let Some((name, results)) = rarest else {
-            continue;
-        };
-        // All values except subnormal numbers, which may differ.
-        let is_changed = match &mut run.batches[results.start] {
-            Batch::F32(x) => change(x, |v| v.is_normal(), |v| -v),
-            Batch::F16(x) => change(x, |v| v.is_normal(), |v| -v),
-            Batch::C32(x) => change(x, |v| v.re.is_normal(), |v| -v),
-            Batch::I32(x) => change(x, |_| true, |v| v ^ 1),
-            Batch::U32(x) => change(x, |_| true, |v| v ^ 1),
+        let Some((name, at)) = rarest else { continue };
+        let is_changed = match &mut program.batches[at] {
+            Batch::F32(x) => change(x, |v| v.abs().into(), |v| -v),
+            Batch::F16(x) => change(x, |v| v.to_f64().abs(), |v| -v),
+            Batch::C32(x) => change(x, |v| v.norm().into(), |v| -v),
+            Batch::I32(x) => change(x, |_| 1.0, |v| v ^ 1),
+            Batch::U32(x) => change(x, |_| 1.0, |v| v ^ 1),
+            Batch::U8(x) => change(x, |_| 1.0, |v| v ^ 1),
+            Batch::F64(x) => unreachable!("{x:?}"),
         };
         if is_changed {
             let [count, seen] = changed.entry(name).or_default();
             *count += 1;
-            *seen += usize::from(check_against(&run, cpu()).is_err());
+            *seen += usize::from(check_against(&program, cpu()).is_err());
         }
     }
-    assert!(changed.len() > 150, "{changed:?}");
+    assert!(changed.len() > 180, "{changed:?}");
     // Where operands are large or subnormal, little is promised.
     changed.retain(|_, [count, seen]| 2 * *seen < *count);
     assert!(changed.is_empty(), "{changed:?}");
 }
 
-/// Changes the first of these values, if there is one.
-fn change<T: Scalar>(x: &mut Ragged<T>, of: impl Fn(&T) -> bool, to: impl Fn(T) -> T) -> bool {
-    let found = x.values_mut().iter_mut().find(|v| of(v));
-    found.map(|v| *v = to(*v)).is_some()
+/// Changes the largest finite value, if there is one that a GPU does not take as 0.
+fn change<T: Scalar>(x: &mut Ragged<T>, size: fn(T) -> f64, to: fn(T) -> T) -> bool {
+    let counts = |v: &f64| v.is_finite() && *v > f32::MIN_POSITIVE.into();
+    let sizes = x.values().iter().map(|&v| size(v)).enumerate();
+    let largest = sizes
+        .filter(|(_, v)| counts(v))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((place, _)) = largest else {
+        return false;
+    };
+    let value = &mut x.values_mut()[place];
+    *value = to(*value);
+    true
 }
 
 /// Lags may differ only if their values are equal within the error bound.
 fn a_wrong_lag_is_seen() {
     let mut rng = rng("programs::lags");
     let (mut changed, mut seen) = (0, 0);
-    for _ in 0..3000 {
-        let bytes: Vec<u8> = (0..100).map(|_| rng.u8(..)).collect();
-        let mut run = run(&bytes, cpu());
-        let found = |name: &str| ["CorrelateMax", "Sbd"].contains(&name);
-        let steps = run.steps.iter().filter(|step| found(&step.name()));
-        let Some(results) = steps.filter_map(|step| step.results()).next_back() else {
+    let rows: Vec<_> = rows().collect();
+    let lags = ["correlate_max", "sbd"].map(|name| rows.iter().position(|row| row.name == name));
+    for number in 0..200 {
+        let row = lags[number % 2].unwrap() as u8;
+        let bytes: Vec<u8> = (0..4)
+            .flat_map(|_| [row, 0, rng.u8(..), rng.u8(..)])
+            .collect();
+        let mut program = Program::new(&bytes, STEPS, cpu(), |_, _| true);
+        let results = program
+            .steps
+            .iter()
+            .filter_map(|step| step.outcome.as_ref().ok());
+        let Some(results) = results.map(|results| results.batches.clone()).next_back() else {
             continue;
         };
-        let Batch::I32(lags) = &mut run.batches[results.start + 1] else {
+        let Batch::I32(lags) = &mut program.batches[results.start + 1] else {
             unreachable!("lags are i32");
         };
         let Some(lag) = lags.values_mut().iter_mut().find(|lag| **lag != i32::MIN) else {
@@ -152,121 +184,36 @@ fn a_wrong_lag_is_seen() {
         };
         *lag += 1;
         changed += 1;
-        seen += usize::from(check_against(&run, cpu()).is_err());
+        seen += usize::from(check_against(&program, cpu()).is_err());
     }
     assert!(seen > 20 && seen > changed / 3, "{seen} of {changed}");
 }
 
-/// The programs contain every function of the library's tables.
-fn every_function_is_drawn() {
-    let drawn = [
-        MAPS_OF_FLOATS,
-        MAPS_OF_INTEGERS,
-        MAPS_OF_COMPLEX,
-        FUNCTIONS,
-        &["mul_add", "if_else"],
-    ]
-    .concat();
-    let all = vsla::scalar::maps().chain(vsla::scalar::functions());
-    let missing: BTreeSet<&str> = all
-        .map(|row| row.name)
-        .filter(|name| !drawn.contains(name))
-        .collect();
-    assert!(missing.is_empty(), "{missing:?}");
-}
-
-/// The programs contain every function along axes, and call every method of these files of the library.
-fn every_method_is_drawn() {
-    let kinds = [Kind::F32, Kind::I32, Kind::U32, Kind::F16, Kind::C32];
-    let lines: BTreeSet<&str> = kinds.into_iter().flat_map(lines_of).collect();
-    let text = |path: &str| {
-        let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
-    };
-    let methods = |file: &str| -> Vec<String> {
-        let text = text(&format!("src/tensor/{file}.rs"));
-        let declared = text.split("\n    pub fn ").skip(1);
-        let name = |rest: &str| {
-            rest.split(|c: char| !c.is_alphanumeric() && c != '_')
-                .next()
-                .map(str::to_owned)
-        };
-        declared.filter_map(name).collect()
-    };
-    let mut missing = BTreeSet::new();
-    // Drawn by their own names, except those of two operands.
-    let of_pairs = ["dot", "equivalent_blocking"];
-    for file in ["lines", "cumulations", "sorting", "reductions"] {
-        let methods = methods(file);
-        assert!(methods.len() > 4, "{methods:?} in {file}");
-        let undrawn = methods
-            .into_iter()
-            .filter(|name| !lines.contains(name.as_str()));
-        missing.extend(undrawn.filter(|name| !of_pairs.contains(&name.as_str())));
+/// Programs contain every operation of the catalogue, with each of its options, and on results of others.
+fn every_row_is_drawn() {
+    let mut rng = rng("programs::rows");
+    let mut missing: BTreeSet<&str> = rows().map(|row| row.name).collect();
+    let with_operands = rows().filter(|row| row.args > 0);
+    let mut alone: BTreeSet<&str> = with_operands.map(|row| row.name).collect();
+    let named = |row: &'static Operation| row.options.iter().map(|option| (row.name, option.name));
+    let mut options: BTreeSet<(&str, &str)> = rows().flat_map(named).collect();
+    // Those of operands follow from their layouts.
+    options.retain(|(_, option)| !["dtype", "rank"].contains(option));
+    for _ in 0..3000 {
+        let program = program(&mut rng, cpu());
+        for step in program.steps.iter().filter(|step| step.outcome.is_ok()) {
+            missing.remove(step.row.name);
+            if step.operands.iter().any(|at| !program.given.contains(at)) {
+                alone.remove(step.row.name);
+            }
+            options
+                .retain(|(row, name)| *row != step.row.name || !step.options.contains_key(*name));
+        }
+        if alone.is_empty() && missing.is_empty() && options.is_empty() {
+            break;
+        }
     }
-    let programs = [
-        text("tests/suite/programs/apply.rs"),
-        text("tests/suite/programs/apply/unary.rs"),
-        text("tests/suite/programs/apply/images.rs"),
-        text("tests/suite/programs/values.rs"),
-    ]
-    .concat();
-    // Special cases of what is drawn: these windows, one layout for all shapes, a part of the seed, and calls that
-    // reject what others leave out.
-    let special = [
-        "hann",
-        "minimal_shape_blocking",
-        "from_element",
-        "lookup_strict_blocking",
-        "bincount_strict_blocking",
-        "crop_strict_blocking",
-    ];
-    for file in [
-        "cross_entropy",
-        "histograms",
-        "frames",
-        "sums",
-        "complex_products",
-        "random",
-        "create",
-        "shapes",
-        "elements",
-        "stacking",
-        "transforms",
-        "minimal",
-        "components",
-        "geometry",
-        "morphology",
-        "figures",
-        "crops",
-        "values",
-        "occurrences",
-        "period",
-    ] {
-        let methods = methods(file);
-        assert!(!methods.is_empty(), "nothing in {file}");
-        let uncalled = methods.into_iter().filter(|name| {
-            let calls = [".", "::"].map(|of| [format!("{of}{name}("), format!("{of}{name}::<")]);
-            let calls = calls.concat();
-            !calls.iter().any(|call| programs.contains(call))
-        });
-        missing.extend(uncalled.filter(|name| !special.contains(&name.as_str())));
-    }
-    assert!(missing.is_empty(), "{missing:?}");
-}
-
-/// The corpus of the fuzzer in `fuzz/`, one input per code path.
-fn found_by_fuzzing(device: &Device) {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/programs/found");
-    let mut files = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        check(
-            &path.display().to_string(),
-            &fs::read(&path).unwrap(),
-            device,
-        );
-        files += 1;
-    }
-    assert!(files > 10, "{files} files in {folder}");
+    assert!(missing.is_empty(), "never drawn: {missing:?}");
+    assert!(alone.is_empty(), "only on drawn operands: {alone:?}");
+    assert!(options.is_empty(), "never drawn: {options:?}");
 }

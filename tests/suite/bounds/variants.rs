@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use catalogue::{Held, Operation, TYPES};
 use libtest_mimic::Arguments;
+use serde_json::{Value as Json, json};
 use vsla::{
     BsrTensor, Complex32, Device, Layout, Shape, Tensor, Topology,
     product::Tier,
-    scalar::{Factor, Float},
+    scalar::{DType, Factor, Float},
 };
 
 use super::{Draw, ON_MATRICES};
-use crate::programs::{
-    Batch, Meeting, OF_FLOATS, Value, Values, Vectors, functions_of, maps_of, pools_of,
-};
+use crate::rows::MOST;
 use crate::support::bench::{all_are_instrumented, assert_within, compared, gpu};
 use crate::support::corpus::rng;
 
@@ -185,10 +185,9 @@ fn sparse<T: super::Value + Float>(d: &mut Draw<'_>, block: [usize; 2]) {
     }
 }
 
-/// Every function of values in every form: on equal layouts, on different layouts, on matrices, and with spread
-/// operands.
+/// Every operation that takes any shapes: on equal layouts, on different ones, on matrices, along each axis, and with
+/// operands that are spread over others.
 pub fn functions(device: &Device) {
-    use crate::programs::Kind::{C32, F16, F32, I32, U32};
     let d = &mut Draw::new(device, rng("bounds of functions"));
     let series = Layout::from_lengths([0, 3, 300, 9000, 1]).unwrap();
     let others = Layout::from_lengths([5, 2, 301, 8000, 1]).unwrap();
@@ -207,95 +206,66 @@ pub fn functions(device: &Device) {
         [&matrices[0], &matrices[1]],
         [&boxes[0], &boxes[1]],
     ];
-    for [left, right] in pairs {
-        let of = |d: &mut Draw<'_>, layout: &Layout| -> [Value; 5] {
-            [
-                d.tensor::<f32>(layout).into(),
-                d.tensor::<vsla::f16>(layout).into(),
-                d.tensor::<i32>(layout).into(),
-                d.tensor::<u32>(layout).into(),
-                d.tensor::<Complex32>(layout).into(),
-            ]
-        };
-        let (x, y) = (of(d, left), of(d, right));
-        for (kind, (x, y)) in x.iter().zip(&y).enumerate() {
-            let of_type = x.kind_and_layout().0;
-            for name in functions_of(of_type) {
-                let whole = Values::Function(name, Meeting::Elementwise);
-                d.ran("function", whole.apply(device, &[x, y]));
-                let axis = Some(left.rank() - 1);
-                let extents = left
-                    .shapes()
-                    .map(|shape| shape.extents()[left.rank() - 1] as usize);
-                let vectors = of(d, &Layout::from_lengths(extents).unwrap());
-                let of: Batch = vectors[kind].download().unwrap();
-                let spread = Values::Spread(name, Vectors { axis, of }, false);
-                d.ran("spread function", spread.apply(device, &[x]));
+    let takes_any = |row: &&Operation| row.default_rank().is_none() && row.takes("rank");
+    let rows: Vec<_> = crate::programs::rows().filter(takes_any).collect();
+    for layouts in pairs {
+        for dtype in TYPES.map(DType::name) {
+            for row in rows.iter().filter(|row| row.args > 0) {
+                for example in row.answered() {
+                    on_layouts(d, row, &example, dtype, layouts);
+                }
             }
-            let three = ["mul_add", "if_else"].into_iter();
-            for name in three.filter(|_| of_type != C32) {
-                let mask = of(d, left)[3].clone();
-                let first = if name == "if_else" { &mask } else { x };
-                let three = Values::Three(name, [None, None]);
-                d.ran("function of three", three.apply(device, &[first, x, y]));
-            }
-            for name in pools_of(of_type) {
-                let extents = vec![2; left.rank().min(2)];
-                let pool = Values::Pool(name, [extents.clone(), extents]);
-                d.ran("pool", pool.apply(device, &[x]));
-            }
-            for name in maps_of(of_type).iter().filter(|_| left.rank() == 1) {
-                d.ran("linear", Values::Map(name, 3).apply(device, &[x]));
-            }
+            assert_within(device);
         }
-        for name in OF_FLOATS
-            .iter()
-            .chain(&["sum_axis", "max_axis", "min_axis"])
-        {
-            for axis in 0..left.rank() {
-                d.ran("line", Values::Line(name, axis, 0).apply(device, &[&x[0]]));
-            }
-        }
-        for axis in 0..left.rank() {
-            for x in &x {
-                in_order(d, x, axis);
-            }
-        }
-        for (kind, to) in [
-            (0, I32),
-            (0, U32),
-            (1, I32),
-            (1, U32),
-            (2, F32),
-            (2, F16),
-            (2, U32),
-            (3, F32),
-            (3, F16),
-            (3, I32),
-        ] {
-            d.ran("cast", Values::Cast(to).apply(device, &[&x[kind]]));
-        }
-        assert_within(device);
     }
 }
 
-/// Every cumulation and sort of a type that has them.
-fn in_order(d: &mut Draw<'_>, x: &Value, axis: usize) {
-    fn all<T: Factor>(d: &mut Draw<'_>, x: &Tensor<T>, axis: usize) {
-        d.ran("cumsum", x.cumsum(axis));
-        d.ran("cumprod", x.cumprod(axis));
-        d.ran("cummax", x.cummax(axis));
-        d.ran("cummin", x.cummin(axis));
-        d.ran("diff", x.diff(axis));
-        d.ran("sort", x.sort(axis));
-        d.ran("argsort", x.argsort(axis));
+/// An operation with the options of an example, and with each axis if it has one; a last operand is also spread.
+fn on_layouts(
+    d: &mut Draw<'_>,
+    row: &'static Operation,
+    example: &Json,
+    dtype: &str,
+    [left, right]: [&Layout; 2],
+) {
+    let given = example.get("options").and_then(Json::as_object);
+    let mut options = given.cloned().unwrap_or_default();
+    options
+        .retain(|name, _| !["dtype", "rank", "axis", "each", "pairing"].contains(&name.as_str()));
+    let spreads = row.takes("each");
+    let axes = if row.takes("axis") { left.rank() } else { 0 };
+    for axis in (0..axes).map(Some).chain([None]) {
+        options.remove("axis");
+        options.extend(axis.map(|axis| ("axis".to_owned(), json!(axis))));
+        let lengths = |axis: usize| {
+            left.shapes()
+                .map(move |shape| shape.extents()[axis] as usize)
+        };
+        let vectors = axis.map(|axis| Layout::from_lengths(lengths(axis)).unwrap());
+        let last = vectors.as_ref().filter(|_| spreads).unwrap_or(right);
+        let layouts = (0..row.args).map(|arg| match arg {
+            0 => left,
+            arg if arg + 1 == row.args => last,
+            _ => right,
+        });
+        let operands: Vec<Held> = layouts.map(|layout| held(d, dtype, layout)).collect();
+        let operands: Vec<_> = operands.iter().map(|held| (held, None)).collect();
+        let kind = row
+            .apply(&operands, &options, d.device, MOST)
+            .err()
+            .map(|failure| failure.kind);
+        assert_ne!(kind, Some("gpu"), "{}", row.name);
     }
-    match x {
-        Value::F32(x) => all(d, x, axis),
-        Value::I32(x) => all(d, x, axis),
-        Value::U32(x) => all(d, x, axis),
-        Value::F16(x) => all(d, x, axis),
-        Value::C32(_) => {}
+}
+
+fn held(d: &mut Draw<'_>, dtype: &str, layout: &Layout) -> Held {
+    match dtype {
+        "f16" => d.tensor::<vsla::f16>(layout).into(),
+        "i32" => d.tensor::<i32>(layout).into(),
+        "u32" => d.tensor::<u32>(layout).into(),
+        "u8" => d.tensor::<u8>(layout).into(),
+        "c32" => d.tensor::<Complex32>(layout).into(),
+        _ => d.tensor::<f32>(layout).into(),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use vsla::{Ragged, Result, Shape, Tensor, scalar::Float};
 
-use crate::programs::log_of_exponentials;
 use crate::support::compare::{TINY, U, gamma};
 use crate::support::operation::Expected;
+use crate::support::reference::log_of_exponentials;
 
 pub const EPSILON: f32 = 0.5;
 

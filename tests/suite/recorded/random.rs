@@ -4,148 +4,102 @@
 
 use std::sync::Arc;
 
+use catalogue::{Batch, Held, Operation};
+use serde_json::{Map, Value};
 use vsla::program::{Outputs, Passes, Plan, Program, Recording, Value as Input};
-use vsla::{Device, Error, Layout, Result, Tensor};
+use vsla::{Device, Layout, Result, Tensor, scalar::DType};
 
-use super::edges::after;
-use crate::programs::{Batch, Kind, Step, Value, execute};
+use crate::programs::{Program as Calls, same};
 use crate::support::bench::{is_hurried, is_software};
 use crate::support::corpus::rng;
 
-/// The same expression for a batch of each type.
-macro_rules! each {
-    ($enum:ident, $value:expr, $x:ident => $body:expr) => {
-        match $value {
-            $enum::F32($x) => $body,
-            $enum::I32($x) => $body,
-            $enum::U32($x) => $body,
-            $enum::F16($x) => $body,
-            $enum::C32($x) => $body,
-        }
-    };
-}
-
 /// The most operations of a program, and bytes that are enough for them.
-pub const STEPS: usize = 24;
-const BYTES: usize = 500;
+const STEPS: usize = 24;
+const BYTES: usize = 150;
 
-/// A random program, with its operands and the results of its calls.
+/// A random program that has run.
 pub struct Case {
     pub bytes: Vec<u8>,
-    /// What becomes of each operand: an input, or a constant.
-    inputs: Vec<bool>,
-    pub operands: Vec<Batch>,
-    values: Vec<Batch>,
-    /// The error of each step, if any.
-    errors: Vec<Option<Error>>,
+    pub calls: Calls,
+    /// The drawn batches that are inputs; others are constants.
+    inputs: Vec<usize>,
     /// The values that are outputs.
     outputs: Vec<usize>,
-}
-
-/// Operations that read values.
-pub fn is_recordable(name: &str) -> bool {
-    let reading = [
-        "Shrink",
-        "Degree",
-        "Equivalent",
-        "Regions",
-        "Trim",
-        "Crop",
-        "Palette",
-        "Compact",
-    ];
-    !reading.contains(&name)
 }
 
 impl Case {
     pub fn new(device: &Device, rng: &mut fastrand::Rng) -> Case {
         let bytes: Vec<u8> = (0..rng.usize(20..BYTES)).map(|_| rng.u8(..)).collect();
-        let mut operands = Vec::new();
-        let uploaded = |batch: Batch| {
-            let value = batch.upload(device);
-            operands.push(batch);
-            value
+        // Strict calls read values, too.
+        let is_recordable = |row: &Operation, options: &Map<String, Value>| {
+            !row.reads_values && options.get("strict") != Some(&true.into())
         };
-        let (steps, values) = execute(&bytes, STEPS, device, uploaded, is_recordable).unwrap();
-        let values: Vec<Batch> = values
-            .iter()
-            .map(|value| value.download().unwrap())
-            .collect();
+        let calls = Calls::new(&bytes, STEPS, device, is_recordable);
         let few = rng.usize(1..=5);
-        let outputs: Vec<usize> = (0..few).map(|_| rng.usize(0..values.len())).collect();
+        let last = calls.batches.len() - 1;
+        let outputs: Vec<usize> = (0..few).map(|_| rng.usize(..=last)).collect();
+        let given = calls.given.iter().copied();
         Case {
-            inputs: operands.iter().map(|_| rng.u8(..4) > 0).collect(),
-            outputs: [outputs, vec![values.len() - 1]].concat(),
-            errors: steps.iter().map(Step::error).collect(),
+            inputs: given.filter(|_| rng.u8(..4) > 0).collect(),
+            outputs: [outputs, vec![last]].concat(),
             bytes,
-            operands,
-            values,
+            calls,
         }
     }
 
     /// Records the calls.
-    fn record(&self, r: &mut Recording, constants: &[Value]) -> Result<()> {
+    fn record(&self, r: &mut Recording, constants: &[Held]) -> Result<()> {
         let mut constants = constants.iter();
-        let mut inputs = self.inputs.iter();
         let device = r.device().clone();
-        let given = |batch: Batch| match inputs.next() {
-            Some(true) => Ok(match batch {
-                Batch::F32(_) => Value::F32(r.input()?),
-                Batch::I32(_) => Value::I32(r.input()?),
-                Batch::U32(_) => Value::U32(r.input()?),
-                Batch::F16(_) => Value::F16(r.input()?),
-                Batch::C32(_) => Value::C32(r.input()?),
-            }),
-            _ => Ok(constants.next().unwrap().clone()),
+        let given = |at: usize, batch: &Batch| match self.inputs.contains(&at) {
+            true => Held::input(batch.dtype(), r),
+            false => Ok(constants.next().unwrap().clone()),
         };
-        let (steps, values) = execute(&self.bytes, STEPS, &device, given, is_recordable)?;
-        let errors: Vec<Option<Error>> = steps.iter().map(Step::error).collect();
-        assert_eq!(errors, self.errors, "the bytes {:?}", self.bytes);
-        for &output in &self.outputs {
-            each!(Value, &values[output], x => r.output(x)?);
-        }
-        Ok(())
+        let values = self.calls.replay(&device, given)?;
+        { self.outputs.iter() }.try_for_each(|&at| catalogue::output(r, &values[at]))
     }
 
-    /// The operands that are inputs, or those that are constants: views into larger batches.
-    fn given(&self, device: &Device, inputs: bool, rng: &mut fastrand::Rng) -> Vec<Value> {
-        let all = self.operands.iter().zip(&self.inputs);
-        all.filter(|(_, input)| **input == inputs)
-            .map(|(batch, _)| each!(Batch, batch, x => after(device, x, rng.usize(0..6)).into()))
-            .collect()
+    /// The drawn batches that are inputs, or those that are constants: views into larger batches.
+    fn given(&self, device: &Device, inputs: bool, rng: &mut fastrand::Rng) -> Vec<Held> {
+        let given = self.calls.given.iter();
+        given
+            .filter(|at| self.inputs.contains(at) == inputs)
+            .map(|&at| self.calls.batches[at].on_view(device, rng.usize(0..6)))
+            .collect::<Result<_>>()
+            .unwrap()
     }
 
     fn layouts(&self) -> Vec<&Layout> {
-        let all = self.operands.iter().zip(&self.inputs);
-        all.filter(|(_, input)| **input)
-            .map(|(batch, _)| batch.layout())
-            .collect()
+        let inputs = self.inputs.iter();
+        inputs.map(|&at| self.calls.batches[at].layout()).collect()
     }
 
     fn check(&self, outputs: &Outputs, plan: &Plan) {
         for (i, &at) in self.outputs.iter().enumerate() {
-            let expected = &self.values[at];
-            let value = match expected.kind() {
-                Kind::F32 => outputs.get(i).map(Value::F32),
-                Kind::I32 => outputs.get(i).map(Value::I32),
-                Kind::U32 => outputs.get(i).map(Value::U32),
-                Kind::F16 => outputs.get(i).map(Value::F16),
-                Kind::C32 => outputs.get(i).map(Value::C32),
-            };
-            let got = value.and_then(|value| value.download()).unwrap();
+            let expected = &self.calls.batches[at];
+            let got = output(outputs, i, expected.dtype()).unwrap();
             assert!(
-                got.same(expected),
-                "output {i}, value {at} differs, the bytes {:?}\n{}",
+                same(&got, expected),
+                "output {i}, value {at} differs, the bytes {:?}: {:#?}\n{}",
                 self.bytes,
+                self.calls.steps,
                 plan.report()
             );
         }
     }
 }
 
-/// The value as an input of a run.
-pub fn input(value: &Value) -> &dyn Input {
-    each!(Value, value, x => x as &dyn Input)
+/// An output of this type.
+pub fn output(outputs: &Outputs, i: usize, dtype: DType) -> Result<Batch> {
+    let held: Held = match dtype {
+        DType::F32 => outputs.get::<f32>(i)?.into(),
+        DType::F16 => outputs.get::<vsla::f16>(i)?.into(),
+        DType::I32 => outputs.get::<i32>(i)?.into(),
+        DType::U32 => outputs.get::<u32>(i)?.into(),
+        DType::U8 => outputs.get::<u8>(i)?.into(),
+        _ => outputs.get::<vsla::Complex32>(i)?.into(),
+    };
+    held.download()
 }
 
 /// How many random programs a trial runs, unless `VSLA_PROGRAMS` says otherwise.
@@ -180,7 +134,7 @@ pub fn programs(device: &Device) {
 
 fn share_a_frame(device: &Device, programs: usize, passes: Passes, rng: &mut fastrand::Rng) {
     let cases: Vec<Case> = (0..programs).map(|_| Case::new(device, rng)).collect();
-    let constants: Vec<Vec<Value>> = cases
+    let constants: Vec<Vec<Held>> = cases
         .iter()
         .map(|case| case.given(device, false, rng))
         .collect();
@@ -199,9 +153,9 @@ fn share_a_frame(device: &Device, programs: usize, passes: Passes, rng: &mut fas
         device.full(&layout, 0u32).unwrap()
     };
     let check = |(at, plan): &(usize, Plan), rng: &mut fastrand::Rng| {
-        let mut inputs: Vec<Value> = vec![chosen(*at).into()];
+        let mut inputs: Vec<Held> = vec![chosen(*at).into()];
         inputs.extend(cases[*at].given(device, true, rng));
-        let inputs: Vec<&dyn Input> = inputs.iter().map(input).collect();
+        let inputs: Vec<&dyn Input> = inputs.iter().filter_map(Held::value).collect();
         // The second run must leave the results of the first alone.
         let outputs = [(); 2].map(|()| plan.run(&inputs).unwrap());
         for outputs in &outputs {

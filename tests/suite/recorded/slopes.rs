@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
+use catalogue::{Batch, Held};
 use vsla::program::{Passes, Program, Recording, Value as Input};
-use vsla::{Complex32, Device, Error, Layout, Result, Tensor, f16, scalar::Scalar};
+use vsla::{Device, Error, Layout, Result, Tensor, scalar::DType, scalar::Scalar};
 
-use super::random::{Case, STEPS, count, input, is_recordable};
-use crate::programs::{Batch, Value, execute};
+use super::random::{Case, count, output};
+use crate::programs::{Program as Calls, same};
 use crate::support::bench::is_software;
 use crate::support::corpus::rng;
 
@@ -29,7 +30,7 @@ pub fn slopes(device: &Device) {
         for other in [optimized, again] {
             assert_eq!(plain.len(), other.len(), "{text}");
             let mut both = plain.iter().zip(&other);
-            assert!(both.all(|(a, b)| a.same(b)), "{text}");
+            assert!(both.all(|(a, b)| same(a, b)), "{text}");
         }
         found += usize::from(!plain.is_empty());
     }
@@ -40,60 +41,52 @@ pub fn slopes(device: &Device) {
 fn gradients(device: &Device, case: &Arc<Case>, passes: Passes, again: bool) -> Vec<Batch> {
     let body = {
         let case = case.clone();
-        move |r: &mut Recording| record(&case, r, again)
+        move |r: &mut Recording| record(&case.calls, r, again)
     };
     let program = Program::with_passes(device, passes, body);
-    let layouts: Vec<&Layout> = case.operands.iter().map(Batch::layout).collect();
+    let operands = || case.calls.given.iter().map(|&at| &case.calls.batches[at]);
+    let layouts: Vec<&Layout> = operands().map(Batch::layout).collect();
     let plan = match program.plan(&layouts) {
         Ok(plan) => plan,
         Err(error) if error.to_string().contains(NONE) => return Vec::new(),
         Err(error) => panic!("{error}: the bytes {:?}", case.bytes),
     };
-    let operands = case.operands.iter().map(|batch| batch.upload(device));
-    let operands: Vec<Value> = operands.collect::<Result<_>>().unwrap();
-    let operands: Vec<&dyn Input> = operands.iter().map(input).collect();
+    let operands = operands().map(|batch| batch.upload(device));
+    let operands: Vec<Held> = operands.collect::<Result<_>>().unwrap();
+    let operands: Vec<&dyn Input> = operands.iter().filter_map(Held::value).collect();
     let out = plan.run(&operands).unwrap();
     let value = |i: usize| {
-        let floats = || out.get::<f32>(i).map(Value::F32);
-        let halves = || out.get::<f16>(i).map(Value::F16);
-        let complex = || out.get::<Complex32>(i).map(Value::C32);
-        let value = floats().or_else(|_| halves()).or_else(|_| complex());
-        value.and_then(|value| value.download()).unwrap()
+        let any = [DType::F32, DType::F16, DType::C32].into_iter();
+        any.map(|dtype| output(&out, i, dtype)).find_map(Result::ok)
     };
-    (0..out.len()).map(value).collect()
+    (0..out.len()).map(|i| value(i).unwrap()).collect()
 }
 
 const NONE: &str = "no outputs";
 
-fn record(case: &Case, r: &mut Recording, again: bool) -> Result<()> {
+fn record(calls: &Calls, r: &mut Recording, again: bool) -> Result<()> {
     let mut operands = Vec::new();
-    for batch in &case.operands {
-        operands.push(match batch {
-            Batch::F32(_) => Value::F32(r.input()?),
-            Batch::I32(_) => Value::I32(r.input()?),
-            Batch::U32(_) => Value::U32(r.input()?),
-            Batch::F16(_) => Value::F16(r.input()?),
-            Batch::C32(_) => Value::C32(r.input()?),
-        });
+    for &at in &calls.given {
+        operands.push(Held::input(calls.batches[at].dtype(), r)?);
     }
     let device = r.device().clone();
     let forward = |_: &mut Recording| {
         let mut operands = operands.iter().cloned();
-        let given = |_| Ok(operands.next().unwrap());
-        execute(&case.bytes, STEPS, &device, given, is_recordable)
+        calls.replay(&device, |_, _| Ok(operands.next().unwrap()))
     };
-    let (_, values) = match again {
+    let values = match again {
         true => r.recompute(forward)?,
         false => forward(r)?,
     };
-    for value in values[operands.len()..].iter().rev() {
-        let Value::F32(y) = value else { continue };
+    let computed = values.iter().enumerate().rev();
+    for (_, value) in computed.filter(|(at, _)| !calls.given.contains(at)) {
+        let Held::F32(y) = value else { continue };
         let mut any = false;
         for operand in &operands {
             any |= match operand {
-                Value::F32(x) => gradients_of(r, y, x, |g| Ok(g.clone()))?,
-                Value::F16(x) => gradients_of(r, y, x, |g| g.to())?,
-                Value::C32(x) => gradients_of(r, y, x, |g| g.abs_squared())?,
+                Held::F32(x) => gradients_of(r, y, x, |g| Ok(g.clone()))?,
+                Held::F16(x) => gradients_of(r, y, x, |g| g.to())?,
+                Held::C32(x) => gradients_of(r, y, x, |g| g.abs_squared())?,
                 _ => false,
             };
         }

@@ -479,3 +479,10 @@ pub fn scalars<T: Copy>(values: impl IntoIterator<Item = T>) -> Ragged<T> {
     let lengths = vec![1; values.len()];
     Ragged::from_lengths(values, lengths).expect("one value for each length of one")
 }
+
+/// log Σ exp(x − top), without cancellation: one of the largest values is left out of the sum.
+pub fn log_of_exponentials(line: &[f64], top: f64) -> f64 {
+    let below = line.iter().filter(|&&x| x != top);
+    let others = (line.len() - below.clone().count()) as f64 - 1.0;
+    (others + below.map(|x| (x - top).exp()).sum::<f64>()).ln_1p()
+}
