@@ -209,16 +209,12 @@ impl Device {
     /// Those of [`gpu_blocking`](Self::gpu_blocking).
     pub fn open(entry: &DeviceInfo) -> Result<Device> {
         match entry.ordinal {
-            None => Ok(Device::cpu()),
             #[cfg(feature = "gpu")]
             Some(ordinal) => Device::gpu_blocking(GpuOptions {
                 adapter: Some(format!("#{ordinal}")),
                 ..GpuOptions::default()
             }),
-            #[cfg(not(feature = "gpu"))]
-            Some(_) => Err(Error::no_device(
-                "this build has no GPU support (feature `gpu`)",
-            )),
+            _ => Ok(Device::cpu()),
         }
     }
 
