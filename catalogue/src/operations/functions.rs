@@ -21,6 +21,13 @@ fn spread<'a, T: Scalar>(call: &Call<'_>, x: &'a Tensor<T>) -> Result<Spread<'a,
     )
 }
 
+fn check_unspread(call: &Call<'_>) -> Result<()> {
+    match call.options.each()? || call.options.optional_axis()?.is_some() {
+        true => Err(Failure::request("pairing excludes each and axis")),
+        false => Ok(()),
+    }
+}
+
 /// A function of two operands of these types.
 macro_rules! function {
     ($name:literal, $method:ident, $about:literal, $types:ident) => {
@@ -34,7 +41,10 @@ macro_rules! function {
                 let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                 let result = match call.options.pairs()? {
                     None => a.$method(spread(call, &b)?)?,
-                    Some(pairs) => a.pair(&b, pairs.pairing())?.$method()?,
+                    Some(pairs) => {
+                        check_unspread(call)?;
+                        a.pair(&b, pairs.pairing())?.$method()?
+                    }
                 };
                 batch(result)
             }),
