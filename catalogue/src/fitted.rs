@@ -11,7 +11,7 @@ use vsla::{Complex32, Layout, Ragged, Shape, f16, scalar::DType};
 
 use crate::batch::Batch;
 use crate::draws::{at_edges, extents, filled};
-use crate::operations::{Operation, pairs};
+use crate::operations::{Operation, TYPES, pairs};
 use crate::options::Lists;
 
 /// An operand of a step: a batch that exists, by its number, or another one.
@@ -169,17 +169,8 @@ impl Operation {
 }
 
 fn named(dtype: &str) -> DType {
-    let all = [
-        DType::F32,
-        DType::F16,
-        DType::I32,
-        DType::U32,
-        DType::U8,
-        DType::C32,
-    ];
-    all.into_iter()
-        .find(|known| known.name() == dtype)
-        .unwrap_or(DType::F32)
+    let known = TYPES.into_iter().find(|known| known.name() == dtype);
+    known.unwrap_or(DType::F32)
 }
 
 struct Fit<'a> {

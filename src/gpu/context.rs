@@ -34,9 +34,9 @@ pub struct GpuOptions {
     /// Use the first adapter whose name contains this string, ignoring case, in the order of
     /// [`Device::list`](crate::Device::list).
     ///
-    /// A number after it chooses among several: `h200#1` is the second whose name contains `h200`, and `#1` the second
-    /// of all, which [`DeviceInfo::ordinal`](crate::device::DeviceInfo::ordinal) numbers. A PCI address, such as
-    /// `0000:81:00.0`, chooses the adapter at this place.
+    /// A number after `#` counts from 0: `h200#1` is the second adapter whose name contains `h200`, and `#1` the second
+    /// of all, whose [`DeviceInfo::ordinal`](crate::device::DeviceInfo::ordinal) is 1. A PCI address, such as
+    /// `0000:81:00.0`, chooses the adapter with this address.
     ///
     /// `None`: use the one that the environment variable `WGPU_ADAPTER_NAME` names in the same way, or else the fastest
     /// kind available. Software rasterizers come last.

@@ -1,14 +1,15 @@
 //! How closely the results of two devices must agree.
 //!
-//! Whole numbers are equal, and so are floats, except for rounding: a value may differ by the row's share of the
-//! largest value of its element, and by what a small change of the operands makes, because sums cancel and functions
-//! are steep.
+//! Whole numbers are equal, and so are floats, except for rounding. Maps and functions have bounds for each value,
+//! which `scalar::maps` and `scalar::functions` list. Of other operations, a value may differ by the row's share of the
+//! largest value of its element, and by what a small change of the operands makes, because sums cancel.
 
 use std::cell::OnceCell;
 
 use catalogue::{Batch, Gradient, Operation, find};
 use serde_json::{Map, Value, json};
-use vsla::{Complex32, Device, Ragged, f16, scalar::DType, scalar::Scalar};
+use vsla::scalar::{DType, MapInfo, Scalar, functions, maps};
+use vsla::{Complex32, Device, Ragged, f16};
 
 use super::Step;
 use super::check::on_host;
@@ -188,6 +189,56 @@ impl<'a> Judge<'a> {
         self.operands.iter().enumerate().map(own).collect()
     }
 
+    /// The bound of each value, if it is a map or a function of the values at one place.
+    fn units(&self) -> Option<MapInfo> {
+        let row = self.step.row;
+        let dtype = self.operands.last()?.dtype();
+        let is_row =
+            |name| row.name == name || row.methods.iter().any(|(method, _)| *method == name);
+        let mut all = maps().chain(functions());
+        all.find(|map| map.dtype == dtype && is_row(map.name))
+    }
+
+    /// Compares values within twice that bound, because both devices keep it.
+    fn in_units(&self, map: &MapInfo, here: &Batch, there: &Batch) -> Result<(), String> {
+        let (x, y, layout) = (wide(here), wide(there), here.layout());
+        let parts = if here.dtype() == DType::C32 { 2 } else { 1 };
+        let (rounding, least, large) = match here.dtype() {
+            DType::F16 => (2f64.powi(-10), 2f64.powi(-24), LARGE[0]),
+            _ => (0.0, 0.0, LARGE[1]),
+        };
+        for element in 0..layout.len() {
+            let sources = self.sources(element);
+            let subnormal = |v: &f64| *v != 0.0 && v.abs() < f32::MIN_POSITIVE.into();
+            if sources
+                .iter()
+                .any(|batch| wide(batch).iter().any(subnormal))
+            {
+                continue;
+            }
+            let range = layout.offsets().range(element);
+            for value in range {
+                let places = parts * value..parts * (value + 1);
+                let norm = |v: &[f64]| v[places.clone()].iter().fold(0.0, |n: f64, v| n.hypot(*v));
+                let size = norm(&x).max(norm(&y));
+                let ulp = f64::from(f32::EPSILON);
+                let own = f64::from(map.ulps) * ulp * size + f64::from(map.absolute);
+                let allowed = 2.0 * own + SMALL + rounding * size + least;
+                // Parts of complex numbers may overflow on the way, where a fused operation does not.
+                let is_beyond = parts == 2 && (size > large || size.is_nan());
+                for i in places {
+                    let (x, y) = (x[i], y[i]);
+                    let overflow = x.abs().min(y.abs()) >= large && x.signum() == y.signum();
+                    let alike = x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= allowed;
+                    if !(alike || overflow || is_beyond) {
+                        return Err(format!("value {i} is {x:e} and {y:e}, allowed {allowed:e}"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether these have values that are flushed to 0, or that overflow.
     fn are_extreme(&self, sources: &[Batch]) -> bool {
         // Functions along axes compute with halves as they are.
@@ -227,6 +278,9 @@ impl<'a> Judge<'a> {
 
     fn near(&self, number: usize, here: &Batch) -> Result<(), String> {
         let there = &self.made[number];
+        if let Some(map) = self.units() {
+            return self.in_units(&map, here, there);
+        }
         let (x, y, layout) = (wide(here), wide(there), here.layout());
         let others: Vec<Vec<f64>> = self
             .others()
@@ -263,7 +317,7 @@ impl<'a> Judge<'a> {
             let halved = if halves { 2f64.powi(-23) } else { 0.0 };
             let allowed = allowed + halved + self.transformed(&sources);
             for i in range {
-                let large = |v: f64| v.abs() >= LARGE[kind] || v.is_nan();
+                let large = |v: f64| v.abs() >= LARGE[kind];
                 let overflows = large(y[i]) || others.iter().any(|other| large(other[i]));
                 let is_near = (x[i] - y[i]).abs() <= allowed || x[i].is_nan() && y[i].is_nan();
                 if !is_near && !overflows {
