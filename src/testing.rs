@@ -3,6 +3,8 @@
 //! The suite (`tests/suite`) runs the unit tests, which are beside what they test, so that the library is compiled once
 //! for all tests. A unit test is a function with the attribute `#[apply(unit_test)]`.
 
+#[cfg(feature = "gpu")]
+pub use crate::gpu::Parts;
 pub use crate::host::fail_host_allocation;
 
 /// A test that needs private names.

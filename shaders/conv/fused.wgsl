@@ -205,7 +205,11 @@ fn convolve_$(length)(group: u32, first: u32, end: u32, lid: u32) {
 // Finds the class of a workgroup.
 fn convolve(group: u32, lid: u32) {
 #for name begin first ended end in $(CHOICE)
+#if PART
+    if $(begin) <= group && group < $(ended) {
+#else
     if group < $(ended) {
+#endif
         convolve_$(name)(group - $(begin), $(first), $(end), lid);
     } else
 #endfor

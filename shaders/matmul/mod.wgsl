@@ -297,20 +297,35 @@ fn make_tile(o: Product, lid: u32) {
     #use squares
 #if 2 < A_PART * B_PART
     // One loop for each way to load, so that only one of them needs registers.
+#if PART
+#if QUADS
+    if !o.quads {
+        return;
+    }
+    #use sum quad
+#else
+    if o.quads {
+        return;
+    }
+    #use sum four
+#endif
+#else
     if o.quads {
         #use sum quad
     } else {
         #use sum four
     }
+#endif
     // The epilogue runs only after all sums are stored, by the invocation that stored them, so that the main loop of
     // large register tiles has the registers to itself.
     if p.epilogue != 0u {
-        for (var i = 0u; i < $(4 * A_PART)u; i += 1u) {
-            for (var q = 0u; q < $(B_PART)u; q += 1u) {
-                put_quad(
-                    o, row0 + 4u * ty + i / 4u * $(A_APART)u + i % 4u, column0 + 4u * tx + q * $(B_APART)u,
-                    vec4<E>(), false, true);
-            }
+        // Not unrolled, as in `each_sum`: drivers would compile every copy of the epilogue.
+        for (var f = 0u; f < $(4 * A_PART * B_PART)u * min(p.groups, 1u); f += 1u) {
+            let i = f / $(B_PART)u;
+            let q = f % $(B_PART)u;
+            put_quad(
+                o, row0 + 4u * ty + i / 4u * $(A_APART)u + i % 4u, column0 + 4u * tx + q * $(B_APART)u,
+                vec4<E>(), false, true);
         }
     }
 #else

@@ -7,7 +7,7 @@ use super::Gpu;
 use super::account::{Account, LARGEST_PIECE, Sizes};
 use super::errors::Health;
 use super::kept::Kept;
-use super::pipelines::{Limits, PARAM_BYTES, Pipelines};
+use super::pipelines::{Limits, PARAM_BYTES, Parts, Pipelines};
 use super::poll::Poller;
 use super::pool::{Pool, QUAD, SMALLEST};
 use super::recorder::{Recorder, param_stride};
@@ -88,6 +88,9 @@ pub struct GpuOptions {
     /// For this crate's tests: emulate cooperative matrices of this side, 8 or 16.
     #[cfg(feature = "testing")]
     pub emulated_matrices: Option<u32>,
+    /// For this crate's tests: whether kernels run in parts, which otherwise depends on the device.
+    #[cfg(feature = "testing")]
+    pub parts: Option<Parts>,
 }
 
 impl GpuOptions {
@@ -375,7 +378,14 @@ impl Gpu {
         let kept = kept
             .map(|path| Kept::open(&health, &info, path))
             .transpose()?;
-        let pipelines = Pipelines::new(options.checked, rewriting, kept.flatten());
+        let parts = match info.device_type {
+            wgpu::DeviceType::Cpu => Parts::Never,
+            _ if cfg!(target_family = "wasm") || rayon::current_num_threads() == 1 => Parts::Never,
+            _ => Parts::First,
+        };
+        #[cfg(feature = "testing")]
+        let parts = options.parts.unwrap_or(parts);
+        let pipelines = Pipelines::new(options.checked, rewriting, kept.flatten(), parts);
         let own_matrices = matrices(adapter, limits.invocations, limits.workgroup_memory)
             .filter(|_| device.features().contains(MATRICES));
         let timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);

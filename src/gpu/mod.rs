@@ -51,6 +51,8 @@ use crate::plan::Matrices;
 pub use context::GpuOptions;
 pub(crate) use context::{adapters, choose, open};
 pub(crate) use frame::GpuFrame;
+#[cfg(feature = "testing")]
+pub use pipelines::Parts;
 pub(crate) use pool::GpuBuffer;
 pub(crate) use profiler::Profiler;
 pub(crate) use replay::{GpuExternal, Replay};

@@ -1,8 +1,15 @@
 //! The closed set of pipelines: compiled on first use, outside every lock, and cached.
+//!
+//! Drivers compile some kernels for seconds, because they have the code of many cases. Such a kernel has parts
+//! ([`Listed::parts`]), each with the code of one case, which together give the same bits. On a GPU, the kernel and its
+//! parts are compiled at the same time. The first call waits for whichever is there first; dispatches run the parts
+//! until the kernel is there, and then the kernel.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, mpsc};
+use std::thread::JoinHandle;
 
 use hashbrown::DefaultHashBuilder;
 use rayon::prelude::*;
@@ -34,14 +41,25 @@ pub(crate) struct Limits {
     pub storage_buffers: u32,
 }
 
-/// A compiled kernel.
+/// A compiled kernel, or one whose parts are compiled.
 pub(crate) struct Pipeline {
-    pub raw: wgpu::ComputePipeline,
+    whole: OnceLock<wgpu::ComputePipeline>,
+    parts: OnceLock<Vec<wgpu::ComputePipeline>>,
     pub layout: wgpu::BindGroupLayout,
     /// Equal for pipelines that can share bind groups.
     pub access: &'static [Access],
     pub name: String,
     kernel: &'static Kernel,
+}
+
+impl Pipeline {
+    /// What a dispatch runs now, one after the other, and its name in profiles.
+    pub(crate) fn now(&self) -> (&[wgpu::ComputePipeline], Cow<'_, str>) {
+        match (self.whole.get(), self.parts.get()) {
+            (None, Some(parts)) => (parts, format!("{}.parts", self.name).into()),
+            (whole, _) => (whole.map_or(&[], std::slice::from_ref), (&self.name).into()),
+        }
+    }
 }
 
 /// What a pipeline is compiled from.
@@ -51,6 +69,57 @@ struct Text {
     source: String,
     /// Whether it has all of wgpu's runtime checks.
     checked: bool,
+}
+
+/// A kernel that its checks have passed.
+struct Ready {
+    name: String,
+    source: String,
+    /// Whether it has all of wgpu's runtime checks.
+    checked: bool,
+    layout: wgpu::PipelineLayout,
+}
+
+impl Ready {
+    fn compiled(
+        &self,
+        health: &Health,
+        op: &'static str,
+        cache: Option<&wgpu::PipelineCache>,
+    ) -> Result<wgpu::ComputePipeline> {
+        // A browser's clock is not that of the standard library.
+        let start = (!cfg!(target_family = "wasm")).then(std::time::Instant::now);
+        let (name, device) = (&self.name, &health.device);
+        let compiled = health.caught(op, || {
+            let descriptor = wgpu::ShaderModuleDescriptor {
+                label: Some(name),
+                source: wgpu::ShaderSource::Wgsl(self.source.as_str().into()),
+            };
+            let module = match self.checked {
+                true => device.create_shader_module(descriptor),
+                false => trusted(device, descriptor),
+            };
+            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(name),
+                layout: Some(&self.layout),
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &[],
+                    zero_initialize_workgroup_memory: false,
+                },
+                cache,
+            })
+        })?;
+        match start {
+            Some(start) => {
+                let time = start.elapsed().as_secs_f64() * 1e3;
+                log::debug!("compiled {name} in {time:.1} ms");
+            }
+            None => log::debug!("compiled {name}"),
+        }
+        Ok(compiled)
+    }
 }
 
 /// Bytes of the smallest buffer bound to a kernel: one quad of words.
@@ -72,10 +141,38 @@ pub(crate) struct Pipelines {
     /// Kernels that contain an expression of the application, by their source.
     written: Mutex<HashMap<String, Arc<Pipeline>>>,
     layouts: Mutex<HashMap<&'static [Access], Layouts>>,
+    parts: Parts,
+    /// Threads that compile kernels.
+    compiling: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Whether kernels that have parts run in parts.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Parts {
+    /// Never: there are no threads, or their work would slow the device down.
+    #[default]
+    Never,
+    /// Until the whole kernel is compiled.
+    First,
+    /// Always, for this crate's tests.
+    #[cfg(feature = "testing")]
+    Always,
+}
+
+impl Drop for Pipelines {
+    /// Waits for the driver's compiler: a program that ends meanwhile would unload the driver while it works.
+    fn drop(&mut self) {
+        self.wait();
+    }
 }
 
 impl Pipelines {
-    pub(crate) fn new(checked: bool, rewriting: Rewriting, kept: Option<Kept>) -> Pipelines {
+    pub(crate) fn new(
+        checked: bool,
+        rewriting: Rewriting,
+        kept: Option<Kept>,
+        parts: Parts,
+    ) -> Pipelines {
         Pipelines {
             checked,
             rewriting,
@@ -83,6 +180,22 @@ impl Pipelines {
             made: RwLock::default(),
             written: Mutex::default(),
             layouts: Mutex::default(),
+            parts,
+            compiling: Mutex::default(),
+        }
+    }
+
+    /// Waits until all kernels are compiled.
+    fn wait(&self) {
+        let lock = || {
+            self.compiling
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let threads = std::mem::take(&mut *lock());
+        for thread in threads {
+            // A panic of the thread has been reported; dispatches go on to run what is there.
+            let _ = thread.join();
         }
     }
 
@@ -95,12 +208,13 @@ impl Pipelines {
     /// The path of the file of compiled kernels, and what belongs in it now.
     pub(super) fn kept(
         &self,
-        health: &Health,
+        health: &Arc<Health>,
         limits: &Limits,
     ) -> Result<Option<(&Path, Vec<u8>)>> {
         let Some(kept) = &self.kept else {
             return Ok(None);
         };
+        self.wait();
         kept.file(health, |cache| {
             let op = "save_pipelines";
             let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +247,7 @@ impl Pipelines {
 
     pub(crate) fn get(
         &self,
-        health: &Health,
+        health: &Arc<Health>,
         limits: &Limits,
         op: &'static str,
         kernel: &'static Kernel,
@@ -152,7 +266,14 @@ impl Pipelines {
             source: assembled(op, kernel, listed)?,
             checked: self.checked,
         };
-        let pipeline = Arc::new(self.compile(health, limits, op, text, self.cache())?);
+        let parts = match self.parts {
+            Parts::Never => Vec::new(),
+            _ => listed.parts(),
+        };
+        let pipeline = match parts.is_empty() {
+            true => Arc::new(self.compile(health, limits, op, text, self.cache())?),
+            false => self.in_parts(health, limits, op, text, &parts)?,
+        };
         let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have compiled the same kernel meanwhile; the first one stays.
         Ok(made.entry(key).or_insert(pipeline).clone())
@@ -162,7 +283,7 @@ impl Pipelines {
     /// one core and may take a second.
     pub(crate) fn prepare<'a>(
         &self,
-        health: &Health,
+        health: &Arc<Health>,
         limits: &Limits,
         wanted: impl Iterator<Item = (&'static str, &'a Dispatch)>,
     ) -> Result<()> {
@@ -229,14 +350,93 @@ impl Pipelines {
         text: Text,
         cache: Option<&wgpu::PipelineCache>,
     ) -> Result<Pipeline> {
+        let (ready, pipeline) = self.ready(health, limits, op, text)?;
+        let whole = ready.compiled(health, op, cache)?;
+        Ok(Pipeline {
+            whole: whole.into(),
+            ..pipeline
+        })
+    }
+
+    /// Compiles a kernel and its parts at the same time, and waits until one or the other is there.
+    fn in_parts(
+        &self,
+        health: &Arc<Health>,
+        limits: &Limits,
+        op: &'static str,
+        text: Text,
+        parts: &[Box<dyn Listed + Send>],
+    ) -> Result<Arc<Pipeline>> {
+        let kernel = text.kernel;
+        let parts = parts.iter().map(|part| {
+            let text = Text {
+                kernel,
+                name: kernel.name(&**part),
+                source: assembled(op, kernel, &**part)?,
+                checked: text.checked,
+            };
+            Ok(self.ready(health, limits, op, text)?.0)
+        });
+        let parts: Vec<Ready> = parts.collect::<Result<_>>()?;
+        let (whole, pipeline) = self.ready(health, limits, op, text)?;
+        let pipeline = Arc::new(pipeline);
+        let (sender, arrived) = mpsc::channel();
+        let spawn = |compile: Box<dyn FnOnce(&Health, &Pipeline) -> Result<()> + Send>| {
+            let (health, pipeline, sender) = (health.clone(), pipeline.clone(), sender.clone());
+            let thread = std::thread::Builder::new().name("vsla compiler".to_owned());
+            let spawned = thread.spawn(move || {
+                // Nobody listens for what arrives second.
+                let _ = sender.send(compile(&health, &pipeline));
+            });
+            let thread = spawned.map_err(|error| Error::gpu(op, error.to_string()))?;
+            let compiling = self.compiling.lock();
+            let mut compiling = compiling.unwrap_or_else(PoisonError::into_inner);
+            compiling.retain(|thread| !thread.is_finished());
+            compiling.push(thread);
+            Ok(())
+        };
+        if self.parts == Parts::First {
+            let cache = self.cache().cloned();
+            spawn(Box::new(move |health, pipeline| {
+                let compiled = whole.compiled(health, op, cache.as_ref())?;
+                let _ = pipeline.whole.set(compiled);
+                Ok(())
+            }))?;
+        }
+        spawn(Box::new(move |health, pipeline| {
+            // Not kept in the file, which has the whole kernels.
+            let parts = parts.into_par_iter();
+            let compiled: Result<Vec<_>> =
+                parts.map(|part| part.compiled(health, op, None)).collect();
+            let _ = pipeline.parts.set(compiled?);
+            Ok(())
+        }))?;
+        drop(sender);
+        // If one fails, the other may not.
+        let mut outcome = Err(Error::gpu(op, "the compiler stopped"));
+        for arrival in arrived {
+            outcome = arrival;
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome.map(|()| pipeline)
+    }
+
+    /// Checks a kernel and what it needs, and returns what the driver compiles, and the pipeline that will have it.
+    fn ready(
+        &self,
+        health: &Health,
+        limits: &Limits,
+        op: &'static str,
+        text: Text,
+    ) -> Result<(Ready, Pipeline)> {
         let Text {
             kernel,
             name,
             source,
             checked,
         } = text;
-        // A browser's clock is not that of the standard library.
-        let start = (!cfg!(target_family = "wasm")).then(std::time::Instant::now);
         #[cfg(feature = "testing")]
         crate::plan::assembler::mutant::report(&source);
         check_needs(op, &name, &source, limits)?;
@@ -250,43 +450,22 @@ impl Pipelines {
                 ),
             ).named(op));
         }
-        let device = &health.device;
         let (layout, pipeline_layout) = self.layouts(health, op, kernel.interface.access)?;
-        let raw = health.caught(op, || {
-            let descriptor = wgpu::ShaderModuleDescriptor {
-                label: Some(&name),
-                source: wgpu::ShaderSource::Wgsl(source.as_str().into()),
-            };
-            let module = match checked {
-                true => device.create_shader_module(descriptor),
-                false => trusted(device, descriptor),
-            };
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(&name),
-                layout: Some(&pipeline_layout),
-                module: &module,
-                entry_point: Some("main"),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &[],
-                    zero_initialize_workgroup_memory: false,
-                },
-                cache,
-            })
-        })?;
-        match start {
-            Some(start) => {
-                let time = start.elapsed().as_secs_f64() * 1e3;
-                log::debug!("compiled {name} in {time:.1} ms");
-            }
-            None => log::debug!("compiled {name}"),
-        }
-        Ok(Pipeline {
-            raw,
+        let pipeline = Pipeline {
+            whole: OnceLock::new(),
+            parts: OnceLock::new(),
             layout,
             access: kernel.interface.access,
-            name,
+            name: name.clone(),
             kernel,
-        })
+        };
+        let ready = Ready {
+            name,
+            source,
+            checked,
+            layout: pipeline_layout,
+        };
+        Ok((ready, pipeline))
     }
 
     fn layouts(

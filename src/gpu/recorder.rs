@@ -292,8 +292,9 @@ impl Recorder {
         offset: u32,
         grid: (u32, u32),
     ) -> Result<()> {
+        let (kernels, name) = pipeline.now();
         let writes = match &mut self.profiler {
-            Some(profiler) => Some(profiler.next((m.health, m.pool), op, &pipeline.name)?),
+            Some(profiler) => Some(profiler.next((m.health, m.pool), op, &name)?),
             None => None,
         };
         if self.profiler.is_some() {
@@ -315,9 +316,11 @@ impl Recorder {
             self.pass = Some(pass.forget_lifetime());
         }
         if let Some(pass) = &mut self.pass {
-            pass.set_pipeline(&pipeline.raw);
-            pass.set_bind_group(0, group, &[offset]);
-            pass.dispatch_workgroups(grid.0, grid.1, 1);
+            for kernel in kernels {
+                pass.set_pipeline(kernel);
+                pass.set_bind_group(0, group, &[offset]);
+                pass.dispatch_workgroups(grid.0, grid.1, 1);
+            }
             self.traffic.dispatches += 1;
         }
         Ok(())

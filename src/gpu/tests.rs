@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::pipelines::PARAM_WORDS;
 use super::wgsl_text::without_comments;
 use crate::plan::assembler::assemble;
-use crate::plan::{Access, Field, Interface, Kernel, Listed};
+use crate::plan::{Access, Field, Interface, Kernel};
 
 /// A variant of a kernel.
 pub(super) struct Assembled {
@@ -29,13 +29,16 @@ impl Assembled {
 pub(super) fn variants() -> &'static [Assembled] {
     static ALL: LazyLock<Vec<Assembled>> = LazyLock::new(|| {
         let of_kernel = |kernel: &'static Kernel| -> Vec<Assembled> {
-            let one = |variant: &dyn Listed| Assembled {
-                kernel,
-                name: kernel.name(variant),
-                text: assemble(kernel, variant).unwrap(),
-                module: OnceLock::new(),
-            };
-            kernel.listed().map(one).collect()
+            let mut all = Vec::new();
+            kernel.for_each(|variant| {
+                all.push(Assembled {
+                    kernel,
+                    name: kernel.name(variant),
+                    text: assemble(kernel, variant).unwrap(),
+                    module: OnceLock::new(),
+                });
+            });
+            all
         };
         let kernels: Vec<_> = crate::ops::all_kernels().collect();
         kernels.into_par_iter().flat_map_iter(of_kernel).collect()

@@ -76,11 +76,11 @@ pub(crate) use operation::{FftLimits, PlanRequest, Traits};
 pub fn kernels() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for kernel in all_kernels() {
-        for variant in kernel.listed() {
+        kernel.for_each(|variant| {
             let text = assemble(kernel, variant)
                 .unwrap_or_else(|wrong| format!("// cannot be assembled: {wrong}"));
             all.push((kernel.name(variant), text));
-        }
+        });
     }
     all
 }

@@ -57,6 +57,11 @@ pub(crate) trait Listed: fmt::Debug + Sync {
     fn generate(&self, _part: &str) -> Option<String> {
         None
     }
+    /// Kernels that, one after the other over the same workgroups, store what this one stores; none if it is compiled
+    /// fast enough. Each does what some workgroups have to do, with the same code, and the others end at once.
+    fn parts(&self) -> Vec<Box<dyn Listed + Send>> {
+        Vec::new()
+    }
 }
 
 /// The variants of a kernel: an array of what it lists.
@@ -221,6 +226,14 @@ impl Kernel {
     pub(crate) fn listed(&self) -> impl Iterator<Item = &'static dyn Listed> + use<> {
         let variants = self.variants;
         (0..variants.len()).map(|variant| variants.get(variant))
+    }
+
+    /// Calls `f` with each variant, and then with each of its parts.
+    pub(crate) fn for_each(&self, mut f: impl FnMut(&dyn Listed)) {
+        for variant in self.listed() {
+            f(variant);
+            variant.parts().iter().for_each(|part| f(&**part));
+        }
     }
 
     /// The kernel with the index of the [`Variant`] for this element type and exactly these flags.

@@ -15,7 +15,8 @@ use crate::machine::Wait;
 pub struct KernelTime {
     /// The operation that it belongs to.
     pub op: &'static str,
-    /// The kernel: its stem, element type and flags.
+    /// The kernel: its stem, element type and flags. `.parts` follows if its parts ran, one after the other, because
+    /// the driver was still compiling the whole kernel.
     pub kernel: String,
     /// When it began, relative to the start of the first dispatch.
     pub start: Duration,

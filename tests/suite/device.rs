@@ -19,6 +19,8 @@ mod lost;
 #[cfg(feature = "gpu")]
 mod memory;
 mod moving;
+#[cfg(feature = "gpu")]
+mod parts;
 mod plans;
 #[cfg(feature = "gpu")]
 mod pressure;
@@ -72,6 +74,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         lost::tests,
         memory::tests,
         pressure::tests,
+        parts::tests,
         profile::tests,
         programs::tests,
         shared::tests,

@@ -44,9 +44,9 @@ const STORAGE_BUFFERS: usize = 8;
 const PARAMETERS: u32 = 128;
 /// The maximum number of variants, so that all can be compiled and reviewed. Many of them are tiles of cooperative
 /// matrices.
-const KERNELS: usize = 1_570;
-/// Of these, the variants of transforms and of convolutions by transforms.
-const ENGINE: usize = 64;
+const KERNELS: usize = 1_600;
+/// Of these, the variants of transforms and of convolutions by transforms, and their parts.
+const ENGINE: usize = 86;
 
 fn one_kernel(name: &str, source: &str) {
     for line in source.lines() {

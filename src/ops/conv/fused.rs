@@ -45,6 +45,8 @@ struct Build {
     /// log2 of the invocations of a workgroup.
     log_group: u32,
     classes: &'static [Class],
+    /// The only class that it has the code of, if it is a part of a build.
+    part: Option<&'static Class>,
 }
 
 /// What becomes of the results of an item.
@@ -63,6 +65,7 @@ const SMALL: Build = Build {
     results: Results::Stored,
     log_group: 7,
     classes: CLASSES.split_at(CLASSES.len() - 2).0,
+    part: None,
 };
 /// For transforms of up to 2048 values.
 const MEDIUM: Build = Build {
@@ -95,6 +98,8 @@ static BUILDS: [Build; 6] = [SMALL, MEDIUM, LARGE, ADDING, SEEKING, SEEKING_LARG
 /// A class of items that share their code.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Class {
+    /// The flag of the part of a build that has this class.
+    flag: &'static str,
     /// N, or 0 for items that are convolved directly.
     pub length: u32,
     /// log2 of the values that an invocation holds.
@@ -107,14 +112,21 @@ pub(super) struct Class {
 impl Class {
     const fn sums() -> Class {
         Class {
+            flag: "SUMS",
             length: 0,
             held: 0,
             radices: &[],
         }
     }
 
-    pub(super) const fn transforms(length: u32, held: u32, radices: &'static [u32]) -> Class {
+    pub(super) const fn transforms(
+        flag: &'static str,
+        length: u32,
+        held: u32,
+        radices: &'static [u32],
+    ) -> Class {
         Class {
+            flag,
             length,
             held,
             radices,
@@ -149,14 +161,14 @@ impl Class {
 /// All classes, by length. Radix 16 saves an exchange; in long transforms that outweighs the registers it takes.
 const CLASSES: &[Class] = &[
     Class::sums(),
-    Class::transforms(32, 3, &[2, 3]),
-    Class::transforms(64, 3, &[3, 3]),
-    Class::transforms(128, 3, &[1, 3, 3]),
-    Class::transforms(256, 3, &[2, 3, 3]),
-    Class::transforms(512, 3, &[3, 3, 3]),
-    Class::transforms(1024, 3, &[1, 3, 3, 3]),
-    Class::transforms(2048, 4, &[3, 4, 4]),
-    Class::transforms(4096, 4, &[4, 4, 4]),
+    Class::transforms("N32", 32, 3, &[2, 3]),
+    Class::transforms("N64", 64, 3, &[3, 3]),
+    Class::transforms("N128", 128, 3, &[1, 3, 3]),
+    Class::transforms("N256", 256, 3, &[2, 3, 3]),
+    Class::transforms("N512", 512, 3, &[3, 3, 3]),
+    Class::transforms("N1024", 1024, 3, &[1, 3, 3, 3]),
+    Class::transforms("N2048", 2048, 4, &[3, 4, 4]),
+    Class::transforms("N4096", 4096, 4, &[4, 4, 4]),
 ];
 
 static TWIDDLES: Table = Table {

@@ -31,6 +31,7 @@ fn kinds(values: DType, tiles: &'static [DenseTile]) -> Vec<Kind> {
             &Build {
                 tile: *tile,
                 values,
+                part: None,
             },
         ),
         tile,

@@ -82,6 +82,8 @@ struct Build {
     tile: DenseTile,
     /// The type of the factors. f16 products are summed in f32.
     values: DType,
+    /// The flag of a part of a build: whether it loads by quads.
+    part: Option<&'static str>,
 }
 
 /// Every tile for every type.
@@ -90,6 +92,7 @@ static BUILDS: [Build; 4 * NATIVE.len()] = {
     let mut all = [Build {
         tile: NATIVE[0],
         values: DType::F32,
+        part: None,
     }; 4 * NATIVE.len()];
     let mut i = 0;
     while i < all.len() {
@@ -113,12 +116,27 @@ impl Listed for Build {
             (self.tile.native, "NATIVE"),
             (true, self.tile.flag),
             (self.values == DType::F16, "HALVES"),
+            (self.part.is_some(), "PART"),
+            (self.part.is_some(), self.part.unwrap_or_default()),
         ])
     }
 
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let tile = &self.tile;
         product_tile::numbers([tile.rows, tile.columns], tile.part, tile.depth, tile.sets)
+    }
+
+    // Large tiles have a loop for each way to load.
+    fn parts(&self) -> Vec<Box<dyn Listed + Send>> {
+        let [rows, columns] = self.tile.part;
+        if self.part.is_some() || rows * columns <= 32 {
+            return Vec::new();
+        }
+        let part = |flag| Build {
+            part: Some(flag),
+            ..*self
+        };
+        vec![Box::new(part("QUADS")), Box::new(part("FOURS"))]
     }
 }
 

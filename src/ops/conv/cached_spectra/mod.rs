@@ -33,11 +33,11 @@ const LEAST: usize = 512;
 
 /// All classes, by length.
 const CLASSES: &[Class] = &[
-    Class::transforms(256, 3, &[2, 3, 3]),
-    Class::transforms(512, 3, &[3, 3, 3]),
-    Class::transforms(1024, 4, &[2, 4, 4]),
-    Class::transforms(2048, 4, &[3, 4, 4]),
-    Class::transforms(4096, 4, &[4, 4, 4]),
+    Class::transforms("N256", 256, 3, &[2, 3, 3]),
+    Class::transforms("N512", 512, 3, &[3, 3, 3]),
+    Class::transforms("N1024", 1024, 4, &[2, 4, 4]),
+    Class::transforms("N2048", 2048, 4, &[3, 4, 4]),
+    Class::transforms("N4096", 4096, 4, &[4, 4, 4]),
 ];
 /// Taps per part of a kernel with more taps than this.
 const PART: usize = 4096;

@@ -17,7 +17,7 @@ pub(super) fn generate(build: &Build) -> String {
     // Every build generates all classes, so that all builds share one table of twiddles.
     for class in CLASSES.iter().filter(|class| class.length > 0) {
         let text = transforms(&mut generator, class);
-        if build.classes.contains(class) {
+        if transforms_of(build).any(|held| held == class) {
             out.push_str(&text);
         }
     }
@@ -28,9 +28,10 @@ fn words(class: &Class) -> u32 {
     Generator::padded().words(&class.transform(Kind::ForwardRightAngle))
 }
 
+/// The transforms that a build has the code of.
 fn transforms_of(build: &Build) -> impl Iterator<Item = &'static Class> {
-    let classes = build.classes.iter();
-    classes.filter(|class| class.length > 0)
+    let (classes, part) = (build.classes.iter(), build.part);
+    classes.filter(move |class| class.length > 0 && part.is_none_or(|part| part == *class))
 }
 
 /// `WG` invocations per workgroup, of which `LANES` share an item that is convolved directly, and `EXCHANGE` words of
@@ -41,7 +42,7 @@ pub(super) fn numbers(build: &Build) -> Vec<(&'static str, u32)> {
     vec![
         ("WG", 1 << build.log_group),
         ("LANES", 1 << CLASSES[0].log_lanes()),
-        ("EXCHANGE", memory.max().unwrap_or(0)),
+        ("EXCHANGE", memory.max().unwrap_or(1)),
     ]
 }
 
@@ -54,18 +55,22 @@ pub(super) fn texts(build: &Build) -> Vec<(String, String)> {
     };
     let classes: Vec<String> = transforms_of(build).map(class).collect();
     let mut begin = "0u 0u".to_owned();
-    let choice = build.classes.iter().rev().enumerate().map(|(i, class)| {
-        let [group, item] = [["x", "y"], ["z", "w"]][i % 2];
-        let end = format!("p.ends[{0}].{group} p.ends[{0}].{item}", i / 2);
-        let name = match class.length {
-            0 => "directly".to_owned(),
-            length => length.to_string(),
-        };
-        format!(
-            "{name} {} {end}",
-            std::mem::replace(&mut begin, end.clone())
-        )
-    });
+    let choice = build
+        .classes
+        .iter()
+        .rev()
+        .enumerate()
+        .filter_map(|(i, class)| {
+            let [group, item] = [["x", "y"], ["z", "w"]][i % 2];
+            let end = format!("p.ends[{0}].{group} p.ends[{0}].{item}", i / 2);
+            let name = match class.length {
+                0 => "directly".to_owned(),
+                length => length.to_string(),
+            };
+            let begin = std::mem::replace(&mut begin, end.clone());
+            let is_held = build.part.is_none_or(|part| part == class);
+            is_held.then(|| format!("{name} {begin} {end}"))
+        });
     let choice: Vec<String> = choice.collect();
     vec![
         ("CLASSES".to_owned(), classes.join(", ")),
@@ -83,6 +88,11 @@ impl Listed for Build {
             (true, self.flag),
             (self.results == Results::Added, "ADD"),
             (self.results == Results::Largest, "MAX"),
+            (self.part.is_some(), "PART"),
+            (
+                self.part.is_some(),
+                self.part.map_or("", |class| class.flag),
+            ),
         ])
     }
 
@@ -96,5 +106,18 @@ impl Listed for Build {
 
     fn generate(&self, part: &str) -> Option<String> {
         (part == "transforms").then(|| generate(self))
+    }
+
+    // Drivers take as long for a class as for another.
+    fn parts(&self) -> Vec<Box<dyn Listed + Send>> {
+        if self.part.is_some() || self.classes.len() == 1 {
+            return Vec::new();
+        }
+        let classes = self.classes.iter();
+        let part = |class| Build {
+            part: Some(class),
+            ..*self
+        };
+        classes.map(|class| Box::new(part(class)) as _).collect()
     }
 }
