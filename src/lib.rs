@@ -31,7 +31,7 @@
 //!   scores.
 //! * [`Indices`] and a [`Permutation`](batch::Permutation) select the rows and elements that an operation takes; a
 //!   [`PairList`](batch::PairList) lists pairs. [`Topology`], [`Bsr`] and [`BsrTensor`] are block-sparse matrices.
-//!   [`ShapeMatrix`] is a matrix whose entries are vectors of any length.
+//!   A [`ShapeMatrix`](product::ShapeMatrix) is a matrix whose entries are vectors of any length.
 //! * [`Tensor::label`] finds the connected components of images, and [`Tensor::regions`] tabulates them; [`image`] has
 //!   their options.
 //! * [`image::ImageProgram`] records many small operations on images, and runs them together for every sample of a
@@ -151,7 +151,7 @@ pub use error::{Error, Result};
 pub use half::f16;
 pub use num_complex::Complex32;
 pub use ragged::{Bsr, Indices, Layout, Pairing, Ragged, Shape, Topology};
-pub use tensor::{BsrTensor, Device, Paired, ShapeMatrix, Tensor};
+pub use tensor::{BsrTensor, Device, Paired, Tensor};
 
 /// Attention over ragged batches, the cache of keys and values for decoding, and rotary position embeddings.
 pub mod attention {
@@ -206,12 +206,12 @@ pub mod image {
 /// Matrix products with options: transposes, epilogues, tiers.
 ///
 /// There are several ways to transpose. [`Tensor::transpose`] permutes the axes of every element and copies the values;
-/// [`ShapeMatrix::transpose`] also copies. [`BsrTensor::transpose`] copies nothing.
+/// [`ShapeMatrix::transpose`](product::ShapeMatrix::transpose) also copies. [`BsrTensor::transpose`] copies nothing.
 /// [`transpose_left`](product::Product::transpose_left) and [`transpose_right`](product::Product::transpose_right)
 /// multiply by the transpose of a factor without storing it.
 pub mod product {
     pub use crate::ops::matmul::{Activation, Tier};
-    pub use crate::tensor::{Product, RightFactor};
+    pub use crate::tensor::{Product, RightFactor, ShapeMatrix};
 }
 
 /// Types of values, and functions of single values, including those that applications write.

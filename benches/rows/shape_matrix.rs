@@ -1,6 +1,8 @@
 //! Products of matrices of vectors, compared with one convolution for each term.
 
-use vsla::{Device, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor, batch::PairList};
+use vsla::{
+    Device, Layout, Pairing, Ragged, Result, Shape, Tensor, batch::PairList, product::ShapeMatrix,
+};
 
 use crate::harness::{Bench, Check, Outcome, Spec};
 

@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use vsla::{Device, Ragged, ShapeMatrix};
+use vsla::{Device, Ragged, product::ShapeMatrix};
 
 /// Frequencies from 0 to half the sampling rate.
 const FREQUENCIES: usize = 257;

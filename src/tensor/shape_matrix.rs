@@ -18,7 +18,7 @@ use crate::{Error, Result, host};
 /// do not, because that product is not associative.
 ///
 /// ```
-/// use vsla::{Device, ShapeMatrix};
+/// use vsla::{Device, product::ShapeMatrix};
 ///
 /// let device = Device::cpu();
 /// let a = ShapeMatrix::from_nested(&device, &[[[vec![1.0f32, 2.0], vec![3.0]], [vec![], vec![0.0, 1.0]]]])?;
@@ -52,7 +52,7 @@ impl<T: Real> ShapeMatrix<T> {
     /// and row by row.
     ///
     /// ```
-    /// # use vsla::{Device, Layout, Ragged, Shape, ShapeMatrix};
+    /// # use vsla::{Device, Layout, Ragged, Shape, product::ShapeMatrix};
     /// let entries = Device::cpu().upload(&Ragged::from_rows([vec![1, 2], vec![], vec![3]])?)?;
     /// let grid = Layout::from_shapes(2, [Shape::new(&[1, 2])?, Shape::new(&[1, 1])?])?;
     /// let matrices = ShapeMatrix::new(&entries, &grid)?;
@@ -112,7 +112,7 @@ impl<T: Real> ShapeMatrix<T> {
     /// They are the units of both products.
     ///
     /// ```
-    /// # use vsla::{Device, ShapeMatrix};
+    /// # use vsla::{Device, product::ShapeMatrix};
     /// let one = ShapeMatrix::<f32>::identity(&Device::cpu(), [2])?.to_nested_blocking()?;
     /// assert_eq!(one, [[[vec![1.0], vec![]], [vec![], vec![1.0]]]]);
     /// # Ok::<(), vsla::Error>(())
@@ -216,7 +216,7 @@ impl<T: Real> ShapeMatrix<T> {
     /// [`Tensor::reorder`] of the entries.
     ///
     /// ```
-    /// # use vsla::{Device, ShapeMatrix};
+    /// # use vsla::{Device, product::ShapeMatrix};
     /// let a = ShapeMatrix::from_nested(&Device::cpu(), &[[[vec![1, 2], vec![]], [vec![3], vec![4]]]])?;
     /// assert_eq!(a.transpose()?.to_nested_blocking()?, [[[vec![1, 2], vec![3]], [vec![], vec![4]]]]);
     /// # Ok::<(), vsla::Error>(())
@@ -234,7 +234,7 @@ impl<T: Real> ShapeMatrix<T> {
     /// Adds two batches, `a + b`, matrix by matrix and entry by entry, with [`Tensor::add`].
     ///
     /// ```
-    /// # use vsla::{Device, ShapeMatrix};
+    /// # use vsla::{Device, product::ShapeMatrix};
     /// # let device = Device::cpu();
     /// let a = ShapeMatrix::from_nested(&device, &[[[vec![1, 2], vec![]]]])?;
     /// let b = ShapeMatrix::from_nested(&device, &[[[vec![3], vec![4]]]])?;
@@ -273,7 +273,7 @@ impl<T: Real> ShapeMatrix<T> {
     /// scratch, and entries that do not fit are transformed more than once.
     ///
     /// ```
-    /// # use vsla::{Device, ShapeMatrix};
+    /// # use vsla::{Device, product::ShapeMatrix};
     /// # let device = Device::cpu();
     /// // (1 + x, x²) times its transpose.
     /// let a = ShapeMatrix::from_nested(&device, &[[[vec![1, 1], vec![0, 0, 1]]]])?;
@@ -302,7 +302,7 @@ impl<T: Real> ShapeMatrix<T> {
     /// a unit on both sides. It does distribute over sums on the left: (a + b)c = ac + bc.
     ///
     /// ```
-    /// # use vsla::{Device, ShapeMatrix};
+    /// # use vsla::{Device, product::ShapeMatrix};
     /// # let device = Device::cpu();
     /// let a = ShapeMatrix::from_nested(&device, &[[[vec![1, 2]]]])?;
     /// let b = ShapeMatrix::from_nested(&device, &[[[vec![1], vec![1, 1]]]])?;

@@ -1,7 +1,7 @@
 //! Results worked out by hand, for every operation that has any: the algebra in numbers.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Ragged, Result, ShapeMatrix, Tensor};
+use vsla::{Device, Ragged, Result, Tensor, product::ShapeMatrix};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::assert_exact;

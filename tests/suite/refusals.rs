@@ -4,8 +4,8 @@
 use libtest_mimic::Trial;
 use vsla::batch::Permutation;
 use vsla::{
-    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Ragged, Result, Shape,
-    ShapeMatrix, Tensor, Topology, batch::Remainder,
+    Bsr, BsrTensor, Complex32, Device, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor,
+    Topology, batch::Remainder, product::ShapeMatrix,
 };
 
 #[cfg(feature = "gpu")]

@@ -8,7 +8,7 @@ mod refusals;
 
 use libtest_mimic::Trial;
 use proptest::collection::vec;
-use vsla::{Device, Layout, Ragged, Result, Shape, ShapeMatrix};
+use vsla::{Device, Layout, Ragged, Result, Shape, product::ShapeMatrix};
 
 use crate::support::bench::{Bench, folding_gpu};
 use crate::support::compare::{Comparable, TINY, U, assert_exact, assert_identical, assert_within};

@@ -7,10 +7,11 @@ use libtest_mimic::Trial;
 use vsla::attention::Cache;
 use vsla::image::{Components, Neighbours};
 use vsla::{
-    Bsr, BsrTensor, Complex32, Device, Error, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix,
-    Tensor, Topology,
+    Bsr, BsrTensor, Complex32, Device, Error, Layout, Pairing, Ragged, Result, Shape, Tensor,
+    Topology,
     batch::Remainder,
     conv::{ConvMethod, ConvMode},
+    product::ShapeMatrix,
     scalar::Scalar,
 };
 

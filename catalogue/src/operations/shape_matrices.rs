@@ -1,6 +1,6 @@
 //! Matrices whose entries are vectors, stored as batches of rank 1, row by row.
 
-use vsla::{Device, Layout, Shape, ShapeMatrix, Tensor, scalar::Real};
+use vsla::{Device, Layout, Shape, Tensor, product::ShapeMatrix, scalar::Real};
 
 use super::results::{AMBIENT, Results, Shapes, all, extents};
 use super::{Answer, Call, Law, Operation, ROW, VECTORS, Work, batch};

@@ -12,7 +12,7 @@ use vsla::image::{Components, ImageProgram, LabelBy, Machine, Neighbours, Place}
 use vsla::product::Activation;
 use vsla::scalar::Scalar;
 use vsla::{
-    Bsr, Complex32, Device, Indices, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor,
+    Bsr, Complex32, Device, Indices, Layout, Pairing, Ragged, Result, Shape, product::ShapeMatrix, Tensor,
     Topology, device::wgpu, f16,
 };
 

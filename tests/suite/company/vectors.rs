@@ -1,9 +1,10 @@
 //! Series: transforms and convolutions.
 
 use vsla::{
-    Complex32, Device, Layout, Pairing, Shape, ShapeMatrix, Tensor,
+    Complex32, Device, Layout, Pairing, Shape, Tensor,
     batch::Side,
     conv::{ConvMethod, ConvMode},
+    product::ShapeMatrix,
 };
 
 use crate::support::bench::is_long;

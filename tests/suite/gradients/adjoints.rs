@@ -6,7 +6,8 @@ use vsla::batch::Side;
 use vsla::conv::{ConvMethod, ConvMode};
 use vsla::program::Program;
 use vsla::{
-    BsrTensor, Device, Indices, Pairing, Ragged, Result, ShapeMatrix, Tensor, Topology, f16,
+    BsrTensor, Device, Indices, Pairing, Ragged, Result, Tensor, Topology, f16,
+    product::ShapeMatrix,
 };
 
 use super::{

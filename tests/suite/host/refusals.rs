@@ -4,9 +4,9 @@ use std::iter::{repeat_n, repeat_with};
 use std::time::{Duration, Instant};
 
 use vsla::{
-    Bsr, Complex32, Error, Indices, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Tensor,
-    Topology,
+    Bsr, Complex32, Error, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor, Topology,
     batch::{Offsets, Remainder},
+    product::ShapeMatrix,
     scalar::Scalar,
 };
 

@@ -1,7 +1,7 @@
 //! Sums and the products over them. Integer arithmetic wraps, so every law holds exactly.
 
 use libtest_mimic::Trial;
-use vsla::{Device, Layout, Ragged, Result, Shape, ShapeMatrix, Tensor};
+use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, product::ShapeMatrix};
 
 use crate::support::bench::{Bench, DeviceTest};
 use crate::support::compare::assert_exact;

@@ -1,6 +1,6 @@
 //! A product does not depend on neighbours, views, or the number of previous runs.
 
-use vsla::{Device, Layout, Ragged, ShapeMatrix};
+use vsla::{Device, Layout, Ragged, product::ShapeMatrix};
 
 use super::{Matrices, Multiply, cases, grid, run};
 use crate::support::compare::assert_identical;

@@ -1,6 +1,6 @@
 //! Products whose entries are combined by Kronecker products.
 
-use vsla::{Device, ShapeMatrix};
+use vsla::{Device, product::ShapeMatrix};
 
 use super::{Case, cases, of, run};
 use crate::support::compare::{Comparable, TINY, assert_within, gamma};

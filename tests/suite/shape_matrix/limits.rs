@@ -1,6 +1,6 @@
 //! Limits of scratch memory and bindings.
 
-use vsla::{Error, Layout, ShapeMatrix};
+use vsla::{Error, Layout, product::ShapeMatrix};
 
 use super::{Case, grid, run};
 use crate::support::compare::assert_identical;

@@ -1,6 +1,6 @@
 //! Arguments that are rejected.
 
-use vsla::{Device, Error, Layout, Result, ShapeMatrix};
+use vsla::{Device, Error, Layout, Result, product::ShapeMatrix};
 
 use super::grid;
 use crate::support::operation::download;

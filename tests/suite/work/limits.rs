@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use vsla::conv::ConvMethod;
-use vsla::{Device, Error, Indices, Layout, Pairing, Ragged, Shape, ShapeMatrix};
+use vsla::{Device, Error, Indices, Layout, Pairing, Ragged, Shape, product::ShapeMatrix};
 
 use super::ones;
 use crate::support::operation::{download, upload};

@@ -3,8 +3,8 @@
 use std::hash::Hash;
 
 use vsla::{
-    Bsr, Device, Layout, Pairing, Ragged, Result, Shape, ShapeMatrix, Topology, attention::Cache,
-    f16, product::Activation,
+    Bsr, Device, Layout, Pairing, Ragged, Result, Shape, Topology, attention::Cache, f16,
+    product::Activation, product::ShapeMatrix,
 };
 
 use super::values::*;
