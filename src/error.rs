@@ -546,6 +546,23 @@ pub enum Error {
         got: String,
     },
 
+    /// A part of a batch that failed on a device of a [`Fleet`](crate::fleet::Fleet). No results were returned.
+    #[error("{op}: device {device} ({name}), elements {}..{}: {error}", .elements.start, .elements.end)]
+    Part {
+        /// The public operation.
+        op: &'static str,
+        /// The place of the device in [`Fleet::devices`](crate::fleet::Fleet::devices).
+        device: usize,
+        /// The device's name.
+        name: String,
+        /// The elements of the batch that the part has.
+        elements: core::ops::Range<usize>,
+        /// The error of the part, such as [`DeviceLost`](Error::DeviceLost), or that of the application's function. It
+        /// counts elements from the start of the part.
+        #[source]
+        error: Box<Error>,
+    },
+
     /// wgpu rejected commands recorded by this library. That is a bug in this library: please report it.
     #[error("{op}: the GPU reported an error, which is a bug in vsla; please report it: {message}")]
     Gpu {

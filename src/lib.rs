@@ -38,6 +38,7 @@
 //!   batch. [`pages::images`] is a guide to it.
 //! * [`program`] records operations once, plans them for the layouts of a batch, and runs them again and again, with
 //!   gradients. [`pages::programs`] is a guide to it.
+//! * [`fleet`] divides the elements of a batch among several devices, such as all GPUs of a machine.
 //! * [`io`] covers files ([`Ragged::read`] and [`Ragged::write`]) and interchange with other libraries.
 //! * [`pages`] is a book, which begins with [`pages::getting_started`]. [`pages::shapes`] tabulates the operands and
 //!   results of every operation, and [`pages::operations`] its behaviour under trailing zeros (equivalence), its
@@ -129,6 +130,7 @@ pub mod testing;
 
 mod cpu;
 mod error;
+pub mod fleet;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod host;

@@ -43,6 +43,7 @@ macro_rules! operation {
             | Error::Buffer { op, .. }
             | Error::NotComputed { op, .. }
             | Error::Recording { op, .. }
+            | Error::Part { op, .. }
             | Error::Layout { op, .. } => Some(op),
         }
     };
@@ -123,6 +124,7 @@ impl Error {
             Error::NotComputed { .. } => "not_computed",
             Error::Recording { .. } => "recording",
             Error::Layout { .. } => "layout",
+            Error::Part { .. } => "part",
             Error::Gpu { .. } => "gpu",
         }
     }
@@ -137,7 +139,8 @@ impl Error {
         }
     }
 
-    /// The element of the batch, or the pair of a pairing, that is at fault; `None` if it is the batch as a whole.
+    /// The element of the batch, or the pair of a pairing, that is at fault; `None` if it is the batch as a whole. For
+    /// a [`Part`](Error::Part), it is counted in the whole batch.
     pub fn element(&self) -> Option<usize> {
         match self {
             Error::InvalidOffsets { element, .. }
@@ -157,6 +160,9 @@ impl Error {
             | Error::WorkLimit { element, .. }
             | Error::TooLarge { element, .. }
             | Error::Layout { element, .. } => *element,
+            Error::Part {
+                elements, error, ..
+            } => error.element().map(|element| elements.start + element),
             Error::BatchSize { .. }
             | Error::ElementCount { .. }
             | Error::Stride { .. }

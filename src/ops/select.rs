@@ -268,27 +268,18 @@ impl Operation for Join {
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let batches = request.inputs;
         let dtype = self.dtype;
-        let rank = batches[0].rank();
-        let elements = batches.iter().map(|batch| batch.len()).sum::<usize>();
-        let mut offsets = host::room(elements + 1)?;
-        let mut extents = host::room(if rank == 1 { 0 } else { elements * rank })?;
-        let mut ends = host::room(batches.len())?;
-        let mut end = 0u32;
-        offsets.push(0);
         for batch in batches {
             batch.check_rank_of(batches[0], "the first batch")?;
-            let begin = end;
-            end = begin
-                .checked_add(batch.total() as u32)
-                .ok_or_else(|| total_overflow(offsets.len() - 1))?;
-            offsets.extend(batch.offsets().as_slice()[1..].iter().map(|at| begin + at));
-            extents.extend_from_slice(batch.extents());
+        }
+        let result = Layout::joined(batches)?;
+        let mut ends = host::room(batches.len())?;
+        let mut end = 0;
+        for batch in batches {
+            end += batch.total() as u32;
             ends.push(end);
         }
         let firsts = (0..batches.len()).step_by(BATCHES);
         let dispatches = host::exact(firsts.map(|first| self.dispatch(&ends, first)))?;
-        let offsets = Offsets::from_vec_unchecked(offsets);
-        let result = Layout::unchecked(offsets, rank, extents);
         let (work, twin) = (cost_of(&dispatches), Twin::new(join_twin));
         let gpu = (dispatches, Vec::new());
         Ok(Launch::of(dtype, result, gpu, work, twin).into())

@@ -314,6 +314,27 @@ impl Layout {
         Ok(Layout::unchecked(offsets, rank, extents))
     }
 
+    /// The elements of these layouts, which have one rank, in order.
+    pub(crate) fn joined(layouts: &[&Layout]) -> Result<Layout> {
+        let rank = layouts.first().map_or(1, |layout| layout.rank());
+        let elements = layouts.iter().map(|layout| layout.len()).sum::<usize>();
+        let mut offsets = host::room(elements + 1)?;
+        let mut extents = host::room(if rank == 1 { 0 } else { elements * rank })?;
+        let mut begin = 0u32;
+        offsets.push(0);
+        for layout in layouts {
+            let end = begin
+                .checked_add(layout.total() as u32)
+                .ok_or_else(|| total_overflow(offsets.len() - 1))?;
+            let own = layout.offsets().as_slice()[1..].iter();
+            offsets.extend(own.map(|at| begin + at));
+            extents.extend_from_slice(layout.extents());
+            begin = end;
+        }
+        let offsets = Offsets::from_vec_unchecked(offsets);
+        Ok(Layout::unchecked(offsets, rank, extents))
+    }
+
     /// The same shapes with another extent along an axis, in every element.
     ///
     /// ```

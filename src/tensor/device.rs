@@ -588,7 +588,7 @@ impl Device {
         }
     }
 
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let info = self.info();
         format!("{} ({})", info.name, info.backend)
     }

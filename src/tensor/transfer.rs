@@ -56,7 +56,7 @@ impl Device {
         there.named(OP)
     }
 
-    pub(super) fn upload_parts<T: Scalar>(
+    pub(crate) fn upload_parts<T: Scalar>(
         &self,
         layout: &Layout,
         values: &[T],

@@ -35,7 +35,7 @@ mod shared;
 mod views;
 
 #[cfg(feature = "gpu")]
-pub use adapters::{TWO as TWO_ADAPTERS, two as two_adapters};
+pub use adapters::{TWO as TWO_ADAPTERS, two as two_adapters, with_a_second_driver};
 
 use libtest_mimic::Trial;
 use vsla::{

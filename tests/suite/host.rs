@@ -99,6 +99,8 @@ pub fn run(task: &str) {
         #[cfg(feature = "gpu")]
         [crate::device::TWO_ADAPTERS] => crate::device::two_adapters(),
         #[cfg(feature = "gpu")]
+        [crate::fleet::TWO] => crate::fleet::two(),
+        #[cfg(feature = "gpu")]
         [crate::compilers::COMPILE] => crate::compilers::compile(),
         #[cfg(feature = "gpu")]
         [crate::compilers::dxc::COMPILE] => crate::compilers::dxc::compile(),

@@ -331,8 +331,9 @@ fn in_circles(arrows: &Arrows<'_>) -> String {
 }
 
 /// The layers, from the top.
-const LINES: [&[&str]; 8] = [
+const LINES: [&[&str]; 9] = [
     &["io"],
+    &["fleet"],
     &["program"],
     &["tensor"],
     &["ops"],

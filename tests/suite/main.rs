@@ -46,6 +46,7 @@ mod embedding;
 mod eval;
 mod fft;
 mod fft2;
+mod fleet;
 mod functions;
 mod gather;
 mod geometry;
@@ -147,6 +148,7 @@ const MODULES: &[Module] = &[
     ("eval", eval::tests),
     ("fft", fft::tests),
     ("fft2", fft2::tests),
+    ("fleet", fleet::tests),
     ("functions", functions::tests),
     ("golden", golden::tests),
     ("gradients", gradients::tests),

@@ -23,7 +23,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
             "two_equal_adapters",
             |device| is_software(device) && cfg!(target_os = "linux"),
             "a software driver on Linux, of which a copy is a second one",
-            |_| with_a_second_driver(),
+            |_| with_a_second_driver(TWO),
         ),
     ]
 }
@@ -57,13 +57,13 @@ fn opened(adapter: &str) -> vsla::Result<Device> {
     })
 }
 
-/// Runs [`two`] where the loader finds the driver and a copy of it.
-fn with_a_second_driver() {
+/// Runs a task in a process whose loader finds the software driver and a copy of it, which are two equal adapters.
+pub fn with_a_second_driver(task: &str) {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let mut words = maps.split_whitespace();
     let driver = words.find(|word| word.contains("libvulkan_lvp"));
     let Some(driver) = driver else { return };
-    let folder = std::env::temp_dir().join(format!("vsla-suite-two-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("vsla-suite-{task}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let copy = folder.join("libvulkan_copy.so");
     fs::copy(driver, &copy).unwrap();
@@ -76,7 +76,7 @@ fn with_a_second_driver() {
         path.display().to_string()
     });
     let ran = Command::new(std::env::current_exe().unwrap())
-        .env(TASK, TWO)
+        .env(TASK, task)
         .env("VK_DRIVER_FILES", files.join(":"))
         .env("VK_ICD_FILENAMES", files.join(":"))
         .output()
