@@ -422,8 +422,13 @@ fn beyond_the_edge(device: &Device) {
     for form in FORMS {
         let x = batch(&dense(&topology, form, &[3, 40]), Values::Integers, "x");
         let x = upload(device, &x);
-        let (got, expected) = (multiply(&spoilt, &x, form), multiply(&s, &x, form));
-        assert_identical("edge", &download(&got), &download(&expected));
+        for tier in tiers(device) {
+            let [got, expected] = [&spoilt, &s].map(|s| {
+                let product = product(s, &x, form).tier(tier).run().unwrap();
+                download(&product)
+            });
+            assert_identical("edge", &got, &expected);
+        }
     }
     let infinite = |shape| {
         upload(

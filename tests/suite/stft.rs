@@ -332,6 +332,8 @@ fn views(device: &Device) {
         download(&on.stft(&vector(device, &lopsided(16)), 5).unwrap())
     );
     let back = download(&all.istft(&w, 5, x.layout()).unwrap());
+    let at_zero = vector(device, &lopsided(16));
+    assert_eq!(back, download(&all.istft(&at_zero, 5, x.layout()).unwrap()));
     for first in 0..LENGTHS.len() {
         let part = on.elements(first..LENGTHS.len()).unwrap();
         let spectra = part.stft(&w, 5).unwrap();

@@ -17,12 +17,13 @@ use crate::support::corpus::rng;
 const PARTS: usize = 4;
 
 /// Kernels that no row runs: those of programs, and of operations without a row.
-const WITHOUT_A_ROW: &[&str] = &["append", "chain", "chain_two", "conv_cached", "imaging"];
+const WITHOUT_A_ROW: &[&str] = &["append", "chain", "chain_two", "imaging"];
 /// Kernels for sizes that are rarely drawn, which [`rare`] runs.
 const RARE: &[&str] = &[
     "attention_few",
     "attention_merge",
     "bsr_finish",
+    "conv_cached",
     "conv_place",
     "figures_marks",
     "morphology_bytes",
@@ -39,8 +40,8 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     (0..PARTS).map(part).chain([rare]).collect()
 }
 
-/// Few queries, with many keys or heads of four, many blocks in a row, many boxes, bytes, a large window, and images
-/// that are convolved by transforms.
+/// Few queries, with many keys or heads of four, many blocks in a row, many boxes, bytes, a large window, images that
+/// are convolved by transforms, and planned convolutions that are fewer than a workgroup computes.
 fn rare(device: &Device) {
     let ones = |extents: &[usize]| json!([filled(extents, &mut || json!(1))]);
     let boxes = vec![json!([5, 6, 35, 46]); 100];
@@ -49,6 +50,7 @@ fn rare(device: &Device) {
         json!({"op": "attention", "args": [ones(&[2, 4]), ones(&[40, 4]), ones(&[40, 4])]}),
         json!({"op": "conv", "args": [ones(&[40, 40]), ones(&[30, 30])],
             "options": {"rank": 2, "method": "fft"}}),
+        json!({"op": "causal", "args": [ones(&[20]), ones(&[5])]}),
         json!({"op": "matmul_bsr", "args": [ones(&[8, 2400]), ones(&[2400, 3])],
             "options": {"sparse": "left"}}),
         json!({"op": "draw_boxes", "args": [ones(&[40, 50])],

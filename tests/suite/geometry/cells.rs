@@ -19,12 +19,15 @@ fn every_type(layout: &Layout, mut test: impl FnMut(&Values)) {
     test(&Values::F16(numbers.cast(half).unwrap()));
     let complex = |i: u32| Complex32::new(i as f32, -0.5 - i as f32);
     test(&Values::C32(numbers.cast(complex).unwrap()));
+    // A prime number of different bytes, which no width is a multiple of.
+    test(&Values::U8(numbers.cast(|i: u32| (i % 251) as u8).unwrap()));
 }
 
 enum Values {
     U32(Ragged<u32>),
     F16(Ragged<f16>),
     C32(Ragged<Complex32>),
+    U8(Ragged<u8>),
 }
 
 /// The body for whichever type the values have.
@@ -34,6 +37,7 @@ macro_rules! each {
             Values::U32($x) => $body,
             Values::F16($x) => $body,
             Values::C32($x) => $body,
+            Values::U8($x) => $body,
         }
     };
 }

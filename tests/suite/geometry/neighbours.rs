@@ -1,7 +1,7 @@
 //! Extremes of neighbourhoods, against all neighbours that are inside.
 
 use vsla::image::Neighbours;
-use vsla::{Device, Ragged, Result, Tensor, scalar::Integer};
+use vsla::{Device, Ragged, Result, Tensor, scalar::Pixel};
 
 use super::{at, colours, extents, made, on_views, sizes, within};
 use crate::support::operation::{download, one, upload};
@@ -20,7 +20,7 @@ const CROSS: &[[i64; 2]] = &[[-1, 0], [0, -1], [0, 1], [1, 0]];
 
 type Method<T> = fn(&Tensor<T>, Neighbours) -> Result<Tensor<T>>;
 
-fn check<T: Integer + Ord>(device: &Device, x: &Ragged<T>, run: Method<T>, better: fn(T, T) -> T) {
+fn check<T: Pixel + Ord>(device: &Device, x: &Ragged<T>, run: Method<T>, better: fn(T, T) -> T) {
     for (neighbours, places) in [(Neighbours::Eight, SQUARE), (Neighbours::Four, CROSS)] {
         let what = format!("{neighbours:?}");
         on_views(
@@ -53,6 +53,8 @@ pub fn dilate(device: &Device) {
             .cast(|value| (value as u32).wrapping_mul(0x9e37_79b9))
             .unwrap();
         check(device, &x, |x, of| x.dilate(of), u32::max);
+        let x = x.cast(|value| (value >> 24) as u8).unwrap();
+        check(device, &x, |x, of| x.dilate(of), u8::max);
     }
 }
 
@@ -64,6 +66,8 @@ pub fn erode(device: &Device) {
             .cast(|value| (value as u32).wrapping_mul(0x9e37_79b9))
             .unwrap();
         check(device, &x, |x, of| x.erode(of), u32::min);
+        let x = x.cast(|value| (value >> 24) as u8).unwrap();
+        check(device, &x, |x, of| x.erode(of), u8::min);
     }
 }
 

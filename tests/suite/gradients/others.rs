@@ -89,6 +89,8 @@ const OF_LINES: &[(&str, OfLines)] = &[
     ("cumsum", |x, axis| x.cumsum(axis)),
     ("cumprod", |x, axis| x.cumprod(axis)),
     ("cummax", |x, axis| x.cummax(axis)),
+    // The line has a lower value after its first one, but no higher one.
+    ("cummin", |x, axis| x.cummin(axis)),
 ];
 
 /// A line has the gradient that it has alone, whatever axes of extent 1 or more there are beside its own.

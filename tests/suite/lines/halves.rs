@@ -56,9 +56,10 @@ pub fn halves(device: &Device) {
     }
 }
 
-/// Strided lines, whose neighbours share words in every row, in every second one, or not at all.
+/// Strided lines, whose neighbours share words in every row, in the first one alone, in every second one, or not at
+/// all.
 pub fn halves_of_every_layout(device: &Device) {
-    let shapes: [&[usize]; 12] = [
+    let shapes: [&[usize]; 14] = [
         &[3, 1, 5],
         &[1, 1, 1],
         &[2, 33, 4],
@@ -71,6 +72,8 @@ pub fn halves_of_every_layout(device: &Device) {
         &[1, 5, 67],
         &[1, 5000, 2],
         &[3, 4, 5],
+        &[1, 1, 3],
+        &[1, 17, 3],
     ];
     let x = upload(device, &half_batch("half boxes", &shapes));
     for function in of_halves() {
