@@ -24,6 +24,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("goldens", goldens),
         ("of_zeros_and_nothing", of_zeros_and_nothing),
         ("of_itself", of_itself),
+        ("of_one_large_value", of_one_large_value),
         ("all_to_all", all_to_all),
         ("is_symmetric", is_symmetric),
         ("of_flat_peaks", of_flat_peaks),
@@ -149,6 +150,23 @@ fn of_itself(device: &Device) {
         let no_shift = Ragged::from_rows(no_shift.collect::<Vec<_>>()).unwrap();
         assert_exact(&case.name, &lag, &no_shift);
     }
+}
+
+/// Wherever the largest value is, the squares of a series are in the range of f32.
+fn of_one_large_value(device: &Device) {
+    let mut random = rng("one large value");
+    let series = [0, 63, 64, 127, 128, 255, 256, 299].map(|at| {
+        let mut series = noise(&mut random, 300);
+        series[at] = 1e30;
+        series
+    });
+    let x = Ragged::from_rows(series).unwrap();
+    let (distance, lag) = sbd(device, &x, &x);
+    assert!(
+        distance.values().iter().all(|&d| d.abs() <= 1e-6),
+        "{distance}"
+    );
+    assert_eq!(lag.values(), [0; 8]);
 }
 
 fn all_to_all(device: &Device) {
