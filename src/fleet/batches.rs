@@ -7,7 +7,7 @@ use crate::ragged::{Layout, Ragged, Scalar};
 use crate::tensor::{Device, Tensor};
 use crate::{Error, Result};
 
-mod sealed {
+pub(super) mod sealed {
     use std::ops::Range;
 
     use crate::Result;

@@ -105,10 +105,7 @@ impl<U: Scalar> Gathered<U> {
         }
         pieces.sort_unstable_by_key(|piece| piece.elements.start);
         let layouts = host::exact(pieces.iter().map(|piece| &piece.layout))?;
-        let layout = match layouts[..] {
-            [layout] => layout.clone(),
-            _ => Layout::joined(&layouts)?,
-        };
+        let layout = Layout::joined(&layouts)?;
         let layout = match layout == *like {
             true => like.clone(),
             false => layout,

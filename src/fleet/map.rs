@@ -6,12 +6,12 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::Duration;
 
 use super::batches::Batches;
 use super::cost::{Cost, ranges, shares};
 use super::devices::Fleet;
 use super::gathered::{Ahead, Gathered};
+use super::threads::{joined, spawned};
 use crate::error::Named;
 use crate::ragged::{Ragged, Scalar};
 use crate::tensor::{Device, Tensor, Trace};
@@ -25,9 +25,6 @@ const RANGE: u64 = 32 << 20;
 
 /// Results of a device that wait for being copied to the host, beside the one that is being copied.
 const WAITING: usize = 1;
-
-/// How long a thread of a rayon pool sleeps when there is no job to run.
-const NAP: Duration = Duration::from_micros(100);
 
 impl Fleet {
     /// Computes a function of the elements of a batch, or of several batches whose elements belong together, on all
@@ -183,7 +180,7 @@ where
     }
 
     fn on_threads(&self, needed: &[usize], counts: &[usize]) -> Vec<Gathered<U>> {
-        let joined = thread::scope(|scope| {
+        thread::scope(|scope| {
             let mut threads = Vec::new();
             for &device in needed {
                 let run = move || match self.overlaps(device, counts[device]) {
@@ -192,20 +189,8 @@ where
                 };
                 threads.extend(self.spawned(scope, device, "", run));
             }
-            while rayon::current_thread_index().is_some()
-                && !threads.iter().all(ScopedJoinHandle::is_finished)
-            {
-                // Devices may need threads of the pool that this thread belongs to.
-                if rayon::yield_now() != Some(rayon::Yield::Executed) {
-                    thread::sleep(NAP);
-                }
-            }
-            let joined = threads.into_iter().map(ScopedJoinHandle::join);
-            joined.collect::<Vec<_>>()
-        });
-        let gathered = joined.into_iter();
-        let gathered = gathered.map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic)));
-        gathered.collect()
+            joined(threads)
+        })
     }
 
     /// Starts a thread for a device; if the system has none, the call fails.
@@ -216,18 +201,13 @@ where
         role: &str,
         run: impl FnOnce() -> R + Send + 'scope,
     ) -> Option<ScopedJoinHandle<'scope, R>> {
-        let name = format!("vsla-fleet-{device}{role}");
         let guarded = move || {
             let _guard = StopOnPanic(self);
             run()
         };
-        let thread = thread::Builder::new()
-            .name(name.clone())
-            .spawn_scoped(scope, guarded);
-        match thread {
+        match spawned(scope, OP, format!("vsla-fleet-{device}{role}"), guarded) {
             Ok(thread) => Some(thread),
             Err(error) => {
-                let error = Error::io(OP, &format!("the thread {name}"), &error);
                 self.state().fail(0, error);
                 self.changed.notify_all();
                 None
@@ -300,17 +280,7 @@ where
         let on = &self.fleet.devices()[device];
         let parts = self.batches.upload(on, range.clone())?;
         let result = (self.function)(on, &parts)?;
-        on.check_same(result.device()).named("result")?;
-        if result.len() != range.len() {
-            return Err(Error::element_count(range.len(), result.len()).named("result"));
-        }
-        let rank = result.layout().rank();
-        let expected = *self.rank.get_or_init(|| rank);
-        if rank != expected {
-            return Err(Error::rank(expected, rank).named("result"));
-        }
-        on.flush()?;
-        Ok(result)
+        checked(on, range.len(), &self.rank, result)
     }
 
     fn ahead(&self, device: usize, range: &Range<usize>) -> Ahead {
@@ -406,6 +376,28 @@ impl State {
             self.failed = Some((start, error));
         }
     }
+}
+
+/// A result of a function, which must be on this device, with so many elements, of the rank of other results. Its work
+/// is submitted.
+pub(super) fn checked<U: Scalar>(
+    on: &Device,
+    elements: usize,
+    rank: &OnceLock<usize>,
+    result: Tensor<U>,
+) -> Result<Tensor<U>> {
+    const RESULT: &str = "result";
+    on.check_same(result.device()).named(RESULT)?;
+    if result.len() != elements {
+        return Err(Error::element_count(elements, result.len()).named(RESULT));
+    }
+    let own = result.layout().rank();
+    let expected = *rank.get_or_init(|| own);
+    if own != expected {
+        return Err(Error::rank(expected, own).named(RESULT));
+    }
+    on.flush()?;
+    Ok(result)
 }
 
 /// Stops the other threads when this one panics.

@@ -18,6 +18,8 @@
 //! # Ok::<(), vsla::Error>(())
 //! ```
 //!
+//! [`Fleet::scatter`] leaves the parts on their devices, for several functions in a row: a [`Sharded`] batch.
+//!
 //! # How a batch is divided
 //! With costs cᵢ of the elements ([`Cost`]) and C = Σ cᵢ, device k of N computes the elements from the first one before
 //! which the costs add up to k C / N, to the first one before which they add up to (k + 1) C / N. Shares are therefore
@@ -50,8 +52,11 @@ mod devices;
 mod gathered;
 mod map;
 mod replicated;
+mod sharded;
+mod threads;
 
 pub use batches::Batches;
 pub use cost::Cost;
 pub use devices::{Fleet, FleetOptions};
 pub use replicated::Replicated;
+pub use sharded::Sharded;

@@ -33,8 +33,16 @@ impl<T: Scalar> Replicated<T> {
     /// # Errors
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch) for a device outside the fleet.
     pub fn on(&self, device: &Device) -> Result<&Tensor<T>> {
-        let on = |copy: &&Tensor<T>| copy.device().is_same(device);
-        let outside = || Error::device_mismatch("the devices of the fleet", device.name());
-        self.0.iter().find(on).ok_or_else(outside).named("on")
+        on(&self.0, device)
     }
+}
+
+/// The tensor on a device, among one for each device of a fleet.
+pub(super) fn on<'a, T: Scalar>(
+    tensors: &'a [Tensor<T>],
+    device: &Device,
+) -> Result<&'a Tensor<T>> {
+    let on = |tensor: &&Tensor<T>| tensor.device().is_same(device);
+    let outside = || Error::device_mismatch("the devices of the fleet", device.name());
+    tensors.iter().find(on).ok_or_else(outside).named("on")
 }

@@ -316,6 +316,9 @@ impl Layout {
 
     /// The elements of these layouts, which have one rank, in order.
     pub(crate) fn joined(layouts: &[&Layout]) -> Result<Layout> {
+        if let [layout] = layouts {
+            return Ok((*layout).clone());
+        }
         let rank = layouts.first().map_or(1, |layout| layout.rank());
         let elements = layouts.iter().map(|layout| layout.len()).sum::<usize>();
         let mut offsets = host::room(elements + 1)?;

@@ -6,6 +6,7 @@ mod errors;
 mod lost;
 #[cfg(feature = "gpu")]
 mod memory;
+mod sharded;
 #[cfg(feature = "gpu")]
 mod two;
 
@@ -36,6 +37,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     }));
     trials.push(bench.host("opened", opened));
     trials.extend(errors::tests(bench));
+    trials.extend(sharded::tests(bench));
     #[cfg(feature = "gpu")]
     {
         trials.extend(lost::tests(bench));
@@ -127,6 +129,12 @@ pub fn corpus_divides(fleets: &[Fleet]) {
                     };
                     check("whole shares", fleet, Cost::values());
                     check("uneven ranges", &ranges, uneven());
+                    let [x, y] = [&x, &y].map(|batch| fleet.scatter(batch, uneven()).unwrap());
+                    let got = x
+                        .each(|device, part| function(part, y.on(device)?))
+                        .unwrap();
+                    let what = format!("{name}, {}, parts", case.name);
+                    assert_identical(what, &got.gather_blocking().unwrap(), &expected);
                 }
             }
         }

@@ -17,6 +17,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("lost::others_take_over", others_take_over),
         ("lost::while_copying", while_copying),
         ("lost::all", all),
+        ("lost::before_gathering", before_gathering),
     ];
     let on_gpu = |&(name, test): &(&str, fn())| bench.on_gpu(name, gpu, move |_| test());
     tests.iter().map(on_gpu).collect()
@@ -122,4 +123,21 @@ fn all() {
         panic!("{error}")
     };
     assert_eq!(error.kind(), "device_lost");
+}
+
+fn before_gathering() {
+    let fleet = own_fleet(false);
+    let x = fleet.scatter(&batch(), Cost::values()).unwrap();
+    fleet.devices()[1].wgpu().unwrap().0.destroy();
+    let errors = [
+        x.gather_blocking().unwrap_err(),
+        pollster::block_on(x.gather()).unwrap_err(),
+        x.each(|_, part| part.scale(2.0))
+            .and_then(|y| y.gather_blocking())
+            .unwrap_err(),
+    ];
+    for error in &errors {
+        assert_names(error, 1);
+    }
+    assert_works(&fleet.devices()[0]);
 }

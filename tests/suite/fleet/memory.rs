@@ -39,6 +39,12 @@ fn above_a_binding() {
     let whole = fleet.devices()[0].upload(&x).map(drop);
     assert_eq!(whole.unwrap_err().kind(), "too_large");
     doubled(&fleet, &x);
+    let whole = fleet.scatter(&x, Cost::values()).map(drop).unwrap_err();
+    assert_eq!((whole.op(), whole.kind()), ("scatter", "part"));
+    assert!(
+        whole.to_string().contains("elements 0..100: upload: "),
+        "{whole}"
+    );
     let large = numbers(&lengths([3, 5, BINDING as usize / 4 + 1, 2]));
     let error = fleet
         .map(&large, Cost::values(), |_, part| part.scale(2.0))
@@ -72,8 +78,9 @@ fn above_a_limit() {
     let device = own_gpu(|options| options.memory_limit = Some(limit));
     let fleet = Fleet::of([device]).unwrap();
     // 40 MB, which is two ranges by default.
-    let x = numbers(&lengths([100_000; 100]));
-    doubled(&fleet, &x);
+    doubled(&fleet, &numbers(&lengths([100_000; 100])));
+    // Ranges of one element, for which there is no room while results of others are on the way.
+    doubled(&fleet, &numbers(&lengths([900_000; 12])));
     let memory = fleet.devices()[0].memory();
     assert!(memory.peak <= limit, "{memory:?}");
 }
