@@ -80,7 +80,7 @@ fn above_a_limit() {
     // 40 MB, which is two ranges by default.
     doubled(&fleet, &numbers(&lengths([100_000; 100])));
     // Ranges of one element, for which there is no room while results of others are on the way.
-    doubled(&fleet, &numbers(&lengths([900_000; 12])));
+    doubled(&fleet, &numbers(&lengths([1_450_000; 8])));
     let memory = fleet.devices()[0].memory();
     assert!(memory.peak <= limit, "{memory:?}");
 }
