@@ -29,7 +29,7 @@ pub type Check = Result<String, String>;
 const README: &str = include_str!("../readme.txt");
 
 /// The parts in which calls in a row are timed.
-const PARTS: usize = 7;
+pub const PARTS: usize = 7;
 
 /// The times of copies, as multiples of the best one, that show that the clocks have risen. Where they rise no further,
 /// copies run for the whole time.
@@ -116,6 +116,16 @@ impl Times {
     }
 }
 
+/// Waits for a device.
+pub fn wait(device: &Device) -> Outcome<()> {
+    device.flush()?;
+    #[cfg(feature = "gpu")]
+    if let Some((device, _)) = device.wgpu() {
+        device.poll(vsla::device::wgpu::PollType::wait_indefinitely())?;
+    }
+    Ok(())
+}
+
 impl Bench {
     pub fn new(device: Device, size: Size, filter: Option<String>) -> Outcome<Bench> {
         let layout = Layout::uniform(size.source / CELL, Shape::new(&[CELL])?)?;
@@ -178,12 +188,7 @@ impl Bench {
 
     /// Waits for the device.
     pub fn sync(&self) -> Outcome<()> {
-        self.device.flush()?;
-        #[cfg(feature = "gpu")]
-        if let Some((device, _)) = self.device.wgpu() {
-            device.poll(vsla::device::wgpu::PollType::wait_indefinitely())?;
-        }
-        Ok(())
+        wait(&self.device)
     }
 
     /// Runs a call that may be the first of its kind, and returns the time until the device has finished it.

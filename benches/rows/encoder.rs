@@ -2,7 +2,7 @@
 
 #[allow(dead_code, reason = "the example uses all of it")]
 #[path = "../../examples/sentences/encoder.rs"]
-mod of_example;
+pub mod of_example;
 
 use vsla::scalar::Float;
 use vsla::{Device, Layout, Ragged, Result, Shape, Tensor, f16};
@@ -11,11 +11,11 @@ use self::of_example::{Encoder, Layer, Linear, Norm, places};
 use crate::harness::lengths;
 use crate::harness::{Bench, Check, Outcome, Spec};
 
-const VOCABULARY: usize = 30_522;
+pub const VOCABULARY: usize = 30_522;
 const POSITIONS: usize = 512;
-const HIDDEN: usize = 384;
-const WIDE: usize = 1536;
-const LAYERS: usize = 6;
+pub const HIDDEN: usize = 384;
+pub const WIDE: usize = 1536;
+pub const LAYERS: usize = 6;
 const HEADS: usize = 12;
 
 pub fn rows(bench: &mut Bench) -> Outcome<()> {
@@ -112,13 +112,13 @@ fn check<T: Float>(
 }
 
 /// Makes random weights, the same on every device.
-struct Weights<'a> {
+pub struct Weights<'a> {
     device: &'a Device,
     seed: u64,
 }
 
 impl Weights<'_> {
-    fn new(device: &Device) -> Weights<'_> {
+    pub fn new(device: &Device) -> Weights<'_> {
         Weights { device, seed: 86 }
     }
 
@@ -146,7 +146,7 @@ impl Weights<'_> {
         })
     }
 
-    fn encoder<T: Float>(mut self, layers: usize) -> Result<Encoder<T>> {
+    pub fn encoder<T: Float>(mut self, layers: usize) -> Result<Encoder<T>> {
         let layers = (0..layers).map(|_| {
             Ok(Layer {
                 query: self.linear([HIDDEN; 2])?,

@@ -21,6 +21,7 @@ mod created;
 mod encoder;
 mod eval;
 mod fft;
+mod fleet;
 mod frames;
 mod functions;
 mod histogram;
@@ -91,5 +92,6 @@ fn operations(bench: &mut Bench) -> Outcome<()> {
     cpu::rows(bench)?;
     cpu_lines::rows(bench)?;
     by_hand::rows(bench)?;
-    bsr::rows(bench)
+    bsr::rows(bench)?;
+    fleet::rows(bench)
 }
