@@ -38,7 +38,7 @@ mod rows;
 /// (new layouts in every call), layout (host time for layouts), plan (host time to plan new lengths), created
 /// (sequences, random values, dropout and labels), pooling (windows of images), images (of colours), label (components
 /// of images), fft and rfft, matmul, bsr (block-sparse products), attention, program (recorded programs: runs, plans,
-/// gradients and memory), cpu (the CPU device against plain loops), fleet (batches divided among all GPUs of one model),
+/// gradients and memory), cpu (the CPU device against plain loops), fleet (batches divided among all GPUs of a model),
 /// and interop (what it costs to bring data in and out, for the rows in benches/readme.txt).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]

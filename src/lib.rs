@@ -106,6 +106,7 @@ pages! {
     long_programs "long-programs.md"
     images "images.md"
     application "application.md"
+    fleet "fleet.md"
     costs "costs.md"
     coming_from "coming-from.md"
     algebra "algebra.md"
