@@ -8,8 +8,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
+#[cfg(not(target_family = "wasm"))]
+use std::time::Duration;
 
 use hashbrown::DefaultHashBuilder;
 use rayon::prelude::*;
@@ -71,6 +73,54 @@ struct Text {
     checked: bool,
 }
 
+/// Compiles a kernel or its parts.
+type Compile = dyn FnOnce(&Health, &Pipeline) -> Result<()> + Send;
+
+/// The threads of the process that compile.
+static COMPILERS: Mutex<usize> = Mutex::new(0);
+static COMPILED: Condvar = Condvar::new();
+
+/// One of them, from before it starts until it ends.
+///
+/// A process must not end meanwhile, even if nothing drops its device, as in a `static`: the system would unload the
+/// driver while it works.
+struct Compiler;
+
+impl Compiler {
+    fn start() -> Compiler {
+        static AT_EXIT: Once = Once::new();
+        #[cfg(not(target_family = "wasm"))]
+        AT_EXIT.call_once(|| {
+            unsafe extern "C" {
+                fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+            }
+            // SAFETY: the function is in C's standard library, with this signature, and what it registers never
+            // unwinds. Handlers run in reverse order, so this one runs before those of the driver, which has been
+            // loaded.
+            unsafe { atexit(wait_for_compilers) };
+        });
+        *count() += 1;
+        Compiler
+    }
+}
+
+impl Drop for Compiler {
+    fn drop(&mut self) {
+        *count() -= 1;
+        COMPILED.notify_all();
+    }
+}
+
+fn count() -> MutexGuard<'static, usize> {
+    COMPILERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits, but not forever, until no thread compiles.
+#[cfg(not(target_family = "wasm"))]
+extern "C" fn wait_for_compilers() {
+    let _done = COMPILED.wait_timeout_while(count(), LONGEST_COMPILATION, |count| *count > 0);
+}
+
 /// A kernel that its checks have passed.
 struct Ready {
     name: String,
@@ -121,6 +171,10 @@ impl Ready {
         Ok(compiled)
     }
 }
+
+/// After this time, a driver's compiler counts as stuck.
+#[cfg(not(target_family = "wasm"))]
+const LONGEST_COMPILATION: Duration = Duration::from_secs(60);
 
 /// Bytes of the smallest buffer bound to a kernel: one quad of words.
 const SMALLEST_BINDING: u64 = 16;
@@ -381,10 +435,12 @@ impl Pipelines {
         let (whole, pipeline) = self.ready(health, limits, op, text)?;
         let pipeline = Arc::new(pipeline);
         let (sender, arrived) = mpsc::channel();
-        let spawn = |compile: Box<dyn FnOnce(&Health, &Pipeline) -> Result<()> + Send>| {
+        let spawn = |compile: Box<Compile>| {
             let (health, pipeline, sender) = (health.clone(), pipeline.clone(), sender.clone());
             let thread = std::thread::Builder::new().name("vsla compiler".to_owned());
+            let compiler = Compiler::start();
             let spawned = thread.spawn(move || {
+                let _compiler = compiler;
                 // Nobody listens for what arrives second.
                 let _ = sender.send(compile(&health, &pipeline));
             });

@@ -36,6 +36,8 @@ mod views;
 
 #[cfg(feature = "gpu")]
 pub use adapters::{TWO as TWO_ADAPTERS, two as two_adapters, with_a_second_driver};
+#[cfg(feature = "gpu")]
+pub use parts::{ENDS, ends_while_a_kernel_is_compiled};
 
 use libtest_mimic::Trial;
 use vsla::{

@@ -77,7 +77,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
 }
 
 /// Runs a task in a separate process, whose abort is a failure of this trial.
-fn in_a_process(task: &str) {
+pub fn in_a_process(task: &str) {
     let this = std::env::current_exe().unwrap();
     let outcome = Command::new(this).env(TASK, task).output().unwrap();
     let [said, complained] =
@@ -98,6 +98,8 @@ pub fn run(task: &str) {
         ["workspaces"] => workspaces(),
         #[cfg(feature = "gpu")]
         [crate::device::TWO_ADAPTERS] => crate::device::two_adapters(),
+        #[cfg(feature = "gpu")]
+        [crate::device::ENDS] => crate::device::ends_while_a_kernel_is_compiled(),
         #[cfg(feature = "gpu")]
         [crate::fleet::TWO] => crate::fleet::two(),
         #[cfg(feature = "gpu")]

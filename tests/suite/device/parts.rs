@@ -9,12 +9,17 @@ use vsla::testing::Parts;
 use vsla::{Device, Layout, Pairing, Ragged, Shape, Tensor};
 
 use super::{lengths, own_gpu};
+use crate::host::in_a_process;
 use crate::support::bench::{Bench, gpu};
 use crate::support::operation::{download, upload};
+
+/// The task of a process that ends while a kernel is compiled.
+pub const ENDS: &str = "ends_while_a_kernel_is_compiled";
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     vec![
         bench.on_gpu("parts::give_the_same_bits", gpu, |_| give_the_same_bits()),
+        bench.on_gpu("parts::the_process_may_end", gpu, |_| in_a_process(ENDS)),
         bench.on_gpu("parts::run_until_the_whole_is_there", gpu, |_| {
             run_until_the_whole_is_there();
         }),
@@ -52,6 +57,17 @@ fn run_until_the_whole_is_there() {
     // A device may be dropped while its kernels are compiled.
     let (_, results) = multiplied(&in_parts(Parts::First));
     assert!(results == expected);
+}
+
+/// Leaves the device as a `static` would, and ends when the first results are there.
+pub fn ends_while_a_kernel_is_compiled() {
+    let device = in_parts(Parts::First);
+    let x = Ragged::<f32>::random(&lengths([300, 200]), 6).unwrap();
+    let x = upload(&device, &x);
+    let pairs = x.pair(&x, Pairing::Elementwise).unwrap();
+    let convolution = pairs.convolution().method(ConvMethod::Fft);
+    download(&convolution.correlate_max().unwrap().value);
+    std::mem::forget((device, x));
 }
 
 fn in_parts(parts: Parts) -> Device {
