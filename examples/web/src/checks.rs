@@ -12,8 +12,8 @@ use vsla::image::{Components, ImageProgram, LabelBy, Machine, Neighbours, Place}
 use vsla::product::Activation;
 use vsla::scalar::Scalar;
 use vsla::{
-    Bsr, Complex32, Device, Indices, Layout, Pairing, Ragged, Result, Shape, product::ShapeMatrix, Tensor,
-    Topology, device::wgpu, f16,
+    Bsr, Complex32, Device, Indices, Layout, Pairing, Ragged, Result, Shape, Tensor, Topology,
+    device::wgpu, f16, product::ShapeMatrix,
 };
 
 /// Values that a check compares, as `f64`.
