@@ -8,10 +8,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError, RwLock, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
-#[cfg(not(target_family = "wasm"))]
-use std::time::Duration;
 
 use hashbrown::DefaultHashBuilder;
 use rayon::prelude::*;
@@ -88,17 +86,8 @@ struct Compiler;
 
 impl Compiler {
     fn start() -> Compiler {
-        static AT_EXIT: Once = Once::new();
         #[cfg(not(target_family = "wasm"))]
-        AT_EXIT.call_once(|| {
-            unsafe extern "C" {
-                fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
-            }
-            // SAFETY: the function is in C's standard library, with this signature, and what it registers never
-            // unwinds. Handlers run in reverse order, so this one runs before those of the driver, which has been
-            // loaded.
-            unsafe { atexit(wait_for_compilers) };
-        });
+        wait_at_exit();
         *count() += 1;
         Compiler
     }
@@ -115,10 +104,23 @@ fn count() -> MutexGuard<'static, usize> {
     COMPILERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits, but not forever, until no thread compiles.
+/// Makes the process wait at its end, but not forever, until no thread compiles.
 #[cfg(not(target_family = "wasm"))]
-extern "C" fn wait_for_compilers() {
-    let _done = COMPILED.wait_timeout_while(count(), LONGEST_COMPILATION, |count| *count > 0);
+fn wait_at_exit() {
+    const LONGEST: std::time::Duration = std::time::Duration::from_secs(60);
+    static ONCE: std::sync::Once = std::sync::Once::new();
+
+    unsafe extern "C" {
+        fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+    }
+    extern "C" fn wait() {
+        let _done = COMPILED.wait_timeout_while(count(), LONGEST, |count| *count > 0);
+    }
+    ONCE.call_once(|| {
+        // SAFETY: the function is in C's standard library, with this signature, and what it registers never unwinds.
+        // Handlers run in reverse order, so this one runs before those of the driver, which has been loaded.
+        unsafe { atexit(wait) };
+    });
 }
 
 /// A kernel that its checks have passed.
@@ -171,10 +173,6 @@ impl Ready {
         Ok(compiled)
     }
 }
-
-/// After this time, a driver's compiler counts as stuck.
-#[cfg(not(target_family = "wasm"))]
-const LONGEST_COMPILATION: Duration = Duration::from_secs(60);
 
 /// Bytes of the smallest buffer bound to a kernel: one quad of words.
 const SMALLEST_BINDING: u64 = 16;
