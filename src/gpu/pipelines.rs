@@ -7,9 +7,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, mpsc};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ScopedJoinHandle};
 
 use hashbrown::DefaultHashBuilder;
 use rayon::prelude::*;
@@ -172,6 +173,28 @@ impl Ready {
         }
         Ok(compiled)
     }
+}
+
+/// Compiles parts at the same time. Not on rayon's threads: all of them may be waiting for kernels.
+fn each_compiled(
+    parts: &[Ready],
+    health: &Health,
+    op: &'static str,
+) -> Result<Vec<wgpu::ComputePipeline>> {
+    std::thread::scope(|scope| {
+        let start = |part| {
+            let thread = std::thread::Builder::new().name("vsla compiler".to_owned());
+            // Not kept in the file of compiled kernels, which has the whole ones.
+            let thread =
+                thread.spawn_scoped(scope, move || Ready::compiled(part, health, op, None));
+            thread.map_err(|error| Error::io(op, "a thread of the compiler", &error))
+        };
+        let threads = parts.iter().map(start).collect::<Result<Vec<_>>>()?;
+        let compiled = threads.into_iter().map(ScopedJoinHandle::join);
+        compiled
+            .map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
 }
 
 /// Bytes of the smallest buffer bound to a kernel: one quad of words.
@@ -433,6 +456,7 @@ impl Pipelines {
         let (whole, pipeline) = self.ready(health, limits, op, text)?;
         let pipeline = Arc::new(pipeline);
         let (sender, arrived) = mpsc::channel();
+        let whole = Arc::new(whole);
         let spawn = |compile: Box<Compile>| {
             let (health, pipeline, sender) = (health.clone(), pipeline.clone(), sender.clone());
             let thread = std::thread::Builder::new().name("vsla compiler".to_owned());
@@ -442,39 +466,44 @@ impl Pipelines {
                 // Nobody listens for what arrives second.
                 let _ = sender.send(compile(&health, &pipeline));
             });
-            let thread = spawned.map_err(|error| Error::gpu(op, error.to_string()))?;
-            let compiling = self.compiling.lock();
-            let mut compiling = compiling.unwrap_or_else(PoisonError::into_inner);
-            compiling.retain(|thread| !thread.is_finished());
-            compiling.push(thread);
-            Ok(())
+            // Without a thread, nothing is sent.
+            if let Ok(thread) = spawned {
+                let compiling = self.compiling.lock();
+                let mut compiling = compiling.unwrap_or_else(PoisonError::into_inner);
+                compiling.retain(|thread| !thread.is_finished());
+                compiling.push(thread);
+            }
         };
         if self.parts == Parts::First {
-            let cache = self.cache().cloned();
+            let (whole, cache) = (whole.clone(), self.cache().cloned());
             spawn(Box::new(move |health, pipeline| {
                 let compiled = whole.compiled(health, op, cache.as_ref())?;
                 let _ = pipeline.whole.set(compiled);
                 Ok(())
-            }))?;
+            }));
         }
         spawn(Box::new(move |health, pipeline| {
-            // Not kept in the file, which has the whole kernels.
-            let parts = parts.into_par_iter();
-            let compiled: Result<Vec<_>> =
-                parts.map(|part| part.compiled(health, op, None)).collect();
-            let _ = pipeline.parts.set(compiled?);
+            let _ = pipeline.parts.set(each_compiled(&parts, health, op)?);
             Ok(())
-        }))?;
+        }));
         drop(sender);
         // If one fails, the other may not.
-        let mut outcome = Err(Error::gpu(op, "the compiler stopped"));
+        let mut outcome = None;
         for arrival in arrived {
-            outcome = arrival;
-            if outcome.is_ok() {
+            let is_there = arrival.is_ok();
+            outcome = Some(arrival);
+            if is_there {
                 break;
             }
         }
-        outcome.map(|()| pipeline)
+        // No thread could be started.
+        let here = || {
+            let compiled = whole.compiled(health, op, self.cache())?;
+            let _ = pipeline.whole.set(compiled);
+            Ok(())
+        };
+        outcome.unwrap_or_else(here)?;
+        Ok(pipeline)
     }
 
     /// Checks a kernel and what it needs, and returns what the driver compiles, and the pipeline that will have it.

@@ -45,7 +45,7 @@ struct Build {
     /// log2 of the invocations of a workgroup.
     log_group: u32,
     classes: &'static [Class],
-    /// The only class that it has the code of, if it is a part of a build.
+    /// A part of a build has the code of this class only.
     part: Option<&'static Class>,
 }
 
