@@ -175,7 +175,7 @@ const OPTIONS: [Change; 12] = [
     ("alibi", |case| case.alibi = true),
     ("sinks", |case| case.sinks = true),
     ("softcap", |case| case.softcap = Some(1.5)),
-    ("scale", |case| case.scale = Some(-0.7)),
+    ("scale", |case| case.scale = Some(-0.6)),
     ("blocks", |case| {
         let blocks = (0..9).flat_map(|i| (0..20).map(move |j| (i, j)));
         let some = blocks.filter(|(i, j)| (i * 5 + j * 3) % 4 == 0);
@@ -196,7 +196,15 @@ fn options_alone_and_in_pairs(device: &Device) {
                 continue;
             }
             let mut case = Case {
-                sizes: vec![(5, 7), (16, 16), (10, 40), (33, 30), (70, 75), (40, 0)],
+                sizes: vec![
+                    (5, 7),
+                    (16, 16),
+                    (20, 12),
+                    (10, 40),
+                    (33, 30),
+                    (70, 75),
+                    (40, 0),
+                ],
                 heads: 4,
                 key_heads: 2,
                 ..Case::default()
