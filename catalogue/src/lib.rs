@@ -25,8 +25,8 @@ pub use failure::{Failure, KINDS, Result};
 pub use fitted::{Fitted, Operand};
 pub use held::Held;
 pub use operations::{
-    Answer, EXCEPTIONS, Extents, Gradient, Law, Open, Operation, Prepared, Results, TYPES, Work,
-    answer, find, operations, output, pairs, recorded, shapes,
+    Answer, EXCEPTIONS, Extents, Gradient, Law, Open, Operation, Prepared, Reference, Results,
+    TOPICS, TYPES, Work, answer, find, operations, output, pairs, recorded, shapes,
 };
 pub use options::{Absent, Kind, Lists, Opt};
 pub use request::Request;

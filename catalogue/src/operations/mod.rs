@@ -27,6 +27,8 @@ pub struct Operation {
     pub methods: &'static [(&'static str, &'static str)],
     /// Whether programs differentiate it with respect to floating-point operands, and where it is smooth.
     pub gradient: Gradient,
+    /// The exact results, where each is computed from one value, or from a pair.
+    pub reference: Reference,
     /// By what share of the largest value results on two devices may differ: of f32, and of f16.
     pub bound: [f64; 2],
     /// How much it does for operands of these sizes.
@@ -71,6 +73,7 @@ const ROW: Operation = Operation {
     about: "",
     methods: &[],
     gradient: Gradient::Of(-2.0, 2.0),
+    reference: Reference::None,
     bound: [2e-5, 4e-3],
     work: Work::Values,
     law: Law::All,
@@ -172,6 +175,11 @@ impl Operation {
         }
     }
 
+    /// The function of numbers.
+    const fn being(self, reference: Reference) -> Operation {
+        Operation { reference, ..self }
+    }
+
     const fn of(self, dtype: DType) -> Operation {
         Operation { dtype, ..self }
     }
@@ -183,6 +191,17 @@ impl Operation {
     const fn giving(self, results: Results) -> Operation {
         Operation { results, ..self }
     }
+}
+
+/// A function of numbers that an operation computes value by value, in f64.
+#[derive(Clone, Copy)]
+pub enum Reference {
+    /// There is none.
+    None,
+    /// Of a value, and of the options after the type and the rank.
+    Map(fn(f64, [f64; 2]) -> f64),
+    /// Of two values.
+    Pair(fn(f64, f64) -> f64),
 }
 
 /// Whether an operation has a gradient.
@@ -364,8 +383,9 @@ pub use recorded::{output, recorded};
 pub use results::{Extents, Results, shapes};
 
 macro_rules! topics {
-    ($($topic:ident),*) => {
-        const TOPICS: &[&[Operation]] = &[$($topic::ROWS),*];
+    ($($topic:ident: $title:literal,)*) => {
+        /// The titles of all topics, and their operations.
+        pub const TOPICS: &[(&str, &[Operation])] = &[$(($title, $topic::ROWS)),*];
         /// Requests with their answers or errors, one a line.
         pub(crate) const EXAMPLES: &[&str] = &[
             include_str!("requests.jsonl"),
@@ -373,31 +393,31 @@ macro_rules! topics {
         ];
     };
 }
-topics!(
-    arithmetic,
-    complex,
-    created,
-    functions,
-    components,
-    images,
-    labels,
-    maps,
-    places,
-    along,
-    pooling,
-    reductions,
-    products,
-    matrices,
-    attention,
-    shape_matrices,
-    transforms,
-    gradient,
-    about
-);
+topics! {
+    arithmetic: "Arithmetic, copies and types",
+    complex: "Complex numbers",
+    created: "Made on the device",
+    functions: "Functions of two or three values",
+    components: "Components of images",
+    images: "Images",
+    labels: "Labels",
+    maps: "Functions of one value",
+    places: "Places, shapes and batches",
+    along: "Along an axis",
+    pooling: "Pooling",
+    reductions: "One value for each element or line",
+    products: "Convolutions and products of elements",
+    matrices: "Matrices",
+    attention: "Attention",
+    shape_matrices: "Matrices of vectors",
+    transforms: "Transforms",
+    gradient: "Gradients",
+    about: "Files, devices and help",
+}
 
 /// Every operation.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
-    TOPICS.iter().copied().flatten()
+    TOPICS.iter().flat_map(|(_, rows)| *rows)
 }
 
 /// The operation of this name.
