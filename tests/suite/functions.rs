@@ -8,6 +8,10 @@ mod shapes;
 mod spread;
 mod three;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use catalogue::Reference;
 use libtest_mimic::Trial;
 use vsla::scalar::Factor;
 use vsla::{Paired, Ragged, Result, Tensor, batch::Spread, f16};
@@ -77,40 +81,21 @@ fn compared<T: PartialOrd>(name: &str, x: T, y: T) -> Option<f64> {
     Some(f64::from(u8::from(mask)))
 }
 
-/// Reference functions of floats, in f64.
+/// The reference function of a method of floats, from its row.
 pub fn of_floats(name: &str, x: f64, y: f64) -> f64 {
-    if let Some(mask) = compared(name, x, y) {
-        return mask;
-    }
-    let nan = x.is_nan() || y.is_nan();
-    match name {
-        "add" => x + y,
-        "sub" => x - y,
-        "hadamard" => x * y,
-        "div" => x / y,
-        "remainder" => x % y,
-        "pow" => libm::pow(x, y),
-        "atan2" => libm::atan2(x, y),
-        "maximum" | "minimum" if nan => f64::NAN,
-        // Of −0 and +0, +0 is the larger one.
-        "maximum" if x == y => {
-            if x.is_sign_negative() {
-                y
-            } else {
-                x
+    type Named = BTreeMap<&'static str, fn(f64, f64) -> f64>;
+    static ALL: LazyLock<Named> = LazyLock::new(|| {
+        let mut all = Named::new();
+        for row in catalogue::operations() {
+            if let Reference::Pair(reference) = row.reference {
+                let methods = row.methods.iter().filter(|(_, option)| option.is_empty());
+                let names = methods.map(|(method, _)| *method).chain([row.name]);
+                all.extend(names.map(|name| (name, reference)));
             }
         }
-        "minimum" if x == y => {
-            if x.is_sign_negative() {
-                x
-            } else {
-                y
-            }
-        }
-        "maximum" => x.max(y),
-        "minimum" => x.min(y),
-        _ => panic!("{name}"),
-    }
+        all
+    });
+    ALL[name](x, y)
 }
 
 /// One function for each treatment of missing entries, and for masks. The others differ only in an expression, and a
@@ -266,8 +251,7 @@ macro_rules! of_every_type {
 use of_every_type;
 
 fn every_row_is_tested() {
-    let table: std::collections::BTreeSet<&str> =
-        vsla::scalar::functions().map(|row| row.name).collect();
+    let table: BTreeSet<&str> = vsla::scalar::functions().map(|row| row.name).collect();
     let here = NAMES.into_iter().chain(["mul_add", "if_else"]);
     // `complex` tests these.
     let here = here.chain(["complex", "polar"]);

@@ -2,7 +2,9 @@
 
 use vsla::{Tensor, batch::Spread, scalar::Scalar};
 
-use super::{BESIDE, Call, EXACT, Gradient, Operation, POSITIVE, ROW, WHOLE, batch, results};
+use super::{
+    BESIDE, Call, EXACT, Gradient, Operation, POSITIVE, ROW, Reference, WHOLE, batch, results,
+};
 use crate::failure::{Failure, Result};
 use crate::options::{self as opt, Opt};
 
@@ -28,15 +30,16 @@ fn check_unspread(call: &Call<'_>) -> Result<()> {
     }
 }
 
-/// A function of two operands of these types.
+/// A function of two operands of these types, and its reference in f64.
 macro_rules! function {
-    ($name:literal, $method:ident, $about:literal, $types:ident) => {
+    ($name:literal, $method:ident, $about:literal, $types:ident, $reference:expr) => {
         Operation {
             name: $name,
             args: 2,
             options: SPREAD,
             results: results::SPREAD,
             about: $about,
+            reference: Reference::Pair($reference),
             run: $types!(|call, device, args| {
                 let (a, b) = (args[0].on(&device)?, args[1].on(&device)?);
                 let result = match call.options.pairs()? {
@@ -53,6 +56,18 @@ macro_rules! function {
     };
 }
 
+/// NaN if a value is, and +0 of −0 and +0.
+fn larger(x: f64, y: f64) -> f64 {
+    match x == y && x.is_sign_negative() || y > x || y.is_nan() {
+        true => y,
+        false => x,
+    }
+}
+
+fn mask(x: bool) -> f64 {
+    f64::from(u8::from(x))
+}
+
 /// The first operands, and the last one spread.
 macro_rules! three {
     ($types:ident, |$a:ident, $b:ident, $c:ident| $body:expr) => {
@@ -66,23 +81,34 @@ macro_rules! three {
 }
 
 pub const ROWS: &[Operation] = &[
-    function!("add", add, "a + b; missing entries are zero", typed).for_methods(&[
-        ("along", "axis"),
-        ("each", "each"),
-        ("pair", "pairing"),
-    ]),
-    function!("sub", sub, "a - b; missing entries are zero", typed),
+    function!(
+        "add",
+        add,
+        "a + b; missing entries are zero",
+        typed,
+        |x, y| x + y
+    )
+    .for_methods(&[("along", "axis"), ("each", "each"), ("pair", "pairing")]),
+    function!(
+        "sub",
+        sub,
+        "a - b; missing entries are zero",
+        typed,
+        |x, y| x - y
+    ),
     function!(
         "hadamard",
         hadamard,
         "a * b, value by value; zero where either value is missing",
-        typed
+        typed,
+        |x, y| x * y
     ),
     function!(
         "divide",
         div,
         "a / b, value by value; 0 where either value is missing",
-        typed
+        typed,
+        |x, y| x / y
     )
     .sloping(BESIDE)
     .by_shape()
@@ -91,14 +117,16 @@ pub const ROWS: &[Operation] = &[
         "multiply",
         hadamard,
         "a * b, value by value; 0 where either value is missing",
-        typed
+        typed,
+        |x, y| x * y
     )
     .for_methods(&[("scale_by", "each")]),
     function!(
         "fmod_by",
         remainder,
         "the remainder of a / b, with a's sign",
-        ordered
+        ordered,
+        |x, y| x % y
     )
     .sloping(Gradient::Of(1.1, 1.9))
     .by_shape()
@@ -107,7 +135,8 @@ pub const ROWS: &[Operation] = &[
         "maximum",
         maximum,
         "the larger value, or the only value",
-        compared
+        compared,
+        larger
     )
     .exact()
     .sloping(Gradient::Apart)
@@ -116,45 +145,73 @@ pub const ROWS: &[Operation] = &[
         "minimum",
         minimum,
         "the smaller value, or the only value",
-        compared
+        compared,
+        |x, y| -larger(-x, -y)
     )
     .exact()
     .sloping(Gradient::Apart)
     .by_shape(),
-    function!("power", pow, "a to the power of b", float)
+    function!("power", pow, "a to the power of b", float, libm::pow)
         .sloping(POSITIVE)
         .for_methods(&[("pow", "")])
         .by_shape(),
-    function!("arctan2", atan2, "the angle of the point (b, a)", float)
-        .sloping(POSITIVE)
-        .for_methods(&[("atan2", "")])
-        .by_shape(),
+    function!(
+        "arctan2",
+        atan2,
+        "the angle of the point (b, a)",
+        float,
+        libm::atan2
+    )
+    .sloping(POSITIVE)
+    .for_methods(&[("atan2", "")])
+    .by_shape(),
     function!(
         "equal",
         equal,
         "1 where a = b; missing entries are zero",
-        compared
+        compared,
+        |x, y| mask(x == y)
     )
     .exact()
     .without_gradient(WHOLE)
     .by_shape(),
-    function!("not_equal", not_equal, "1 where a and b differ", compared)
+    function!(
+        "not_equal",
+        not_equal,
+        "1 where a and b differ",
+        compared,
+        |x, y| mask(x != y)
+    )
+    .exact()
+    .without_gradient(WHOLE),
+    function!("less", less, "1 where a < b", compared, |x, y| mask(x < y))
         .exact()
         .without_gradient(WHOLE),
-    function!("less", less, "1 where a < b", compared)
-        .exact()
-        .without_gradient(WHOLE),
-    function!("less_equal", less_equal, "1 where a <= b", compared)
-        .exact()
-        .without_gradient(WHOLE)
-        .by_shape(),
-    function!("greater", greater, "1 where a > b", compared)
-        .exact()
-        .without_gradient(WHOLE),
-    function!("greater_equal", greater_equal, "1 where a >= b", compared)
-        .exact()
-        .without_gradient(WHOLE)
-        .by_shape(),
+    function!(
+        "less_equal",
+        less_equal,
+        "1 where a <= b",
+        compared,
+        |x, y| mask(x <= y)
+    )
+    .exact()
+    .without_gradient(WHOLE)
+    .by_shape(),
+    function!("greater", greater, "1 where a > b", compared, |x, y| mask(
+        x > y
+    ))
+    .exact()
+    .without_gradient(WHOLE),
+    function!(
+        "greater_equal",
+        greater_equal,
+        "1 where a >= b",
+        compared,
+        |x, y| mask(x >= y)
+    )
+    .exact()
+    .without_gradient(WHOLE)
+    .by_shape(),
     Operation {
         name: "addcmul",
         args: 3,

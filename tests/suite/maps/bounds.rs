@@ -1,13 +1,18 @@
-//! Maps of floats against f64: values with all exponents, all values of f16, and special values.
+//! Maps of floats against the references of their rows in the catalogue: values with all exponents, all values of f16,
+//! and special values.
 
-use std::f64::consts::{FRAC_1_SQRT_2, PI};
+use std::collections::BTreeSet;
+use std::f64::consts::PI;
 
+use catalogue::{Batch, Operation, Reference};
 use libtest_mimic::Trial;
+use serde_json::{Value as Json, json};
 use vsla::{
-    Device, Ragged, Result, Tensor, f16,
+    Device, Ragged, f16,
     scalar::{DType, Float, MapInfo, f16_from_f64},
 };
 
+use crate::rows::ask;
 use crate::support::bench::Bench;
 use crate::support::operation::{download, upload};
 
@@ -21,6 +26,8 @@ pub trait Value: Float {
     fn of(x: f64) -> Self;
     fn wide(self) -> f64;
     fn samples() -> Vec<Self>;
+    /// The batch of an answer.
+    fn batch(of: Batch) -> Ragged<Self>;
 }
 
 impl Value for f32 {
@@ -31,6 +38,13 @@ impl Value for f32 {
 
     fn of(x: f64) -> f32 {
         x as f32
+    }
+
+    fn batch(of: Batch) -> Ragged<f32> {
+        match of {
+            Batch::F32(batch) => batch,
+            other => panic!("{other:?}"),
+        }
     }
 
     fn wide(self) -> f64 {
@@ -73,6 +87,13 @@ impl Value for f16 {
         f16_from_f64(x)
     }
 
+    fn batch(of: Batch) -> Ragged<f16> {
+        match of {
+            Batch::F16(batch) => batch,
+            other => panic!("{other:?}"),
+        }
+    }
+
     fn wide(self) -> f64 {
         self.into()
     }
@@ -92,29 +113,6 @@ fn unit(x: f64, digits: i32, least: i32) -> f64 {
     2f64.powi(exponent - digits)
 }
 
-type Reference = fn(f64, f64, f64) -> f64;
-
-/// A map by its public name, for each type, with some pairs of scalars.
-struct Row {
-    name: &'static str,
-    single: fn(&Tensor<f32>, f64, f64) -> Result<Tensor<f32>>,
-    half: fn(&Tensor<f16>, f64, f64) -> Result<Tensor<f16>>,
-    scalars: &'static [(f64, f64)],
-    reference: Reference,
-}
-
-macro_rules! rows {
-    ($($name:literal $scalars:expr, |$x:ident, $s:pat_param, $t:pat_param| $call:expr, $reference:expr;)*) => {
-        const ROWS: &[Row] = &[$(Row {
-            name: $name,
-            single: |$x, $s, $t| $call,
-            half: |$x, $s, $t| $call,
-            scalars: $scalars,
-            reference: $reference,
-        }),*];
-    };
-}
-
 const NONE: &[(f64, f64)] = &[(0.0, 0.0)];
 const SOME: &[(f64, f64)] = &[(1.5, 0.0), (-0.3, 0.0), (1e-4, 0.0), (3e4, 0.0), (0.0, 0.0)];
 const DIVISORS: &[(f64, f64)] = &[
@@ -127,160 +125,168 @@ const DIVISORS: &[(f64, f64)] = &[
     (6e-8, 0.0),
 ];
 
-/// Converts a scalar to the tensor's type.
-fn of<T: Value>(_: &Tensor<T>, s: f64) -> T {
-    T::of(s)
+const EXPONENTS: &[(f64, f64)] = &[
+    (0.5, 0.0),
+    (-1.5, 0.0),
+    (3.0, 0.0),
+    (1000.25, 0.0),
+    (-7.0, 0.0),
+    (1e-3, 0.0),
+    (0.0, 0.0),
+    (f64::INFINITY, 0.0),
+    (65537.0, 0.0),
+];
+/// Whole exponents, of which those up to 8 are products.
+const POWERS: &[(f64, f64)] = &[
+    (1.0, 0.0),
+    (2.0, 0.0),
+    (3.0, 0.0),
+    (4.0, 0.0),
+    (5.0, 0.0),
+    (6.0, 0.0),
+    (7.0, 0.0),
+    (8.0, 0.0),
+    (9.0, 0.0),
+    (-1.0, 0.0),
+    (-2.0, 0.0),
+    (-3.0, 0.0),
+    (-4.0, 0.0),
+    (-5.0, 0.0),
+    (-6.0, 0.0),
+    (-7.0, 0.0),
+    (-8.0, 0.0),
+    (0.0, 0.0),
+    (-12.0, 0.0),
+];
+
+/// A map of floats, and its row in the catalogue.
+#[derive(Clone)]
+struct Map {
+    /// Its name in the library's table.
+    name: &'static str,
+    row: &'static Operation,
+    reference: fn(f64, [f64; 2]) -> f64,
 }
 
-rows! {
-    "abs" NONE, |x, _, _| x.abs(), |x, _, _| x.abs();
-    "sign" NONE, |x, _, _| x.sign(), |x, _, _| if x == 0.0 { x } else { x.signum() };
-    "square" NONE, |x, _, _| x.square(), |x, _, _| x * x;
-    "relu" NONE, |x, _, _| x.relu(), |x, _, _| if x.is_nan() { x } else { x.max(0.0) };
-    "leaky_relu" SOME, |x, s, _| x.leaky_relu(s as f32), |x, s, _| if x > 0.0 { x } else { s * x };
-    "clamp" &[(-1.0, 2.5), (0.0, 0.0), (-f64::INFINITY, 3.0)],
-        |x, s, t| x.clamp(of(x, s), of(x, t)), |x, s, t| x.clamp(s, t);
-    "floor" NONE, |x, _, _| x.floor(), |x, _, _| x.floor();
-    "ceil" NONE, |x, _, _| x.ceil(), |x, _, _| x.ceil();
-    "round" NONE, |x, _, _| x.round(), |x, _, _| x.round_ties_even();
-    "add_scalar" SOME, |x, s, _| x.add_scalar(of(x, s)), |x, s, _| x + s;
-    "sub_from" SOME, |x, s, _| x.sub_from(of(x, s)), |x, s, _| s - x;
-    "div_scalar" DIVISORS, |x, s, _| x.div_scalar(of(x, s)), |x, s, _| x / s;
-    "div_from" DIVISORS, |x, s, _| x.div_from(of(x, s)), |x, s, _| s / x;
-    "rem" DIVISORS, |x, s, _| x.rem(of(x, s)), |x, s, _| x % s;
-    "reciprocal" NONE, |x, _, _| x.reciprocal(), |x, _, _| 1.0 / x;
-    "sqrt" NONE, |x, _, _| x.sqrt(), |x, _, _| x.sqrt();
-    "rsqrt" NONE, |x, _, _| x.rsqrt(), |x, _, _| 1.0 / x.sqrt();
-    "exp" NONE, |x, _, _| x.exp(), |x, _, _| libm::exp(x);
-    "exp2" NONE, |x, _, _| x.exp2(), |x, _, _| libm::exp2(x);
-    "expm1" NONE, |x, _, _| x.expm1(), |x, _, _| libm::expm1(x);
-    "log" NONE, |x, _, _| x.log(), |x, _, _| libm::log(x);
-    "log2" NONE, |x, _, _| x.log2(), |x, _, _| libm::log2(x);
-    "log1p" NONE, |x, _, _| x.log1p(), |x, _, _| libm::log1p(x);
-    "powf" &[
-        (0.5, 0.0), (-1.5, 0.0), (3.0, 0.0), (1000.25, 0.0), (-7.0, 0.0), (1e-3, 0.0), (0.0, 0.0),
-        (f64::INFINITY, 0.0), (65537.0, 0.0),
-    ],
-        |x, s, _| x.powf(s as f32), |x, s, _| libm::pow(x, f64::from(s as f32));
-    "powi" &[
-        (1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (4.0, 0.0), (5.0, 0.0), (6.0, 0.0), (7.0, 0.0), (8.0, 0.0), (9.0, 0.0),
-        (-1.0, 0.0), (-2.0, 0.0), (-3.0, 0.0), (-4.0, 0.0), (-5.0, 0.0), (-6.0, 0.0), (-7.0, 0.0), (-8.0, 0.0),
-        (0.0, 0.0), (-12.0, 0.0),
-    ],
-        |x, s, _| x.powi(s as i32), |x, s, _| libm::pow(x, s);
-    "tanh" NONE, |x, _, _| x.tanh(), |x, _, _| libm::tanh(x);
-    "sigmoid" NONE, |x, _, _| x.sigmoid(), |x, _, _| sigmoid(x);
-    "silu" NONE, |x, _, _| x.silu(), |x, _, _| if x < -1e3 { -0.0 } else { x * sigmoid(x) };
-    "softplus" NONE, |x, _, _| x.softplus(),
-        |x, _, _| if x.is_nan() { x } else { x.max(0.0) + libm::log1p(libm::exp(-x.abs())) };
-    "erf" NONE, |x, _, _| x.erf(), |x, _, _| libm::erf(x);
-    "gelu" NONE, |x, _, _| x.gelu(), |x, _, _| if x < -1e3 { -0.0 } else { 0.5 * x * libm::erfc(-x * FRAC_1_SQRT_2) };
-    "gelu_tanh" NONE, |x, _, _| x.gelu_tanh(),
-        |x, _, _| if x < -1e3 { -0.0 } else { x * sigmoid((8.0 / PI).sqrt() * (x + 0.044715 * x.powi(3))) };
-    "sin" NONE, |x, _, _| x.sin(), |x, _, _| libm::sin(x);
-    "cos" NONE, |x, _, _| x.cos(), |x, _, _| libm::cos(x);
-}
+impl Map {
+    fn all() -> Vec<Map> {
+        let table: BTreeSet<&str> = vsla::scalar::maps().map(|map| map.name).collect();
+        let of_row = |row: &'static Operation| {
+            let Reference::Map(reference) = row.reference else {
+                return Vec::new();
+            };
+            let names = row.methods.iter().map(|(method, _)| *method);
+            let names = names.chain([row.name]).filter(|name| table.contains(name));
+            let map = |name| Map {
+                name,
+                row,
+                reference,
+            };
+            names.map(map).collect()
+        };
+        catalogue::operations().flat_map(of_row).collect()
+    }
 
-fn sigmoid(x: f64) -> f64 {
-    let e = libm::exp(-x.abs());
-    if x < 0.0 {
-        e / (1.0 + e)
-    } else {
-        1.0 / (1.0 + e)
+    /// The options after the type and the rank.
+    fn options(&self) -> impl Iterator<Item = &'static str> {
+        self.row.options.iter().skip(2).map(|option| option.name)
+    }
+
+    /// Pairs of values of the options.
+    fn scalars(&self) -> &'static [(f64, f64)] {
+        match self.name {
+            "clamp" => &[(-1.0, 2.5), (0.0, 0.0), (-f64::INFINITY, 3.0)],
+            "powf" => EXPONENTS,
+            "powi" => POWERS,
+            "div_scalar" | "div_from" | "rem" => DIVISORS,
+            _ if self.options().next().is_none() => NONE,
+            _ => SOME,
+        }
+    }
+
+    fn run<T: Value>(&self, device: &Device, x: &[T], scalars: [f64; 2]) -> Ragged<T> {
+        if self.name == "powf" {
+            // Requests with whole exponents are for `powi`.
+            let x = upload(device, &Ragged::from_rows([x]).unwrap());
+            return download(&x.powf(scalars[0] as f32).unwrap());
+        }
+        let number = |x: f64| match x.is_finite() {
+            true => Json::from(x),
+            false => x.to_string().to_lowercase().into(),
+        };
+        let x: Vec<Json> = x.iter().map(|x| number(x.wide())).collect();
+        let mut request = json!({ "op": self.row.name, "args": [[x]], "options": {} });
+        request["options"]["dtype"] = T::DTYPE.name().into();
+        for (option, scalar) in self.options().zip(scalars) {
+            request["options"][option] = number(scalar);
+        }
+        T::batch(ask(device, &request).unwrap().batches().remove(0))
     }
 }
 
-/// Odd functions and similar ones, whose zeros keep their sign.
-const KEEP_ZEROS: &[&str] = &[
-    "sign",
-    "floor",
-    "ceil",
-    "round",
-    "sqrt",
-    "expm1",
-    "log1p",
-    "tanh",
-    "silu",
-    "erf",
-    "gelu",
-    "gelu_tanh",
-    "sin",
-    "rem",
-];
-
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     let mut trials = vec![bench.host("bounds::every_row_is_tested", every_row_is_tested)];
-    for row in ROWS {
-        trials.extend(
-            bench.on_each_device(&format!("bounds::{}", row.name), |device| {
-                check(device, row, row.single);
-                check(device, row, row.half);
-            }),
-        );
+    for map in Map::all() {
+        let name = format!("bounds::{}", map.name);
+        trials.extend(bench.on_each_device(&name, move |device| {
+            check::<f32>(device, &map);
+            check::<f16>(device, &map);
+        }));
     }
     trials
 }
 
 fn every_row_is_tested() {
     let floats = vsla::scalar::maps().filter(|map| matches!(map.dtype, DType::F32 | DType::F16));
-    let names: Vec<&str> = floats.map(|map| map.name).collect();
-    assert_eq!(names.len(), 2 * ROWS.len());
-    for row in ROWS {
-        assert_eq!(
-            names.iter().filter(|name| **name == row.name).count(),
-            2,
-            "{}",
-            row.name
-        );
-    }
+    let floats: BTreeSet<&str> = floats.map(|map| map.name).collect();
+    let tested: BTreeSet<&str> = Map::all().iter().map(|map| map.name).collect();
+    assert_eq!(floats, tested);
 }
 
-fn check<T: Value>(device: &Device, row: &Row, run: fn(&Tensor<T>, f64, f64) -> Result<Tensor<T>>) {
+fn check<T: Value>(device: &Device, map: &Map) {
     let bound = vsla::scalar::maps()
-        .find(|map| map.name == row.name && map.dtype == T::DTYPE)
+        .find(|row| row.name == map.name && row.dtype == T::DTYPE)
         .unwrap();
     let values = T::samples();
-    let x = upload(device, &Ragged::from_rows([&values]).unwrap());
-    for &(s, t) in row.scalars {
+    let tiny = 2f64.powi(-126);
+    let flushed = |v: f64| if v.abs() < tiny { 0f64.copysign(v) } else { v };
+    for &(s, t) in map.scalars() {
         // Scalars have the operand's type.
         let (s, t) = (T::of(s).wide(), T::of(t).wide());
-        if row.name == "rem" && s == 0.0 {
+        if map.name == "rem" && s == 0.0 {
             continue;
         }
-        let y = download(&run(&x, s, t).unwrap());
+        let of = |x, s| (map.reference)(x, [s, t]);
+        // Odd functions and similar ones, whose zeros keep their sign, unless it may be that of a scalar.
+        let keeps = |x: f64| of(x, s).to_bits() == x.to_bits();
+        let is_alone = map.options().next().is_none() || s != 0.0;
+        let keeps_zeros = is_alone && keeps(0.0) && keeps(-0.0);
+        let y = map.run(device, &values, [s, t]);
         for (&x, &y) in values.iter().zip(y.values()) {
             let (wide, got) = (x.wide(), y.wide());
-            let mut right = near::<T>(&bound, (row.reference)(wide, s, t), got);
-            if wide.abs() < 2f64.powi(-126) || s.abs() < 2f64.powi(-126) {
-                let flushed = |v: f64| {
-                    if v.abs() < 2f64.powi(-126) {
-                        0f64.copysign(v)
-                    } else {
-                        v
-                    }
-                };
-                right |= near::<T>(&bound, (row.reference)(flushed(wide), s, t), got);
-                right |= near::<T>(&bound, (row.reference)(wide, flushed(s), t), got);
+            let mut right = near::<T>(&bound, of(wide, s), got);
+            if wide.abs() < tiny || s.abs() < tiny {
+                right |= near::<T>(&bound, of(flushed(wide), s), got);
+                right |= near::<T>(&bound, of(wide, flushed(s)), got);
             }
             assert!(
                 right,
                 "{}({s}, {t}) of {} {x} ({wide:e}): {got:e}, expected {:e}",
-                row.name,
+                map.name,
                 T::DTYPE,
-                (row.reference)(wide, s, t)
+                of(wide, s)
             );
-            if wide == 0.0 && KEEP_ZEROS.contains(&row.name) {
-                assert_eq!(got.to_bits(), wide.to_bits(), "{} of {x}", row.name);
+            if wide == 0.0 && keeps_zeros {
+                assert_eq!(got.to_bits(), wide.to_bits(), "{} of {x}", map.name);
             }
         }
     }
-    let nan = upload(device, &Ragged::from_rows([[T::NAN, T::of(1.0)]]).unwrap());
-    let (s, t) = row.scalars[0];
-    let y = download(&run(&nan, s, t).unwrap());
+    let (s, t) = map.scalars()[0];
+    let y = map.run(device, &[T::NAN, T::of(1.0)], [s, t]);
     assert!(
         y.values()[0].wide().is_nan() && !y.values()[1].wide().is_nan(),
         "{}",
-        row.name
+        map.name
     );
 }
 
