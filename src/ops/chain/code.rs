@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use crate::ops::ambient;
 use crate::ops::maps::{self, Cheap, Part, Run, Scale};
 
-/// In the order of their numbers: functions of one operand, then, from [`FIRST_OF_TWO`] on, functions of two.
-const NAMES: [&str; 53] = [
+/// Functions of one operand, in the order of their numbers.
+const OF_ONE: &[&str] = &[
     "copy",
     "neg",
     "scale",
@@ -56,18 +56,14 @@ const NAMES: [&str; 53] = [
     "powf",
     "sin",
     "cos",
-    "add",
-    "sub",
-    "hadamard",
-    "div",
-    "maximum",
-    "minimum",
 ];
-pub(super) const FIRST_OF_TWO: u32 = 47;
+/// Functions of two operands, whose numbers follow.
+const OF_TWO: &[&str] = &["add", "sub", "hadamard", "div", "maximum", "minimum"];
+pub(super) const FIRST_OF_TWO: u32 = OF_ONE.len() as u32;
 /// Added to the number of a function of two operands if its operands are exchanged.
-pub(super) const EXCHANGED: u32 = NAMES.len() as u32 - FIRST_OF_TWO;
+pub(super) const EXCHANGED: u32 = OF_TWO.len() as u32;
 /// One more than the largest number.
-pub(super) const FUNCTIONS: u32 = NAMES.len() as u32 + EXCHANGED;
+pub(super) const FUNCTIONS: u32 = FIRST_OF_TWO + 2 * EXCHANGED;
 /// The functions that copy the bits of their operand, or all but the sign. The table of maps has no rows for them.
 pub(super) const COPY: u32 = 0;
 pub(super) const NEG: u32 = 1;
@@ -88,7 +84,7 @@ pub(super) enum Step {
 impl Code {
     /// All functions.
     pub(crate) fn all() -> impl Iterator<Item = Code> {
-        (0..NAMES.len() as u8).map(Code)
+        (0..(OF_ONE.len() + OF_TWO.len()) as u8).map(Code)
     }
 
     /// The map or function of two operands with this name, if chains support it.
@@ -97,7 +93,11 @@ impl Code {
     }
 
     pub(crate) fn name(self) -> &'static str {
-        NAMES[usize::from(self.0)]
+        let number = usize::from(self.0);
+        match number.checked_sub(OF_ONE.len()) {
+            None => OF_ONE[number],
+            Some(number) => OF_TWO[number],
+        }
     }
 
     pub(super) fn number(self) -> u32 {

@@ -89,7 +89,7 @@ fn as_is<T>(_: T, result: T) -> T {
 macro_rules! rows {
     ($kind:ident $keep:ident $keeps_nan:literal: $($name:literal $flag:literal [$($uses:literal),*] $wgsl:literal,
         |$x:ident, $s:pat_param, $t:pat_param| $twin:expr, $bound:expr;)*) => {
-        [$(Map {
+        &[$(Map {
             name: $name,
             flags: &[$flag],
             uses: &[$($uses),*],
@@ -106,7 +106,7 @@ macro_rules! rows {
 }
 
 /// Sums and products, which are NaN where an operand is.
-const ARITHMETIC: [Map; 4] = rows! { Float as_is false:
+const ARITHMETIC: &[Map] = rows! { Float as_is false:
     "abs" "ABS" [] "abs(x)", |x, s, t| Abs::of(x, s, t), EXACT;
     "square" "SQUARE" [] "x * x", |x, s, t| Square::of(x, s, t), ROUNDED;
     "add_scalar" "ADD" [] "x + s", |x, s, t| AddScalar::of(x, s, t), ROUNDED;
@@ -114,7 +114,7 @@ const ARITHMETIC: [Map; 4] = rows! { Float as_is false:
 };
 
 /// Rows that are NaN for NaN where comparisons and arithmetic follow IEEE 754, as they do on a CPU.
-const COMPARED: [Map; 8] = rows! { Float as_is true:
+const COMPARED: &[Map] = rows! { Float as_is true:
     "relu" "RELU" [] "select(0.0, x, x > 0.0)", |x, s, t| Relu::of(x, s, t), EXACT;
     "leaky_relu" "LEAKY_RELU" [] "select(s * x, x, x > 0.0)", |x, s, t| LeakyRelu::of(x, s, t), ROUNDED;
     "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| Clamp::of(x, s, t), EXACT;
@@ -125,7 +125,8 @@ const COMPARED: [Map; 8] = rows! { Float as_is true:
     "rsqrt" "RSQRT" ["roots"] "rsqrt_of(x)", |x, _, _| f::rsqrt(x), within(2.0);
 };
 
-const FLOATS: [Map; 19] = rows! { Float unless_nan true:
+/// All other functions: whatever their expressions give for NaN, the result is the operand.
+const FLOATS: &[Map] = rows! { Float unless_nan true:
     "sign" "SIGN" [] "select(signed_as(1.0, x), x, (bitcast<u32>(x) & 0x7fffffffu) == 0u)", |x, _, _| f::sign(x), EXACT;
     "floor" "FLOOR" [] "signed_as(floor(x), x)", |x, _, _| f::floor(x), EXACT;
     "ceil" "CEIL" [] "signed_as(ceil(x), x)", |x, _, _| f::ceil(x), EXACT;
@@ -148,7 +149,7 @@ const FLOATS: [Map; 19] = rows! { Float unless_nan true:
         Bound { ulps: 6.0, absolute: 6.0e-8 };
 };
 
-const OTHER_FLOATS: [Map; 3] = [
+const OTHER_FLOATS: &[Map] = &[
     Map {
         name: "powf",
         flags: &["POWF"],
@@ -208,7 +209,7 @@ fn turning(x: &[f32], y: &mut [f32], quick: impl Fn(f32) -> f32, slow: fn(f32) -
 
 /// The slopes of other rows at x, for gradients; in `_by_result` rows, x is the other row's result instead. At 0, the
 /// slope of `relu` and `leaky_relu` is that of negative values; at the bounds of `clamp`, it is 1.
-const SLOPES: [Map; 11] = rows! { Float unless_nan true:
+const SLOPES: &[Map] = rows! { Float unless_nan true:
     "relu_slope" "RELU_SLOPE" [] "select(0.0, 1.0, bitcast<i32>(x) > 0)", |x, _, _| if x > 0.0 { 1.0 } else { 0.0 },
         EXACT;
     "leaky_relu_slope" "LEAKY_RELU_SLOPE" [] "select(s, 1.0, bitcast<i32>(x) > 0)",
@@ -233,7 +234,7 @@ const NEARLY: Bound = Bound {
 };
 
 /// i32 rows where the sign matters; everything else uses the u32 rows.
-const I32: [Map; 6] = rows! { I32 as_is false:
+const I32: &[Map] = rows! { I32 as_is false:
     "abs" "ABS" [] "abs(x)", |x, _, _| x.wrapping_abs(), EXACT;
     "sign" "SIGN" [] "sign(x)", |x, _, _| x.signum(), EXACT;
     "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| x.max(s).min(t), EXACT;
@@ -243,7 +244,7 @@ const I32: [Map; 6] = rows! { I32 as_is false:
     "shift_right" "SHIFT_RIGHT" [] "x >> u32(s)", |x, s, _| x.wrapping_shr(s as u32), EXACT;
 };
 
-const U32: [Map; 14] = rows! { U32 as_is false:
+const U32: &[Map] = rows! { U32 as_is false:
     "abs" "ABS" [] "x", |x, _, _| x, EXACT;
     "sign" "SIGN" [] "min(x, 1u)", |x, _, _| x.min(1), EXACT;
     "clamp" "CLAMP" [] "min(max(x, s), t)", |x, s, t| x.max(s).min(t), EXACT;
@@ -261,15 +262,7 @@ const U32: [Map; 14] = rows! { U32 as_is false:
 };
 
 /// All rows.
-pub(crate) const MAPS: &[&[Map]] = &[
-    &ARITHMETIC,
-    &COMPARED,
-    &FLOATS,
-    &OTHER_FLOATS,
-    &SLOPES,
-    &I32,
-    &U32,
-];
+pub(crate) const MAPS: &[&[Map]] = &[ARITHMETIC, COMPARED, FLOATS, OTHER_FLOATS, SLOPES, I32, U32];
 
 /// The rows that are methods of tensors.
-pub(crate) const METHODS: &[&[Map]] = &[&ARITHMETIC, &COMPARED, &FLOATS, &OTHER_FLOATS, &I32, &U32];
+pub(crate) const METHODS: &[&[Map]] = &[ARITHMETIC, COMPARED, FLOATS, OTHER_FLOATS, I32, U32];
