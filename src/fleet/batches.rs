@@ -62,7 +62,7 @@ impl<T: Scalar> sealed::Batches for &Ragged<T> {
         let layout = Ragged::layout(self);
         let offsets = layout.offsets().as_slice();
         let [start, end] = [elements.start, elements.end].map(|at| offsets[at] as usize);
-        let part = layout.range(elements).named("upload")?;
+        let part = layout.part(elements).named("upload")?;
         device.upload_parts(&part, &self.values()[start..end])
     }
 }

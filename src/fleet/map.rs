@@ -10,7 +10,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use super::batches::Batches;
 use super::cost::{Cost, ranges, shares};
 use super::devices::Fleet;
-use super::gathered::{Ahead, Gathered};
+use super::gathered::{Gathered, Piece, joined as batch};
 use super::threads::{joined, spawned};
 use crate::error::Named;
 use crate::ragged::{Ragged, Scalar};
@@ -72,9 +72,10 @@ impl Fleet {
         let layout = batches.layout();
         batches.check(layout.len()).named(OP)?;
         let own = self.divided(&batches, &cost).named(OP)?;
-        let work = Work::new(self, &batches, &function, own);
-        let gathered = work.run()?;
-        Gathered::joined(gathered, layout).named(OP)
+        let mut values = Vec::new();
+        let gathered = Gathered::new(&mut values);
+        let pieces = Work::new(self, &batches, &function, own, gathered).run()?;
+        batch(pieces, values, layout).named(OP)
     }
 
     /// The ranges of each device.
@@ -98,10 +99,11 @@ impl Fleet {
 type Ranges = VecDeque<Range<usize>>;
 
 /// A call, shared by its threads.
-struct Work<'a, B, F> {
+struct Work<'a, 'v, B, U, F> {
     fleet: &'a Fleet,
     batches: &'a B,
     function: &'a F,
+    gathered: Gathered<'v, U>,
     /// The rank of the results.
     rank: OnceLock<usize>,
     state: Mutex<State>,
@@ -124,18 +126,25 @@ struct State {
     stopped: bool,
 }
 
-impl<'a, B, U, F> Work<'a, B, F>
+impl<'a, 'v, B, U, F> Work<'a, 'v, B, U, F>
 where
     B: Batches,
     U: Scalar,
     F: Fn(&Device, &B::Parts) -> Result<Tensor<U>> + Sync,
 {
-    fn new(fleet: &'a Fleet, batches: &'a B, function: &'a F, own: Vec<Ranges>) -> Self {
+    fn new(
+        fleet: &'a Fleet,
+        batches: &'a B,
+        function: &'a F,
+        own: Vec<Ranges>,
+        gathered: Gathered<'v, U>,
+    ) -> Self {
         let devices = own.len();
         Work {
             fleet,
             batches,
             function,
+            gathered,
             rank: OnceLock::new(),
             state: Mutex::new(State {
                 unfinished: own.iter().map(Ranges::len).sum(),
@@ -155,21 +164,22 @@ where
     }
 
     /// Computes all ranges, and returns their results.
-    fn run(&self) -> Result<Vec<Gathered<U>>> {
+    fn run(self) -> Result<Vec<Piece<U>>> {
         let counts: Vec<usize> = self.state().own.iter().map(Ranges::len).collect();
         let all = 0..counts.len();
         // A device without ranges is needed only when another one is lost.
         let needed = |&device: &usize| counts[device] > 0 || self.fleet.retry;
         let needed: Vec<usize> = all.filter(needed).collect();
-        let gathered = match needed[..] {
+        match needed[..] {
             [device] if !self.overlaps(device, counts[device]) => {
                 let _paused = Trace::pause();
-                vec![self.in_turn(device)]
+                self.in_turn(device);
             }
             _ => self.on_threads(&needed, &counts),
-        };
-        match self.state().failed.take() {
-            None => Ok(gathered),
+        }
+        let failed = self.state().failed.take();
+        match failed {
+            None => Ok(self.gathered.into_pieces()),
             Some((_, error)) => Err(error),
         }
     }
@@ -179,7 +189,7 @@ where
         ranges > 1 && self.fleet.devices()[device].is_gpu()
     }
 
-    fn on_threads(&self, needed: &[usize], counts: &[usize]) -> Vec<Gathered<U>> {
+    fn on_threads(&self, needed: &[usize], counts: &[usize]) {
         thread::scope(|scope| {
             let mut threads = Vec::new();
             for &device in needed {
@@ -189,8 +199,8 @@ where
                 };
                 threads.extend(self.spawned(scope, device, "", run));
             }
-            joined(threads)
-        })
+            joined(threads);
+        });
     }
 
     /// Starts a thread for a device; if the system has none, the call fails.
@@ -202,7 +212,7 @@ where
         run: impl FnOnce() -> R + Send + 'scope,
     ) -> Option<ScopedJoinHandle<'scope, R>> {
         let guarded = move || {
-            let _guard = StopOnPanic(self);
+            let _guard = StopOnPanic(&self.state, &self.changed);
             run()
         };
         match spawned(scope, OP, format!("vsla-fleet-{device}{role}"), guarded) {
@@ -216,31 +226,24 @@ where
     }
 
     /// Computes ranges of a device and copies their results, one after another.
-    fn in_turn(&self, device: usize) -> Gathered<U> {
-        let mut gathered = Gathered::new();
+    fn in_turn(&self, device: usize) {
         while let Some(range) = self.next(device) {
-            let ahead = self.ahead(device, &range);
             let outcome = self
                 .computed(device, &range)
-                .and_then(|result| gathered.take(range.clone(), &result, ahead));
+                .and_then(|result| self.take(&range, &result));
             match outcome {
                 Err(error) if self.takes_less(device, &range, &error) => {}
                 outcome => self.finish(device, range, outcome),
             }
         }
-        gathered
     }
 
     /// Computes ranges of a device while another thread copies results to the host.
-    fn overlapped<'scope>(
-        &'scope self,
-        scope: &'scope Scope<'scope, '_>,
-        device: usize,
-    ) -> Gathered<U> {
+    fn overlapped<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, device: usize) {
         let (send, results) = sync_channel(WAITING);
         let read = move || self.read(device, results);
         let Some(reader) = self.spawned(scope, device, "-read", read) else {
-            return Gathered::new();
+            return;
         };
         while let Some(range) = self.next(device) {
             match self.computed(device, &range) {
@@ -259,20 +262,25 @@ where
     }
 
     /// Copies results to the host.
-    fn read(&self, device: usize, results: Receiver<(Range<usize>, Tensor<U>)>) -> Gathered<U> {
-        let mut gathered = Gathered::new();
+    fn read(&self, device: usize, results: Receiver<(Range<usize>, Tensor<U>)>) {
         for (range, result) in results {
             let stopped = self.state().stopped;
             let outcome = match stopped {
                 true => Ok(()),
-                false => gathered.take(range.clone(), &result, self.ahead(device, &range)),
+                false => self.take(&range, &result),
             };
             drop(result);
             self.state().on_the_way[device] -= 1;
             // This also wakes a thread that waits until nothing is on the way.
             self.finish(device, range, outcome);
         }
-        gathered
+    }
+
+    /// Copies a result to its place in the batch.
+    fn take(&self, range: &Range<usize>, result: &Tensor<U>) -> Result<()> {
+        let bytes = |range| self.batches.bytes(range);
+        let all = self.batches.layout().len();
+        self.gathered.take(range.clone(), all, bytes, result)
     }
 
     /// The result of a range, on its device.
@@ -281,17 +289,6 @@ where
         let parts = self.batches.upload(on, range.clone())?;
         let result = (self.function)(on, &parts)?;
         checked(on, range.len(), &self.rank, result)
-    }
-
-    fn ahead(&self, device: usize, range: &Range<usize>) -> Ahead {
-        let later = match self.state().own[device].back() {
-            Some(last) => range.end..last.end.max(range.end),
-            None => range.end..range.end,
-        };
-        Ahead {
-            elements: [range.len(), later.len()],
-            bytes: [range.clone(), later].map(|range| self.batches.bytes(range)),
-        }
     }
 
     /// The next range for a device. Waits as long as one of another device may become its own.
@@ -401,14 +398,14 @@ pub(super) fn checked<U: Scalar>(
 }
 
 /// Stops the other threads when this one panics.
-struct StopOnPanic<'a, B, F>(&'a Work<'a, B, F>);
+struct StopOnPanic<'a>(&'a Mutex<State>, &'a Condvar);
 
-impl<B, F> Drop for StopOnPanic<'_, B, F> {
+impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
+        let StopOnPanic(state, changed) = self;
         if thread::panicking() {
-            let state = self.0.state.lock();
-            state.unwrap_or_else(PoisonError::into_inner).stopped = true;
-            self.0.changed.notify_all();
+            state.lock().unwrap_or_else(PoisonError::into_inner).stopped = true;
+            changed.notify_all();
         }
     }
 }

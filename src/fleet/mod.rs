@@ -36,10 +36,11 @@
 //! [`OutOfMemory`](crate::Error::OutOfMemory) with nothing else on the way), it is halved, down to a single element.
 //!
 //! # What it costs
-//! Each value crosses the bus twice. On the host, a range is copied once, into the memory from which the GPU takes it;
-//! results are copied once if there is one device, and a second time, into one batch, if there are several. Planning
-//! takes nanoseconds per element, and each range is planned anew. A batch that is a single range is computed on the
-//! caller's thread, as if there were no fleet.
+//! Each value crosses the bus twice. On the host, a range is copied once, into the memory from which the GPU takes it,
+//! and its results once, to their places in one batch. With several devices, these places are known if the number of a
+//! result's values is a linear function of its element's; otherwise all results are copied once more. Planning takes
+//! nanoseconds per element. Ranges are planned once as long as the batch exists, or another one of the same layout. A
+//! batch that is a single range is computed on the caller's thread, as if there were no fleet.
 //!
 //! # Bits
 //! Devices of one model give the same bits, so results do not depend on their number. Different models may round

@@ -3,6 +3,7 @@
 use core::cell::Cell;
 use core::hash::{BuildHasher, Hash, Hasher};
 use core::ops::Range;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use bytemuck::cast_slice;
@@ -51,7 +52,19 @@ struct Inner {
     bounds: OnceLock<Bounds>,
     /// The identity of these contents, found on first use.
     known: OnceLock<Canonical>,
+    parts: Mutex<Parts>,
 }
+
+/// The layouts of ranges that are kept, by start and end, and their bytes.
+#[derive(Default)]
+struct Parts {
+    layouts: BTreeMap<[usize; 2], Layout>,
+    bytes: usize,
+}
+
+/// The most bytes of all kept ranges of a layout, in sizes of that layout, beyond those that any may have.
+const PARTS: usize = 8;
+const FEW_PARTS: usize = 1 << 16;
 
 /// The canonical layout for these contents: of all equal layouts, the first whose identity was requested.
 enum Canonical {
@@ -190,6 +203,7 @@ impl Layout {
             extents,
             bounds: OnceLock::new(),
             known: OnceLock::new(),
+            parts: Mutex::default(),
         }))
     }
 
@@ -314,6 +328,36 @@ impl Layout {
         Ok(Layout::unchecked(offsets, rank, extents))
     }
 
+    /// The [`range`](Self::range), which is kept as long as a layout of these contents: so the plans for it are found
+    /// again when an equal batch is divided in the same way. If there are too many, all are forgotten.
+    pub(crate) fn part(&self, elements: Range<usize>) -> Result<Layout> {
+        if elements == (0..self.len()) {
+            return Ok(self.clone());
+        }
+        let key = [elements.start, elements.end];
+        let parts = || {
+            let parts = &self.canonical().0.parts;
+            parts.lock().unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some(kept) = parts().layouts.get(&key) {
+            return Ok(kept.clone());
+        }
+        let part = self.range(elements)?;
+        let bytes = part.bytes() + size_of::<Inner>();
+        let mut parts = parts();
+        let gone = match parts.bytes + bytes > PARTS * self.bytes() + FEW_PARTS {
+            true => std::mem::take(&mut *parts),
+            false => Parts::default(),
+        };
+        // Another thread may have kept it meanwhile.
+        let kept = parts.layouts.entry(key).or_insert(part).clone();
+        parts.bytes += bytes;
+        // Caches are notified of layouts that are dropped, which must not happen under this lock.
+        drop(parts);
+        drop(gone);
+        Ok(kept)
+    }
+
     /// The elements of these layouts, which have one rank, in order.
     pub(crate) fn joined(layouts: &[&Layout]) -> Result<Layout> {
         if let [layout] = layouts {
@@ -414,17 +458,28 @@ impl Layout {
     /// The identity of the contents, shared by all equal layouts that exist at the same time. The first call hashes the
     /// contents and compares them with layouts of equal hash.
     pub(crate) fn identity(&self) -> &Identity {
-        let known = self.0.known.get_or_init(|| {
-            let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
-            let other = table.get_or_insert_default().find_or_add(self);
-            drop(table);
-            other.map_or_else(|| Canonical::This(Identity::new()), Canonical::Other)
-        });
-        match known {
+        match self.known() {
             Canonical::This(identity) => identity,
             // `other` is canonical, so this recurses only once.
             Canonical::Other(other) => other.identity(),
         }
+    }
+
+    /// The layout whose [`identity`](Self::identity) this one shares.
+    fn canonical(&self) -> &Layout {
+        match self.known() {
+            Canonical::This(_) => self,
+            Canonical::Other(other) => other,
+        }
+    }
+
+    fn known(&self) -> &Canonical {
+        self.0.known.get_or_init(|| {
+            let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
+            let other = table.get_or_insert_default().find_or_add(self);
+            drop(table);
+            other.map_or_else(|| Canonical::This(Identity::new()), Canonical::Other)
+        })
     }
 
     /// The id of its [`identity`](Self::identity).

@@ -16,7 +16,7 @@ pub use two::{TWO, two};
 use libtest_mimic::Trial;
 use proptest::collection::vec;
 use vsla::fleet::{Cost, Fleet, FleetOptions};
-use vsla::{Device, Layout, Ragged, Result, Shape, Tensor};
+use vsla::{Device, Layout, Pairing, Ragged, Result, Shape, Tensor};
 
 use crate::support::bench::Bench;
 use crate::support::compare::{assert_exact, assert_identical};
@@ -30,6 +30,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         ("without_elements", without_elements),
         ("four_batches", four_batches),
         ("replicated", replicated),
+        ("planned_once", planned_once),
         ("within_a_pool", within_a_pool),
     ]);
     trials.push(bench.host("cpu::corpus", || {
@@ -209,6 +210,36 @@ fn replicated(device: &Device) {
     });
     let expected = x.cast(|value| 2.0 * value).unwrap();
     assert_exact("2 x", &got.unwrap(), &expected);
+}
+
+/// A batch that is divided again is not planned again, and neither is an equal one.
+fn planned_once(device: &Device) {
+    let own = match device.is_gpu() {
+        #[cfg(feature = "gpu")]
+        true => lost::own_fleet(false),
+        _ => fleet(&Device::cpu(), Some(160)),
+    };
+    let layout = || lengths((0..60).map(|i| i % 7 * 5));
+    let rights = own.replicate(&numbers(&lengths([3]))).unwrap();
+    let plans = || {
+        own.devices()
+            .iter()
+            .map(|on| on.counters().plans)
+            .sum::<u64>()
+    };
+    let products = |x: &Ragged<f32>| {
+        let got = own.map(x, Cost::values(), |on, part| {
+            part.pair(rights.on(on)?, Pairing::AllToOne)?
+                .conv()?
+                .softmax(0)
+        });
+        (got.unwrap(), plans())
+    };
+    let x = numbers(&layout());
+    let (first, planned) = products(&x);
+    let (second, again) = products(&numbers(&layout()));
+    assert_exact("again", &second, &first);
+    assert_eq!(again, planned);
 }
 
 /// Calls from all threads of a pool that the devices' work needs: nothing waits for a thread that waits.
