@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Named;
+use crate::program::Value;
 use crate::ragged::{Layout, Ragged, Scalar};
 use crate::tensor::{Device, Tensor};
 use crate::{Error, Result};
@@ -11,6 +12,7 @@ pub(super) mod sealed {
     use std::ops::Range;
 
     use crate::Result;
+    use crate::program::Value;
     use crate::ragged::Layout;
     use crate::tensor::Device;
 
@@ -27,12 +29,15 @@ pub(super) mod sealed {
         /// Copies a range of elements to a device.
         fn upload(&self, device: &Device, elements: Range<usize>) -> Result<Self::Part>;
 
+        /// The tensors of a part, as inputs of a program.
+        fn inputs(part: &Self::Part) -> Vec<(&Layout, &dyn Value)>;
+
         type Part;
     }
 }
 
-/// The operands of [`Fleet::map`](super::Fleet::map): a batch, `&x`, or up to four batches with as many elements,
-/// `(&x, &y)`, whose elements belong together. Sealed.
+/// The operands of [`Fleet::map`](super::Fleet::map) and [`DataParallel::step`](super::DataParallel::step): a batch,
+/// `&x`, or up to four batches with as many elements, `(&x, &y)`, whose elements belong together. Sealed.
 pub trait Batches: sealed::Batches<Part = Self::Parts> {
     /// What the function is given: a tensor, or as many tensors as there are batches.
     type Parts;
@@ -65,6 +70,10 @@ impl<T: Scalar> sealed::Batches for &Ragged<T> {
         let part = layout.part(elements).named("upload")?;
         device.upload_parts(&part, &self.values()[start..end])
     }
+
+    fn inputs(part: &Tensor<T>) -> Vec<(&Layout, &dyn Value)> {
+        vec![(part.layout(), part)]
+    }
 }
 
 impl<T: Scalar> Batches for &Ragged<T> {
@@ -91,6 +100,10 @@ macro_rules! tuples {
 
             fn upload(&self, device: &Device, elements: Range<usize>) -> Result<Self::Part> {
                 Ok(($(sealed::Batches::upload(&self.$at, device, elements.clone())?,)+))
+            }
+
+            fn inputs(part: &Self::Part) -> Vec<(&Layout, &dyn Value)> {
+                vec![$((part.$at.layout(), &part.$at as &dyn Value)),+]
             }
         }
 

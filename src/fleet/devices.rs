@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::error::Named;
 #[cfg(feature = "gpu")]
 use crate::gpu::GpuOptions;
 use crate::tensor::Device;
@@ -132,6 +133,42 @@ impl Fleet {
     /// The devices, in the order of their shares.
     pub fn devices(&self) -> &[Device] {
         &self.devices
+    }
+
+    /// The place of a device among [`devices`](Self::devices), such as to find the program that was made for it.
+    ///
+    /// ```
+    /// use vsla::program::Program;
+    /// use vsla::{Ragged, Tensor, fleet::{Cost, Fleet, FleetOptions}};
+    ///
+    /// let fleet = Fleet::open(FleetOptions::default())?;
+    /// let norms = |device| Program::new(device, |r| {
+    ///     let x: Tensor<f32> = r.input()?;
+    ///     r.output(&x.square()?.sum()?.sqrt()?)
+    /// });
+    /// let programs: Vec<Program> = fleet.devices().iter().map(norms).collect();
+    /// let x = Ragged::from_rows([vec![3.0f32, 4.0], vec![], vec![-2.0]])?;
+    /// let norms = fleet.map(&x, Cost::values(), |device, part| {
+    ///     let plan = programs[fleet.place(device)?].plan(&[part.layout()])?;
+    ///     plan.run(&[part])?.get::<f32>(0)
+    /// })?;
+    /// assert_eq!(norms.values(), [5.0, 0.0, 2.0]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](Error::DeviceMismatch) for a device outside the fleet.
+    pub fn place(&self, device: &Device) -> Result<usize> {
+        let mut devices = self.devices.iter();
+        let found = devices.position(|own| own.is_same(device));
+        let outside = || Error::device_mismatch("the devices of the fleet", device.name());
+        found.ok_or_else(outside).named("place")
+    }
+
+    /// A device of another model than the first one's.
+    pub(super) fn other_model(&self) -> Option<&Device> {
+        let mut devices = self.devices.iter();
+        devices.find(|device| model(device) != model(&self.devices[0]))
     }
 
     /// The error of a part of a batch.

@@ -19,6 +19,7 @@
 //! ```
 //!
 //! [`Fleet::scatter`] leaves the parts on their devices, for several functions in a row: a [`Sharded`] batch.
+//! [`DataParallel`] trains a model on all devices.
 //!
 //! # How a batch is divided
 //! With costs cᵢ of the elements ([`Cost`]) and C = Σ cᵢ, device k of N computes the elements from the first one before
@@ -49,6 +50,7 @@
 
 mod batches;
 mod cost;
+mod data_parallel;
 mod devices;
 mod gathered;
 mod map;
@@ -58,6 +60,7 @@ mod threads;
 
 pub use batches::Batches;
 pub use cost::Cost;
+pub use data_parallel::DataParallel;
 pub use devices::{Fleet, FleetOptions};
 pub use replicated::Replicated;
 pub use sharded::Sharded;

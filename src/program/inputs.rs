@@ -7,6 +7,7 @@ use crate::{Error, Result, host};
 
 mod sealed {
     use crate::Result;
+    use crate::ragged::Layout;
     use crate::tensor::{Device, Kept, Operand};
 
     pub trait Value {
@@ -24,6 +25,8 @@ mod sealed {
     }
 
     pub trait HostValue {
+        fn layout(&self) -> &Layout;
+
         fn upload(&self, device: &Device) -> Result<Box<dyn super::Value>>;
     }
 }
@@ -62,6 +65,10 @@ impl<T: Float> State for Cache<T> {}
 pub trait HostValue: sealed::HostValue + Send + Sync {}
 
 impl<T: Scalar> sealed::HostValue for Ragged<T> {
+    fn layout(&self) -> &Layout {
+        Ragged::layout(self)
+    }
+
     fn upload(&self, device: &Device) -> Result<Box<dyn Value>> {
         Ok(Box::new(device.upload(self)?))
     }
@@ -69,9 +76,13 @@ impl<T: Scalar> sealed::HostValue for Ragged<T> {
 
 impl<T: Scalar> HostValue for Ragged<T> {}
 
-/// Uploads all inputs.
-pub(super) fn uploaded(device: &Device, inputs: &[&dyn HostValue]) -> Result<Vec<Box<dyn Value>>> {
-    inputs.iter().map(|input| input.upload(device)).collect()
+/// Uploads all inputs. Returns them with their layouts.
+pub(crate) fn uploaded(
+    device: &Device,
+    inputs: &[&dyn HostValue],
+) -> Result<Vec<(Layout, Box<dyn Value>)>> {
+    let there = |input: &&dyn HostValue| Ok((input.layout().clone(), input.upload(device)?));
+    inputs.iter().map(there).collect()
 }
 
 /// The outputs of a run, in the order in which they were recorded.

@@ -73,8 +73,8 @@
 //! table of operations](crate::pages::operations) says which operations have gradients. A value that a gradient needs
 //! stays in the arena until the gradient is computed; with [`Recording::recompute`], it is computed again instead.
 //!
-//! The gradient of a sum over the elements of a batch is the sum of the gradients of its parts. Two devices that each
-//! take half of a batch can therefore train one model: add their gradients.
+//! The gradient of a sum over the elements of a batch is the sum of the gradients of its parts. Several devices that
+//! each take a part of a batch can therefore train one model: see [`DataParallel`](crate::fleet::DataParallel).
 
 mod frame;
 mod fuse;
@@ -93,6 +93,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) use inputs::uploaded;
 pub use inputs::{HostOutputs, HostValue, Outputs, State, Value};
 pub use passes::Passes;
 pub use plan::Plan;

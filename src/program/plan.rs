@@ -276,7 +276,7 @@ impl Plan {
 
     fn started(&self, inputs: &[&dyn HostValue]) -> Result<Outputs> {
         let uploaded = uploaded(&self.inner.program.device, inputs)?;
-        let inputs: Vec<&dyn Value> = uploaded.iter().map(AsRef::as_ref).collect();
+        let inputs: Vec<&dyn Value> = uploaded.iter().map(|(_, value)| &**value).collect();
         self.run(&inputs)
     }
 }

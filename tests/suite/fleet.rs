@@ -7,6 +7,7 @@ mod lost;
 #[cfg(feature = "gpu")]
 mod memory;
 mod sharded;
+mod training;
 #[cfg(feature = "gpu")]
 mod two;
 
@@ -39,6 +40,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
     trials.push(bench.host("opened", opened));
     trials.extend(errors::tests(bench));
     trials.extend(sharded::tests(bench));
+    trials.extend(training::tests(bench));
     #[cfg(feature = "gpu")]
     {
         trials.extend(lost::tests(bench));

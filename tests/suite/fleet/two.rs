@@ -5,7 +5,7 @@ use vsla::Device;
 use vsla::device::GpuOptions;
 use vsla::fleet::{Fleet, FleetOptions};
 
-use super::corpus_divides;
+use super::{corpus_divides, training};
 use crate::device::with_a_second_driver;
 use crate::support::bench::{Bench, is_software};
 
@@ -52,5 +52,7 @@ pub fn two() {
     }
     let refused = opened(Some("no such GPU"), None).unwrap_err().to_string();
     assert!(refused.contains("#1 ("), "{refused}");
-    corpus_divides(&[second, two]);
+    let fleets = [second, two];
+    corpus_divides(&fleets);
+    training::agrees(&fleets);
 }
