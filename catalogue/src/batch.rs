@@ -348,6 +348,25 @@ impl Batch {
         of_batch!(self, batch => of(batch, i).into())
     }
 
+    /// The elements of this batch and of another one of the same type and rank.
+    pub fn joined(self, other: Batch) -> Option<Batch> {
+        fn of<T: Copy>(a: &Ragged<T>, b: &Ragged<T>) -> Option<Ragged<T>> {
+            let shapes = a.layout().shapes().chain(b.layout().shapes());
+            let values = [a.values(), b.values()].concat();
+            Ragged::from_shapes(values, a.layout().rank(), shapes).ok()
+        }
+        Some(match (&self, &other) {
+            (Batch::F32(a), Batch::F32(b)) => of(a, b)?.into(),
+            (Batch::I32(a), Batch::I32(b)) => of(a, b)?.into(),
+            (Batch::U32(a), Batch::U32(b)) => of(a, b)?.into(),
+            (Batch::C32(a), Batch::C32(b)) => of(a, b)?.into(),
+            (Batch::F16(a), Batch::F16(b)) => of(a, b)?.into(),
+            (Batch::F64(a), Batch::F64(b)) => of(a, b)?.into(),
+            (Batch::U8(a), Batch::U8(b)) => of(a, b)?.into(),
+            _ => return None,
+        })
+    }
+
     /// The bytes of the values of an element.
     pub fn bytes(&self, i: usize) -> &[u8] {
         of_batch!(self, batch => bytemuck::cast_slice(batch.row(i)))

@@ -1,6 +1,6 @@
 //! Arguments and results of operations as tensors on a device, of any type.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
@@ -130,6 +130,23 @@ impl Args {
                 .collect()
         }
         of_args!(self, args => all(args))
+    }
+
+    /// Some elements of each argument, which must be on the host.
+    pub fn part(&self, elements: Range<usize>) -> vsla::Result<Args> {
+        fn all<T: Scalar>(args: &[Arg<T>], elements: &Range<usize>) -> vsla::Result<Vec<Arg<T>>> {
+            let one = |arg: &Arg<T>| {
+                let layout = arg.layout.range(elements.clone())?;
+                let offsets = arg.layout.offsets().as_slice();
+                let values = offsets[elements.start] as usize..offsets[elements.end] as usize;
+                Ok(Arg::new(Ragged::from_parts(
+                    layout,
+                    arg.values()[values].to_vec(),
+                )?))
+            };
+            args.iter().map(one).collect()
+        }
+        Ok(map_args!(self, args => all(args, &elements)?))
     }
 
     /// The same arguments on the device.

@@ -26,7 +26,7 @@ pub use fitted::{Fitted, Operand};
 pub use held::Held;
 pub use operations::{
     Answer, EXCEPTIONS, Extents, Gradient, Law, Open, Operation, Prepared, Reference, Results,
-    TOPICS, TYPES, Work, answer, find, operations, output, pairs, recorded, shapes,
+    TOPICS, TYPES, Work, answer, answer_divided, find, operations, output, pairs, recorded, shapes,
 };
 pub use options::{Absent, Kind, Lists, Opt};
 pub use request::Request;

@@ -11,7 +11,7 @@ use vsla::{
 
 use crate::batch::{Number, shown};
 use crate::failure::{Failure, Result};
-use crate::operations::{TYPES, find};
+use crate::operations::{Operation, TYPES, find};
 use crate::options::{Absent, Opt};
 
 #[derive(Debug)]
@@ -173,6 +173,14 @@ impl Options {
             }
         }
         Ok(self)
+    }
+
+    /// With what they list for each of `count` elements, for these elements.
+    pub fn picked(&self, operation: &Operation, order: &[usize], count: usize) -> Options {
+        Options {
+            given: operation.picked(&self.given, order, count),
+            taken: self.taken,
+        }
     }
 
     /// An option that is not of its kind.

@@ -4,10 +4,13 @@ use catalogue::Result;
 use vsla::{Device, device::DeviceKind};
 
 use crate::device::Choice;
+use crate::fleet::Where;
 
 #[derive(Default)]
 pub struct Devices {
     opened: [Option<Device>; 3],
+    /// Those that share requests.
+    fleet: Option<Vec<Device>>,
     /// Most multiply-adds of one operation; `None` for the device's default.
     pub max_work: Option<u64>,
 }
@@ -19,6 +22,11 @@ fn minute(kind: DeviceKind) -> u64 {
         DeviceKind::Software => 10_000_000_000,
         _ => 10_000_000_000_000,
     }
+}
+
+/// The device with a limit of this much work, or of a minute.
+fn limited(max_work: Option<u64>, device: &Device) -> Device {
+    device.with_work_limit(max_work.unwrap_or(minute(device.info().kind)))
 }
 
 impl Devices {
@@ -34,13 +42,26 @@ impl Devices {
         if let Some(device) = slot {
             return Ok(device.clone());
         }
-        let device = choice.open()?;
-        let most = self.max_work.unwrap_or(minute(device.info().kind));
-        Ok(slot.insert(device.with_work_limit(most)).clone())
+        let device = limited(self.max_work, &choice.open()?);
+        Ok(slot.insert(device).clone())
     }
 
-    /// Makes the next [`get`](Self::get) open the device anew.
+    /// The devices that share requests.
+    pub fn fleet(&mut self, on: Where) -> Result<Vec<Device>> {
+        if let Some(devices) = &self.fleet {
+            return Ok(devices.clone());
+        }
+        let fleet = on.open()?;
+        let devices = fleet
+            .devices()
+            .iter()
+            .map(|device| limited(self.max_work, device));
+        Ok(self.fleet.insert(devices.collect()).clone())
+    }
+
+    /// Makes the next [`get`](Self::get) open the device anew, and the next [`fleet`](Self::fleet) all of its own.
     pub fn forget(&mut self, choice: Choice) {
         self.opened[choice as usize] = None;
+        self.fleet = None;
     }
 }

@@ -13,10 +13,13 @@ use clap::{Parser, ValueEnum};
 use catalogue::{Answer, Batch, Failure, Request, Result};
 use device::Choice;
 use devices::Devices;
+use fleet::Where;
 
 #[path = "../common/device.rs"]
 mod device;
 mod devices;
+#[path = "../common/fleet.rs"]
+mod fleet;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +28,7 @@ const EXAMPLES: &str = r#"Each line of stdin is an object:
   args     its batches. A batch is an array of elements; an element of rank r is an array nested r deep.
            "nan", "inf" and "-inf" are numbers; a number of type c32 (complex) is [re, im]
   options  an object, for instance {"dtype": "i32", "pairing": "all_to_all"}
-  device   "auto", "cpu" or "gpu"; overrides the flag
+  device   "auto", "cpu" or "gpu"; overrides the flags
   of       for {"op": "gradient"}: the operation to differentiate, as an object with op, args and options
 Each line is answered by one line, {"ok": ..} or {"error": {"kind", "message", "element"}}.
 
@@ -42,15 +45,17 @@ Examples:
     {"ok":[[[12.0,12.0]],[[3.0,3.0,3.0]]]}
   echo '{"op": "info", "device": "gpu"}' | calc
 
+With --devices, each device computes some of the elements of a request, and the answer is that of one device. A request
+whose elements depend on each other is an error, unless it names a device.
+
 From the source tree, run calc as: cargo run --release -p calc --"#;
 
 /// Compute with ragged batches, one JSON line at a time
 #[derive(Parser)]
 #[command(name = "calc", version, after_help = EXAMPLES)]
 struct Args {
-    /// Device for requests that do not name one
-    #[arg(long, value_enum, default_value = "auto")]
-    device: Choice,
+    #[command(flatten)]
+    on: Where,
     /// Maximum length of a line, in MiB; a longer line is skipped and answered with an error
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     max_line: u32,
@@ -68,7 +73,7 @@ fn main() -> ExitCode {
     env_logger::init_from_env(env_logger::Env::default().default_filter_or("off"));
     let args = Args::parse();
     let mut calculator = Calculator {
-        device: args.device,
+        on: args.on,
         max_values: args.max_values,
         devices: Devices::new(args.max_work),
     };
@@ -92,7 +97,7 @@ fn main() -> ExitCode {
 
 struct Calculator {
     /// For lines that name no device.
-    device: Choice,
+    on: Where,
     max_values: u64,
     devices: Devices,
 }
@@ -145,15 +150,19 @@ impl Calculator {
         // A byte order mark can only start a file; it is not part of any line.
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         let request = Request::parse(line)?;
-        let choice = match &request.device {
-            None => self.device,
-            Some(name) => named(name).map_err(|failure| failure.of(&request.op))?,
+        let (choice, divides) = match &request.device {
+            None => (self.on.device, self.on.devices.is_some()),
+            Some(name) => (
+                named(name).map_err(|failure| failure.of(&request.op))?,
+                false,
+            ),
         };
-        let devices = &mut self.devices;
+        let (devices, on) = (&mut self.devices, self.on);
         let max_values = self.max_values;
         // No panic is known, but one line must not prevent the answers to others.
-        let answered = catch_unwind(AssertUnwindSafe(|| {
-            catalogue::answer(request, &mut || devices.get(choice), max_values)
+        let answered = catch_unwind(AssertUnwindSafe(|| match divides {
+            true => catalogue::answer_divided(request, &devices.fleet(on)?, max_values),
+            false => catalogue::answer(request, &mut || devices.get(choice), max_values),
         }));
         let answer = answered.unwrap_or_else(|panic| {
             let message = match panic.downcast_ref::<String>() {

@@ -1,11 +1,12 @@
-//! The core of the example: distances from every test series to every training series, on the device.
+//! The core of the example: distances from every test series to every training series, on the devices.
 
 use std::error::Error;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use vsla::{Device, Pairing, Ragged, Tensor};
+use vsla::fleet::{Cost, Fleet, Replicated};
+use vsla::{Pairing, Ragged, Tensor};
 
 use crate::scale;
 
@@ -26,12 +27,12 @@ pub struct Distances {
     pub first_call: Duration,
     /// All pairs, with the results read back; the median of `runs` repetitions.
     pub wall: Duration,
-    /// The device's part of that time; none on the CPU.
+    /// The device's part of that time; none on the CPU, and for several devices.
     pub device_time: Option<Duration>,
     pub runs: usize,
     /// A large job is split into several calls, of which `first_call` is one.
     pub calls: usize,
-    /// Bytes live on the device while the results of a call are held: series, results, offsets and plans.
+    /// Bytes live on all devices while the results of a call are held: series, results, offsets and plans.
     pub device_bytes: u64,
     /// The same if the series of each file were padded to its longest.
     pub padded_bytes: u64,
@@ -39,18 +40,18 @@ pub struct Distances {
 
 /// Computes every distance; `progress` counts test series.
 pub fn compute(
-    device: &Device,
+    fleet: &Fleet,
     test: &[Vec<f64>],
     train: &[Vec<f64>],
     progress: &ProgressBar,
 ) -> Result<Distances, Box<dyn Error>> {
-    let job = Job::new(device, test, train)?;
-    let [first_chunk, others @ ..] = job.chunks.as_slice() else {
+    if test.is_empty() {
         return Err("there is no test series".into());
-    };
-
+    }
+    let job = Job::new(fleet, test, train)?;
+    let calls = job.calls();
     let started = Instant::now();
-    let first = job.call(first_chunk)?;
+    let first = job.call(0)?;
     let mut out = Distances {
         values: Vec::new(),
         lags: Vec::new(),
@@ -58,40 +59,54 @@ pub fn compute(
         wall: Duration::ZERO,
         device_time: None,
         runs: 1,
-        calls: job.chunks.len(),
+        calls,
         device_bytes: 0,
         padded_bytes: 0,
     };
-    if others.is_empty() {
+    let mut results = vec![Part::default(); fleet.devices().len()];
+    let mut take = |parts: Vec<Part>| {
+        for (all, part) in results.iter_mut().zip(parts) {
+            all.values.extend(part.values);
+            all.lags.extend(part.lags);
+            all.device_bytes = all.device_bytes.max(part.device_bytes);
+        }
+    };
+    if calls == 1 {
         let (mut walls, mut device_times) = (Vec::new(), Vec::new());
         let begun = Instant::now();
         while walls.is_empty() || (walls.len() < RUNS && begun.elapsed() < RUNS_TIME) {
             let started = Instant::now();
-            job.call(first_chunk)?;
+            job.call(0)?;
             walls.push(started.elapsed());
         }
         // Separate, because profiling has a small cost of its own.
-        if device.is_gpu() {
+        if fleet.devices()[0].is_gpu() {
             for _ in 0..walls.len() {
-                device_times.extend(job.profiled(first_chunk)?.1);
+                device_times.extend(job.profiled(0)?.1);
             }
         }
         out.runs = walls.len();
         out.wall = median(&mut walls).unwrap_or_default();
         out.device_time = median(&mut device_times);
-        out.take(first);
-        progress.inc(first_chunk.len() as u64);
+        take(first);
+        progress.inc(test.len() as u64);
     } else {
-        for chunk in &job.chunks {
+        for call in 0..calls {
             let started = Instant::now();
-            let (part, device_time) = job.profiled(chunk)?;
+            let (parts, device_time) = job.profiled(call)?;
             out.wall += started.elapsed();
             if let Some(time) = device_time {
                 *out.device_time.get_or_insert_default() += time;
             }
-            out.take(part);
-            progress.inc(chunk.len() as u64);
+            let series = parts.iter().map(|part| part.values.len()).sum::<usize>() / train.len();
+            progress.inc(series as u64);
+            take(parts);
         }
+    }
+    for part in results {
+        out.values.extend(part.values);
+        out.lags.extend(part.lags);
+        out.device_bytes += part.device_bytes;
     }
     out.padded_bytes = out.device_bytes + job.padding;
     if let Some(pair) = out.values.iter().position(|d| !d.is_finite()) {
@@ -104,22 +119,23 @@ pub fn compute(
     Ok(out)
 }
 
-fn upload(device: &Device, series: &[Vec<f64>]) -> vsla::Result<Tensor<f32>> {
+fn batch(series: &[Vec<f64>]) -> vsla::Result<Ragged<f32>> {
     // Scaled in f64 first: 1e300 is a valid measurement, but does not fit f32.
     let scaled = series.iter().map(|series| scale::by_power_of_two(series));
-    device.upload(&Ragged::from_rows(scaled)?.cast(|value| value as f32)?)
+    Ragged::from_rows(scaled)?.cast(|value| value as f32)
 }
 
 struct Job<'a> {
-    device: &'a Device,
-    train: Tensor<f32>,
-    /// Ranges of the test series with bounded work. They are views, so nothing is copied.
-    chunks: Vec<Tensor<f32>>,
+    fleet: &'a Fleet,
+    train: Replicated<f32>,
+    /// For each device, ranges of its test series with bounded work. They are views, so nothing is copied.
+    chunks: Vec<Vec<Tensor<f32>>>,
     /// Bytes that padding would add.
     padding: u64,
 }
 
-/// The results of one call, read back.
+/// The results of one device, read back.
+#[derive(Clone, Default)]
 struct Part {
     values: Vec<f32>,
     lags: Vec<i32>,
@@ -127,38 +143,79 @@ struct Part {
 }
 
 impl<'a> Job<'a> {
-    fn new(device: &'a Device, test: &[Vec<f64>], train: &[Vec<f64>]) -> vsla::Result<Job<'a>> {
-        let test = upload(device, test)?;
-        let train = upload(device, train)?;
-        let lengths = test.layout().lengths();
-        let ranges = chunks(lengths, train.len(), train.layout().total() as u64);
-        let view = |range| test.elements(range);
+    fn new(fleet: &'a Fleet, test: &[Vec<f64>], train: &[Vec<f64>]) -> vsla::Result<Job<'a>> {
+        let (test, train) = (batch(test)?, batch(train)?);
+        let parts = fleet.scatter(&test, Cost::values())?;
+        let of_device = |part: &Tensor<f32>| {
+            let lengths = part.layout().lengths();
+            let ranges = chunks(lengths, train.len(), train.values().len() as u64);
+            let views = ranges.into_iter().map(|range| part.elements(range));
+            views.collect::<Result<_, _>>()
+        };
         Ok(Job {
-            device,
-            chunks: ranges.into_iter().map(view).collect::<Result<_, _>>()?,
-            padding: padding(&test) + padding(&train),
-            train,
+            fleet,
+            chunks: parts
+                .parts()
+                .iter()
+                .map(of_device)
+                .collect::<Result<_, _>>()?,
+            padding: padding(&test) + padding(&train) * fleet.devices().len() as u64,
+            train: fleet.replicate(&train)?,
         })
     }
 
-    /// The distances of some test series to all training series.
-    fn call(&self, chunk: &Tensor<f32>) -> vsla::Result<Part> {
-        let sbd = chunk.pair(&self.train, Pairing::AllToAll)?.sbd()?;
-        let device_bytes = self.device.memory().live;
-        Ok(Part {
-            values: sbd.distance.download_blocking()?.into_parts().1,
-            lags: sbd.lag.download_blocking()?.into_parts().1,
-            device_bytes,
-        })
+    /// The number of calls: of a device's ranges, one in each.
+    fn calls(&self) -> usize {
+        self.chunks.iter().map(Vec::len).max().unwrap_or_default()
     }
 
-    fn profiled(&self, chunk: &Tensor<f32>) -> vsla::Result<(Part, Option<Duration>)> {
-        let (part, profile) = self.device.profile_blocking(|| self.call(chunk))?;
-        Ok((part?, profile.device_time))
+    /// The distances of some test series of each device to all training series.
+    fn call(&self, call: usize) -> vsla::Result<Vec<Part>> {
+        let devices = self.fleet.devices();
+        let started = devices.iter().zip(&self.chunks).map(|(device, chunks)| {
+            let sbd = match chunks.get(call) {
+                Some(chunk) => Some(
+                    chunk
+                        .pair(self.train.on(device)?, Pairing::AllToAll)?
+                        .sbd()?,
+                ),
+                None => None,
+            };
+            // All devices compute before the first is waited for.
+            if devices.len() > 1 {
+                device.flush()?;
+            }
+            Ok((sbd, device.memory().live))
+        });
+        let started = started.collect::<vsla::Result<Vec<_>>>()?;
+        let read = started.into_iter().map(|(sbd, device_bytes)| {
+            let (values, lags) = match sbd {
+                Some(sbd) => (
+                    sbd.distance.download_blocking()?.into_parts().1,
+                    sbd.lag.download_blocking()?.into_parts().1,
+                ),
+                None => Default::default(),
+            };
+            Ok(Part {
+                values,
+                lags,
+                device_bytes,
+            })
+        });
+        read.collect()
+    }
+
+    /// A call, and the time that the device took, if there is only one.
+    fn profiled(&self, call: usize) -> vsla::Result<(Vec<Part>, Option<Duration>)> {
+        let [device] = self.fleet.devices() else {
+            return Ok((self.call(call)?, None));
+        };
+        let (parts, profile) = device.profile_blocking(|| self.call(call))?;
+        Ok((parts?, profile.device_time))
     }
 }
 
-fn padding(series: &Tensor<f32>) -> u64 {
+fn padding(series: &Ragged<f32>) -> u64 {
     let layout = series.layout();
     4 * (layout.padded_total() - layout.total() as u64)
 }
@@ -190,12 +247,6 @@ impl Distances {
     /// For each test series, the index of its nearest of the `n_train` training series; the first of several.
     pub fn nearest(&self, n_train: usize) -> Vec<usize> {
         self.values.chunks(n_train).map(first_least).collect()
-    }
-
-    fn take(&mut self, part: Part) {
-        self.values.extend(part.values);
-        self.lags.extend(part.lags);
-        self.device_bytes = self.device_bytes.max(part.device_bytes);
     }
 }
 

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use classify::Classified;
-use device::Choice;
+use fleet::Where;
 use reference::Check;
 use report::Report;
 use ts::Dataset;
@@ -22,6 +22,8 @@ mod classify;
 #[path = "../common/device.rs"]
 mod device;
 mod distances;
+#[path = "../common/fleet.rs"]
+mod fleet;
 #[path = "../common/ink.rs"]
 mod ink;
 #[path = "../common/numbers.rs"]
@@ -41,6 +43,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo run --release -p gestures
   cargo run --release -p gestures -- --device cpu --plot errors.svg
+  cargo run --release -p gestures -- --devices all
   cargo run --release -p gestures -- --train GunPoint_TRAIN.ts --test GunPoint_TEST.ts
   cargo run --release -p gestures --features json -- --check none --json > result.json
 
@@ -59,9 +62,8 @@ struct Args {
     /// The series to classify
     #[arg(long, value_name = "FILE", requires = "train")]
     test: Option<PathBuf>,
-    /// Device to compute on; auto uses a GPU if there is one, else the CPU
-    #[arg(long, value_enum, default_value = "auto")]
-    device: Choice,
+    #[command(flatten)]
+    on: Where,
     /// How many distances to check against f64; by default all if they take at most 10^9 multiply-adds, else a sample
     #[arg(long, value_enum)]
     check: Option<Check>,
@@ -84,16 +86,15 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         output::check_writable(path)?;
     }
     let (train, test) = data(args)?;
-    let device = args.device.open()?;
-    let info = device.info();
+    let fleet = args.on.open()?;
 
     #[cfg(feature = "json")]
     let is_json = args.json;
     #[cfg(not(feature = "json"))]
     let is_json = false;
-    let what = format!("distances on {}", info.name);
+    let what = format!("distances on {}", fleet::names(&fleet));
     let bar = progress::bar(is_json, what, test.series.len());
-    let distances = distances::compute(&device, &test.series, &train.series, &bar)?;
+    let distances = distances::compute(&fleet, &test.series, &train.series, &bar)?;
     bar.finish_and_clear();
     let nearest = distances.nearest(train.series.len());
     let predicted = nearest.iter().map(|&i| train.classes[i]).collect();
@@ -109,7 +110,9 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         output::write(path, &svg)?;
     }
     let report = Report {
-        device: &info,
+        #[cfg(feature = "json")]
+        device: &fleet.devices()[0].info(),
+        devices: &fleet::names(&fleet),
         test: &test,
         train: &train,
         distances: &distances,
@@ -154,6 +157,7 @@ fn data(args: &Args) -> Result<(Dataset, Dataset), Box<dyn Error>> {
 mod tests {
     use indicatif::ProgressBar;
     use vsla::Device;
+    use vsla::fleet::Fleet;
 
     use super::*;
 
@@ -163,8 +167,8 @@ mod tests {
         let args = Args::parse_from(["gestures"]);
         let (train, test) = data(&args).unwrap();
         let bar = ProgressBar::hidden();
-        let distances =
-            distances::compute(&Device::cpu(), &test.series, &train.series, &bar).unwrap();
+        let cpu = Fleet::of([Device::cpu()]).unwrap();
+        let distances = distances::compute(&cpu, &test.series, &train.series, &bar).unwrap();
         let known = [0.10873282, 0.14531718, 0.05910188];
         for (distance, known) in distances.values.iter().zip(known) {
             assert!(
@@ -189,6 +193,26 @@ mod tests {
             15,
             "one title per panel and one for the plot"
         );
+    }
+
+    /// On a GPU that is opened twice, which is two devices.
+    #[cfg(feature = "gpu")]
+    #[test]
+    fn two_devices_give_the_bits_of_one() {
+        let (train, test) = data(&Args::parse_from(["gestures"])).unwrap();
+        let open = || Device::gpu_blocking(vsla::device::GpuOptions::default());
+        let (Ok(first), Ok(second)) = (open(), open()) else {
+            assert!(std::env::var_os("VSLA_REQUIRE_GPU").is_none());
+            return;
+        };
+        let compute = |devices: &[Device]| {
+            let fleet = Fleet::of(devices.iter().cloned()).unwrap();
+            let bar = ProgressBar::hidden();
+            distances::compute(&fleet, &test.series[..7], &train.series, &bar).unwrap()
+        };
+        let one = compute(std::slice::from_ref(&first));
+        let two = compute(&[first, second]);
+        assert_eq!((one.values, one.lags), (two.values, two.lags));
     }
 
     #[test]

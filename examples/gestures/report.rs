@@ -1,8 +1,10 @@
 //! The result in two forms: text for a reader, and with the feature `json` an object for a program.
 
 use std::fmt::Write;
+#[cfg(feature = "json")]
 use std::time::Duration;
 
+#[cfg(feature = "json")]
 use vsla::device::DeviceInfo;
 
 use crate::classify::Classified;
@@ -13,7 +15,10 @@ use crate::ts::Dataset;
 
 /// Everything to report.
 pub struct Report<'a> {
+    #[cfg(feature = "json")]
     pub device: &'a DeviceInfo,
+    /// All devices.
+    pub devices: &'a str,
     pub test: &'a Dataset,
     pub train: &'a Dataset,
     pub distances: &'a Distances,
@@ -74,7 +79,7 @@ impl Report<'_> {
             thousands(lengths().max().unwrap_or_default()),
             c.labels.len(),
         )?;
-        writeln!(out, "device       {}", self.device)?;
+        writeln!(out, "device       {}", self.devices)?;
         writeln!(
             out,
             "accuracy     {:.2} ({} of {})\n",

@@ -1,10 +1,13 @@
 //! Embeds lines in batches: one run of the program for each.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use vsla::fleet::{Cost, Fleet, FleetOptions};
+use vsla::program::{Plan, Program};
 use vsla::scalar::Float;
-use vsla::{Device, Ragged};
+use vsla::{Device, Layout, Ragged, Tensor};
 
 use crate::encoder::{Encoder, places};
 use crate::published::Failure;
@@ -13,6 +16,7 @@ use crate::published::Failure;
 const BATCH: usize = 8192;
 
 /// The vectors of all lines, of length 1, and the time and memory of computing them.
+#[derive(Default)]
 pub struct Embedded {
     pub vectors: Vec<Vec<f32>>,
     pub tokens: usize,
@@ -20,7 +24,7 @@ pub struct Embedded {
     pub padded_tokens: usize,
     pub batches: usize,
     pub time: Duration,
-    /// The part of `time` that recording and planning took.
+    /// The part of `time` that recording and planning took; the sum for several devices, which plan at the same time.
     pub planning: Duration,
     /// The largest arena: the values between the tokens and the vectors.
     pub arena_bytes: u64,
@@ -28,7 +32,7 @@ pub struct Embedded {
     pub padded_bytes: u64,
     /// The largest sum of the sizes of values that a batch needs at one time.
     pub live_bytes: u64,
-    /// The most that the device held after any batch: weights, arena, inputs, outputs, and what it keeps for reuse. Not
+    /// The most that a device held after any batch: weights, arena, inputs, outputs, and what it keeps for reuse. Not
     /// counted are buffers for transfers, which are in the host's memory.
     pub device_bytes: u64,
 }
@@ -41,18 +45,7 @@ pub fn embed<T: Float>(
     bar: &ProgressBar,
 ) -> Result<Embedded, Failure> {
     let program = encoder.program(device);
-    let mut all = Embedded {
-        vectors: Vec::with_capacity(tokens.len()),
-        tokens: 0,
-        padded_tokens: 0,
-        batches: 0,
-        time: Duration::ZERO,
-        planning: Duration::ZERO,
-        arena_bytes: 0,
-        padded_bytes: 0,
-        live_bytes: 0,
-        device_bytes: 0,
-    };
+    let mut all = Embedded::default();
     // What loading the weights has left.
     device.trim();
     let begun = Instant::now();
@@ -66,29 +59,90 @@ pub fn embed<T: Float>(
     for batch in batches {
         let tokens = device.upload(&Ragged::from_rows(batch)?)?;
         let places = device.upload(&places(tokens.layout())?)?;
-        let before = Instant::now();
-        let plan = program.plan(&[tokens.layout(), places.layout()])?;
-        all.planning += before.elapsed();
-        let vectors = plan.run(&[&tokens, &places])?.get::<f32>(0)?;
+        let (plan, vectors) = run(&program, &tokens, &places, &mut all.planning)?;
         all.vectors.extend(vectors.download_blocking()?.to_vecs()?);
-
-        let real = count(batch);
-        let padded = batch.len() * batch.iter().map(Vec::len).max().unwrap_or_default();
-        all.tokens += real;
-        all.padded_tokens += padded;
-        all.batches += 1;
-        let memory = plan.report().memory;
-        all.live_bytes = all.live_bytes.max(memory.largest_live);
-        all.device_bytes = all.device_bytes.max(held(device));
-        let arena = memory.arena;
-        if arena > all.arena_bytes {
-            all.arena_bytes = arena;
-            all.padded_bytes = (arena as f64 * padded as f64 / real as f64) as u64;
-        }
+        all.count(&plan, tokens.layout(), held(device));
         bar.inc(batch.len() as u64);
     }
     all.time = begun.elapsed();
     Ok(all)
+}
+
+/// The vectors of these tokens, computed by all devices at the same time.
+pub fn divided<T: Float>(
+    fleet: &Fleet,
+    encoders: &[Encoder<T>],
+    tokens: &[Vec<u32>],
+    bar: &ProgressBar,
+) -> Result<Embedded, Failure> {
+    let of_device = |(encoder, device): (&Encoder<T>, _)| encoder.program(device);
+    let programs: Vec<Program> = encoders
+        .iter()
+        .zip(fleet.devices())
+        .map(of_device)
+        .collect();
+    let options = FleetOptions {
+        // Tokens and places.
+        range_bytes: Some(8 * BATCH as u64),
+        ..FleetOptions::default()
+    };
+    let fleet = Fleet::with_options(fleet.devices().iter().cloned(), &options)?;
+    let begun = Instant::now();
+    let tokens = Ragged::from_rows(tokens)?;
+    let places = places(tokens.layout())?;
+    let all = Mutex::new(Embedded::default());
+    let vectors = fleet.map(
+        (&tokens, &places),
+        Cost::values(),
+        |device, (tokens, places)| {
+            let mut planning = Duration::ZERO;
+            let program = &programs[fleet.place(device)?];
+            let (plan, vectors) = run(program, tokens, places, &mut planning)?;
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            all.planning += planning;
+            all.count(&plan, tokens.layout(), held(device));
+            bar.inc(tokens.len() as u64);
+            Ok(vectors)
+        },
+    )?;
+    let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Embedded {
+        vectors: vectors.to_vecs()?,
+        time: begun.elapsed(),
+        ..all
+    })
+}
+
+/// Plans and runs a batch, and adds the time of planning.
+fn run(
+    program: &Program,
+    tokens: &Tensor<u32>,
+    places: &Tensor<u32>,
+    planning: &mut Duration,
+) -> vsla::Result<(Plan, Tensor<f32>)> {
+    let before = Instant::now();
+    let plan = program.plan(&[tokens.layout(), places.layout()])?;
+    *planning += before.elapsed();
+    let vectors = plan.run(&[tokens, places])?.get(0)?;
+    Ok((plan, vectors))
+}
+
+impl Embedded {
+    /// Counts a batch of these tokens, after which the device holds so many bytes.
+    fn count(&mut self, plan: &Plan, tokens: &Layout, held: u64) {
+        let padded = tokens.len() * tokens.max_length();
+        self.tokens += tokens.total();
+        self.padded_tokens += padded;
+        self.batches += 1;
+        let memory = plan.report().memory;
+        self.live_bytes = self.live_bytes.max(memory.largest_live);
+        self.device_bytes = self.device_bytes.max(held);
+        let arena = memory.arena;
+        if arena > self.arena_bytes {
+            self.arena_bytes = arena;
+            self.padded_bytes = (arena as f64 * padded as f64 / tokens.total() as f64) as u64;
+        }
+    }
 }
 
 /// The tokens of these lines.

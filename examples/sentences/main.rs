@@ -10,11 +10,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use vsla::f16;
+use vsla::fleet::Fleet;
 use vsla::scalar::Float;
-use vsla::{Device, f16};
 
-use device::Choice;
 use embed::Embedded;
+use fleet::Where;
 use published::{Config, Files};
 use report::{Found, Report};
 use tokens::Tokens;
@@ -26,6 +27,8 @@ mod alice;
 mod device;
 mod embed;
 mod encoder;
+#[path = "../common/fleet.rs"]
+mod fleet;
 #[path = "../common/numbers.rs"]
 mod numbers;
 #[path = "../common/output.rs"]
@@ -45,6 +48,7 @@ Examples:
   cargo run --release -p sentences
   cargo run --release -p sentences -- --query \"Alice talks to her cat\" notes.txt letters.txt
   cargo run --release -p sentences -- --f16 --out vectors.npy notes.txt
+  cargo run --release -p sentences -- --devices all notes.txt
   cargo run --release -p sentences -- --model all-MiniLM-L6-v2 --json notes.txt > result.json
 
 Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments are wrong.";
@@ -74,9 +78,8 @@ struct Args {
     /// Store weights and values as f16, and sum in f32
     #[arg(long)]
     f16: bool,
-    /// Device to compute on; auto uses a GPU if there is one, else the CPU
-    #[arg(long, value_enum, default_value = "auto")]
-    device: Choice,
+    #[command(flatten)]
+    on: Where,
     /// Write the vectors, one row per line, to a .vsla, .safetensors or .npy file
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
@@ -105,10 +108,10 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     // Queries are lines like all others, after them.
     let texts = [lines.as_slice(), &args.query].concat();
     let tokens = tokens.of(&texts)?;
-    let device = args.device.open()?;
+    let fleet = args.on.open()?;
     let mut embedded = match args.f16 {
-        true => embed::<f16>(args, &device, (&files, &config), &tokens)?,
-        false => embed::<f32>(args, &device, (&files, &config), &tokens)?,
+        true => embed::<f16>(args, &fleet, (&files, &config), &tokens)?,
+        false => embed::<f32>(args, &fleet, (&files, &config), &tokens)?,
     };
     let queries = embedded.vectors.split_off(lines.len());
     let found = args
@@ -124,7 +127,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         write::write(path, &embedded.vectors)?;
     }
 
-    let info = device.info();
+    let info = fleet.devices()[0].info();
     let lengths: Vec<usize> = tokens[..lines.len()].iter().map(Vec::len).collect();
     let weights = config.tensors().into_iter();
     let weights: usize = weights
@@ -132,6 +135,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         .sum();
     let report = Report {
         device: &info,
+        devices: &fleet::names(&fleet),
         model: &files.from,
         random,
         half: args.f16,
@@ -167,17 +171,21 @@ fn model(args: &Args) -> Result<(Files, bool), Box<dyn Error>> {
 
 fn embed<T: Float>(
     args: &Args,
-    device: &Device,
+    fleet: &Fleet,
     (files, config): (&Files, &Config),
     tokens: &[Vec<u32>],
 ) -> Result<Embedded, Box<dyn Error>> {
-    let encoder = published::load::<T>(device, files, config)?;
-    let bar = progress::bar(
-        args.json,
-        format!("lines on {}", device.info().name),
-        tokens.len(),
-    );
-    let embedded = embed::embed(device, &encoder, tokens, &bar);
+    let devices = fleet.devices();
+    let encoders = devices
+        .iter()
+        .map(|device| published::load::<T>(device, files, config));
+    let encoders = encoders.collect::<Result<Vec<_>, _>>()?;
+    let what = format!("lines on {}", fleet::names(fleet));
+    let bar = progress::bar(args.json, what, tokens.len());
+    let embedded = match args.on.devices {
+        None => embed::embed(&devices[0], &encoders[0], tokens, &bar),
+        Some(_) => embed::divided(fleet, &encoders, tokens, &bar),
+    };
     bar.finish_and_clear();
     embedded
 }

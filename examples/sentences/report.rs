@@ -17,6 +17,8 @@ pub struct Found {
 /// Everything to report.
 pub struct Report<'a> {
     pub device: &'a DeviceInfo,
+    /// All devices.
+    pub devices: &'a str,
     /// Where the model comes from.
     pub model: &'a str,
     /// Whether the weights are random.
@@ -80,7 +82,7 @@ impl Report<'_> {
     fn write_text(&self, out: &mut String) -> std::fmt::Result {
         let embedded = self.embedded;
         let kind = if self.half { "f16" } else { "f32" };
-        writeln!(out, "device       {}", self.device)?;
+        writeln!(out, "device       {}", self.devices)?;
         writeln!(out, "model        {}, {kind}", self.model)?;
         if self.random {
             writeln!(

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use safetensors::SafeTensors;
 use serde_json::Value;
-use vsla::Ragged;
+use vsla::{Device, Ragged};
 
 use super::*;
+use crate::device::Choice;
 
 fn of(arguments: &[&str]) -> Result<String, Box<dyn Error>> {
     run(&Args::try_parse_from(
@@ -178,6 +179,46 @@ fn a_line_does_not_see_others() {
             assert_eq!(alone, [all[i].clone()], "line {i} on {device}");
         }
     }
+}
+
+/// On the CPU, and on a GPU that is opened twice, which is two devices.
+#[test]
+fn devices_do_not_change_a_bit() {
+    let files = random::files().unwrap();
+    let config = Config::of(&files).unwrap();
+    let tokens = Tokens::new(&files, &config).unwrap();
+    let tokens = tokens.of(&alice::lines()).unwrap();
+    let embedded = |devices: &[Device]| {
+        let fleet = Fleet::of(devices.iter().cloned()).unwrap();
+        let load = |device| published::load::<f32>(device, &files, &config).unwrap();
+        let encoders: Vec<_> = devices.iter().map(load).collect();
+        let bar = indicatif::ProgressBar::hidden();
+        let divided = embed::divided(&fleet, &encoders, &tokens, &bar).unwrap();
+        let whole = embed::embed(&devices[0], &encoders[0], &tokens, &bar).unwrap();
+        assert!(divided.vectors == whole.vectors);
+        let counts = |all: &Embedded| (all.tokens, all.vectors.len());
+        assert_eq!(counts(&divided), counts(&whole));
+    };
+    embedded(&[Device::cpu()]);
+    if devices().contains(&"gpu") {
+        embedded(&[(); 2].map(|()| Choice::Gpu.open().unwrap()));
+    }
+    let results = ["1", "all"].map(|count| {
+        let mut result = json(&[
+            "--random",
+            "--device",
+            "cpu",
+            "--devices",
+            count,
+            "--query",
+            "a cat",
+        ]);
+        result["queries"].take()
+    });
+    let mut whole = json(&["--random", "--device", "cpu", "--query", "a cat"]);
+    assert_eq!(results, [whole["queries"].clone(), whole["queries"].take()]);
+    let refused = error(&["--random", "--device", "cpu", "--devices", "2"]);
+    assert!(refused.contains("--devices asks for 2"), "{refused}");
 }
 
 #[test]

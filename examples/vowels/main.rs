@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use vsla::Device;
+use vsla::fleet::Fleet;
 
 use classify::Classified;
 use data::Scale;
-use device::Choice;
+use fleet::Where;
 use net::Net;
 use report::Report;
-use train::Trained;
+use train::{On, Trained};
 use ts::Dataset;
 
 #[path = "../common/adam.rs"]
@@ -27,6 +27,8 @@ mod classify;
 mod data;
 #[path = "../common/device.rs"]
 mod device;
+#[path = "../common/fleet.rs"]
+mod fleet;
 #[path = "../common/ink.rs"]
 mod ink;
 mod net;
@@ -49,6 +51,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo run --release -p vowels
   cargo run --release -p vowels -- --device cpu --plot loss.svg --save vowels.vsla
+  cargo run --release -p vowels -- --devices all
   cargo run --release -p vowels -- --load vowels.vsla
   cargo run --release -p vowels -- --train BasicMotions_TRAIN.ts --test BasicMotions_TEST.ts
   cargo run --release -p vowels -- --json > result.json
@@ -58,7 +61,8 @@ Exit status: 0 on success, 1 if a file or the device fails, 2 if the arguments a
 /// Train a network on recordings of different lengths, and classify others with it
 ///
 /// Without --train and --test it uses the included recordings of vowels spoken by nine people: 270 for training and 370
-/// for testing. The class is the speaker. The same seed gives the same weights, bit for bit, on the same device.
+/// for testing. The class is the speaker. The same seed gives the same weights, bit for bit, on the same device, and
+/// with --devices for any number of devices of one model.
 #[derive(Parser)]
 #[command(name = "vowels", version, after_help = EXAMPLES)]
 struct Args {
@@ -74,9 +78,8 @@ struct Args {
     /// The seed of the initial weights and of the order of the recordings
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Device to compute on; auto uses a GPU if there is one, else the CPU
-    #[arg(long, value_enum, default_value = "auto")]
-    device: Choice,
+    #[command(flatten)]
+    on: Where,
     /// Plot the loss of each epoch
     #[arg(long, value_name = "OUT.svg", conflicts_with = "load")]
     plot: Option<PathBuf>,
@@ -106,7 +109,8 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         return Err("--plot and --save name the same file: use two names".into());
     }
     let (train, test) = data(args)?;
-    let device = args.device.open()?;
+    let fleet = args.on.open()?;
+    let device = &fleet.devices()[0];
     let info = device.info();
     let net = Net {
         channels: train.channels,
@@ -120,11 +124,11 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
         }
         None => {
             let scale = Scale::of(&train)?;
-            let trained = learn(args, &device, &train, &scale)?;
+            let trained = learn(args, &fleet, &train, &scale)?;
             (scale, trained.weights.clone(), Some(trained))
         }
     };
-    let predicted = train::predict(&device, (&test, &scale), &weights)?;
+    let predicted = train::predict(device, (&test, &scale), &weights)?;
     let classified = Classified::new(&test, &train, predicted);
 
     if let (Some(path), Some(trained)) = (&args.plot, &trained) {
@@ -140,6 +144,7 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
     }
     let report = Report {
         device: &info,
+        devices: &fleet::names(&fleet),
         train: &train,
         test: &test,
         classified: &classified,
@@ -158,17 +163,20 @@ fn run(args: &Args) -> Result<String, Box<dyn Error>> {
 
 fn learn(
     args: &Args,
-    device: &Device,
+    fleet: &Fleet,
     train: &Dataset,
     scale: &Scale,
 ) -> Result<Trained, Box<dyn Error>> {
     let epochs = args.epochs as usize;
     let bar = progress::bar(
         args.json,
-        format!("epochs on {}", device.info().name),
+        format!("epochs on {}", fleet::names(fleet)),
         epochs,
     );
-    let trained = train::train(device, (train, scale), (epochs, args.seed), &bar);
+    // A gradient that is divided is rounded otherwise, but in the same way on any number of devices.
+    let divided = args.on.devices.map(|_| fleet);
+    let on = divided.map_or(On::One(&fleet.devices()[0]), On::Fleet);
+    let trained = train::train(on, (train, scale), (epochs, args.seed), &bar);
     bar.finish_and_clear();
     trained
 }

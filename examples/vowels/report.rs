@@ -13,6 +13,8 @@ use crate::ts::Dataset;
 /// Everything to report.
 pub struct Report<'a> {
     pub device: &'a DeviceInfo,
+    /// All devices.
+    pub devices: &'a str,
     pub train: &'a Dataset,
     pub test: &'a Dataset,
     pub classified: &'a Classified,
@@ -24,6 +26,7 @@ pub struct Report<'a> {
 impl Report<'_> {
     pub fn json(&self) -> String {
         let trained = self.trained;
+        let planned = trained.and_then(|trained| trained.planned.as_ref());
         let object = json!({
             "device": self.device.name,
             "accuracy": self.classified.accuracy(),
@@ -33,8 +36,8 @@ impl Report<'_> {
             "parameters": self.parameters,
             "train_seconds": trained.map(|t| t.time.as_secs_f64()),
             "step_us": trained.map(|t| t.step.as_secs_f64() * 1e6),
-            "peak_bytes": trained.map(|t| t.arena_bytes),
-            "padded_bytes": trained.map(|t| t.padded_bytes),
+            "peak_bytes": planned.map(|planned| planned.arena_bytes),
+            "padded_bytes": planned.map(|planned| planned.padded_bytes),
         });
         format!("{object}\n")
     }
@@ -63,17 +66,25 @@ impl Report<'_> {
             train.channels,
             self.classified.labels.len(),
         )?;
-        writeln!(out, "device       {}", self.device)?;
+        writeln!(out, "device       {}", self.devices)?;
         writeln!(out, "parameters   {}", thousands(self.parameters))?;
         if let Some(trained) = self.trained {
+            let planning = match &trained.planned {
+                Some(planned) => [
+                    format!(", of which {} for planning", duration(planned.time)),
+                    " without planning".to_owned(),
+                ],
+                None => Default::default(),
+            };
             writeln!(
                 out,
-                "training     epochs: {}, {} steps in {}, of which {} for planning; {} per step without planning",
+                "training     epochs: {}, {} steps in {}{}; {} per step{}",
                 thousands(trained.losses.len()),
                 thousands(trained.steps),
                 duration(trained.time),
-                duration(trained.planning),
-                duration(trained.step)
+                planning[0],
+                duration(trained.step),
+                planning[1]
             )?;
             let loss = |place: Option<&f32>| place.copied().unwrap_or_default();
             writeln!(
@@ -82,12 +93,14 @@ impl Report<'_> {
                 loss(trained.losses.first()),
                 loss(trained.losses.last())
             )?;
-            writeln!(
-                out,
-                "memory       {} for the values of a step; {} if each batch were padded to its longest recording",
-                bytes(trained.arena_bytes),
-                bytes(trained.padded_bytes)
-            )?;
+            if let Some(planned) = &trained.planned {
+                writeln!(
+                    out,
+                    "memory       {} for the values of a step; {} if each batch were padded to its longest recording",
+                    bytes(planned.arena_bytes),
+                    bytes(planned.padded_bytes)
+                )?;
+            }
         }
         writeln!(
             out,

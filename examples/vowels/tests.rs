@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use vsla::{Layout, Ragged, Shape};
+use vsla::{Device, Layout, Ragged, Shape};
 
 use super::*;
 
@@ -69,6 +69,12 @@ fn speakers_are_told_apart() {
     );
 }
 
+fn bits(trained: &Trained) -> Vec<u32> {
+    let weights = trained.weights.download_blocking().unwrap();
+    let values = weights.values().iter();
+    values.map(|value| value.to_bits()).collect()
+}
+
 #[test]
 fn a_seed_gives_the_same_bits_and_the_loss_falls() {
     let (train, _) = data(&Args::parse_from(["vowels"])).unwrap();
@@ -76,15 +82,7 @@ fn a_seed_gives_the_same_bits_and_the_loss_falls() {
     let device = Device::cpu();
     let learn = |seed| {
         let bar = indicatif::ProgressBar::hidden();
-        train::train(&device, (&train, &scale), (3, seed), &bar).unwrap()
-    };
-    let bits = |trained: &Trained| -> Vec<u32> {
-        let weights = trained.weights.download_blocking().unwrap();
-        weights
-            .values()
-            .iter()
-            .map(|value| value.to_bits())
-            .collect()
+        train::train(On::One(&device), (&train, &scale), (3, seed), &bar).unwrap()
     };
     let [first, again, other] = [7, 7, 8].map(learn);
     assert_eq!(bits(&first), bits(&again));
@@ -96,6 +94,51 @@ fn a_seed_gives_the_same_bits_and_the_loss_falls() {
         first.losses[0] < 2.5 && first.losses[2] < 0.5 * first.losses[0],
         "{:?}",
         first.losses
+    );
+}
+
+/// On a GPU that is opened twice, which is two devices.
+#[cfg(feature = "gpu")]
+#[test]
+fn devices_do_not_change_a_bit() {
+    let open = || Device::gpu_blocking(vsla::device::GpuOptions::default());
+    let (Ok(one), Ok(two)) = (open(), open()) else {
+        assert!(std::env::var_os("VSLA_REQUIRE_GPU").is_none());
+        return;
+    };
+    let (train, _) = data(&Args::parse_from(["vowels"])).unwrap();
+    let scale = Scale::of(&train).unwrap();
+    let learn = |devices: &[Device]| {
+        let fleet = Fleet::of(devices.iter().cloned()).unwrap();
+        let bar = indicatif::ProgressBar::hidden();
+        train::train(On::Fleet(&fleet), (&train, &scale), (2, 7), &bar).unwrap()
+    };
+    let alone = learn(std::slice::from_ref(&one));
+    let both = learn(&[one, two]);
+    assert_eq!(bits(&alone), bits(&both));
+    assert_eq!(alone.losses, both.losses);
+}
+
+/// A divided gradient is rounded otherwise.
+#[test]
+fn a_fleet_of_one_learns_as_much() {
+    let arguments = ["--epochs", "12", "--devices", "all"];
+    let (whole, divided) = (json(&arguments[..2]), json(&arguments));
+    let accuracy = |result: &Value| result["accuracy"].as_f64().unwrap();
+    assert!(
+        (accuracy(&whole) - accuracy(&divided)).abs() < 0.03,
+        "{whole} {divided}"
+    );
+    assert_eq!(divided["peak_bytes"], Value::Null);
+    let text = of(&arguments).unwrap();
+    assert!(
+        !text.contains("memory") && text.contains("per step\n"),
+        "{text}"
+    );
+    let error = of(&["--devices", "2"]).unwrap_err().to_string();
+    assert!(
+        error.contains("--devices asks for 2 equal devices"),
+        "{error}"
     );
 }
 

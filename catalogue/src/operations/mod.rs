@@ -361,6 +361,7 @@ mod attention;
 mod complex;
 mod components;
 mod created;
+mod divided;
 mod functions;
 mod gradient;
 mod images;
@@ -378,6 +379,7 @@ mod transforms;
 
 pub use about::EXCEPTIONS;
 pub use applied::pairs;
+pub use divided::answer_divided;
 pub use matrices::formed;
 pub use recorded::{output, recorded};
 pub use results::{Extents, Results, shapes};

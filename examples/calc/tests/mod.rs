@@ -8,18 +8,24 @@ use vsla::Ragged;
 
 use crate::device::Choice;
 use crate::devices::Devices;
+use crate::fleet::{Count, Where};
 use crate::{Calculator, EXAMPLES, serve};
 
 mod files;
+mod fleet;
 mod gradient;
 mod limits;
 mod refusals;
 
 const MAX_LINE: u64 = 1 << 20;
 
+fn on(device: Choice, devices: Option<Count>) -> Where {
+    Where { device, devices }
+}
+
 fn calculator(device: Choice) -> Calculator {
     Calculator {
-        device,
+        on: on(device, None),
         max_values: 1 << 20,
         devices: Devices::default(),
     }
