@@ -5,6 +5,7 @@ mod embedding;
 mod host;
 mod pairs;
 mod resident;
+mod training;
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,8 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     host::rows(bench, &mut equals)?;
     resident::rows(bench, &mut equals)?;
     pairs::rows(bench, &mut equals)?;
-    embedding::rows(bench, &mut equals)
+    embedding::rows(bench, &mut equals)?;
+    training::rows(bench, &mut equals)
 }
 
 /// The measured device and its equals, opened when a row needs them.
@@ -90,10 +92,18 @@ impl Walls {
     fn row(
         &self,
         bench: &Bench,
-        spec: Spec,
-        reference: [Duration; 2],
+        (name, data): (&'static str, String),
+        (first, reference): (Duration, [Duration; 2]),
         traffic: Option<[u64; 2]>,
     ) -> Row {
+        let spec = Spec {
+            name,
+            data,
+            bytes: traffic.iter().flatten().sum(),
+            multiply_adds: 0,
+            first,
+            check: self.check.clone(),
+        };
         let mut row = bench.row(spec, Times::of_wall(self.all()), reference);
         let one = self.of[0].1.as_secs_f64();
         for (count, wall) in &self.of {

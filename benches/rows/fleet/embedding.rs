@@ -8,7 +8,7 @@ use vsla::{Device, Ragged, Result, Shape, f16};
 
 use super::resident::back_to_back;
 use super::{Equals, all, on_each};
-use crate::harness::{Bench, Outcome, Spec, lengths};
+use crate::harness::{Bench, Outcome, lengths};
 use crate::rows::encoder::of_example::places;
 use crate::rows::encoder::{HIDDEN, LAYERS, VOCABULARY, WIDE, Weights};
 
@@ -53,19 +53,12 @@ pub fn rows(bench: &mut Bench, equals: &mut Equals) -> Outcome<()> {
             let parts = |fleet: &Fleet| programs.resident(fleet, &few);
             back_to_back(bench, &fleets, &expected, parts, Resident::run)
         })?;
-        let spec = Spec {
-            name: names[0],
-            data: format!(
-                "{}, parts on {} devices",
-                about(few.tokens.len()),
-                all(&fleets).devices().len()
-            ),
-            bytes: 0,
-            multiply_adds: 0,
-            first,
-            check: walls.check.clone(),
-        };
-        let row = walls.row(bench, spec, reference, None);
+        let data = format!(
+            "{}, parts on {} devices",
+            about(few.tokens.len()),
+            all(&fleets).devices().len()
+        );
+        let row = walls.row(bench, (names[0], data), (first, reference), None);
         bench.push(walls.at_least(row, 0.925));
     }
     for (name, times) in [(names[1], 1), (names[2], repeated)] {
@@ -83,15 +76,8 @@ pub fn rows(bench: &mut Bench, equals: &mut Equals) -> Outcome<()> {
                 programs.mapped(fleet, &many)
             })
         })?;
-        let spec = Spec {
-            name,
-            data: format!("{}, from host to host", about(many.tokens.len())),
-            bytes: 0,
-            multiply_adds: 0,
-            first,
-            check: walls.check.clone(),
-        };
-        let row = walls.row(bench, spec, reference, None);
+        let data = format!("{}, from host to host", about(many.tokens.len()));
+        let row = walls.row(bench, (name, data), (first, reference), None);
         bench.push(walls.at_least(row, 0.925));
     }
     Ok(())

@@ -70,7 +70,7 @@ fn convolutions(bench: &mut Bench, equals: &mut Equals, name: &'static str) -> O
     let expected = in_turn()?;
     let first = began.elapsed();
     let right = checked(&x, &filter, &expected);
-    let ((turns, walls), reference) = bench.beside(|bench| {
+    let ((turns, mut walls), reference) = bench.beside(|bench| {
         let turns = timed(runs(bench), &expected, in_turn)?;
         let walls = on_each(bench, &fleets, &expected, |fleet| {
             fleet.map(&x, Cost::values(), |on, part| {
@@ -81,15 +81,9 @@ fn convolutions(bench: &mut Bench, equals: &mut Equals, name: &'static str) -> O
     })?;
     let (turn, as_before) = turns;
     let traffic = [bytes(&x), bytes(&expected)];
-    let spec = Spec {
-        name,
-        data: format!("{}, each with one filter of {TAPS}", about(&x)),
-        bytes: traffic.iter().sum(),
-        multiply_adds: 0,
-        first,
-        check: right.and(as_before).and(walls.check.clone()),
-    };
-    let row = walls.row(bench, spec, reference, Some(traffic));
+    walls.check = right.and(as_before).and(walls.check);
+    let data = format!("{}, each with one filter of {TAPS}", about(&x));
+    let row = walls.row(bench, (name, data), (first, reference), Some(traffic));
     let row = row.note("ms in turn on 1", 1e3 * turn.as_secs_f64());
     let gain = turn.as_secs_f64() / walls.of[0].1.as_secs_f64();
     let row = match bench.device.is_gpu() {
@@ -124,7 +118,7 @@ fn copies(bench: &mut Bench, equals: &mut Equals, name: &'static str) -> Outcome
         .iter()
         .map(|device| Fleet::of([device.clone()]))
         .collect::<Result<_>>()?;
-    let ((walls, alone), reference) = bench.beside(|bench| {
+    let ((mut walls, alone), reference) = bench.beside(|bench| {
         let walls = on_each(bench, &fleets, &x, copied)?;
         let alone = others.iter().map(|fleet| timed(2, &x, || copied(fleet)));
         Ok((walls, alone.collect::<Outcome<Vec<_>>>()?))
@@ -133,15 +127,8 @@ fn copies(bench: &mut Bench, equals: &mut Equals, name: &'static str) -> Outcome
     let right = alone
         .iter()
         .try_for_each(|(_, check)| check.clone().map(drop));
-    let spec = Spec {
-        name,
-        data: about(&x),
-        bytes: traffic.iter().sum(),
-        multiply_adds: 0,
-        first,
-        check: right.and(walls.check.clone()),
-    };
-    let mut row = walls.row(bench, spec, reference, Some(traffic));
+    walls.check = right.and(walls.check);
+    let mut row = walls.row(bench, (name, about(&x)), (first, reference), Some(traffic));
     for (i, (wall, _)) in alone.iter().enumerate() {
         let rate = 1e-9 * traffic[0] as f64 / wall.as_secs_f64();
         row = row.note(format!("GB/s each way of device {} alone", i + 1), rate);

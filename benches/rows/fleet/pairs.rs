@@ -7,7 +7,7 @@ use vsla::fleet::Cost;
 use vsla::{Device, Layout, Pairing, Ragged, Result, Tensor};
 
 use super::{Equals, all, on_each, runs, timed};
-use crate::harness::{Bench, Outcome, Spec};
+use crate::harness::{Bench, Outcome};
 use crate::rows::correlate_max::gestures;
 
 pub fn rows(bench: &mut Bench, equals: &mut Equals) -> Outcome<()> {
@@ -38,26 +38,20 @@ pub fn rows(bench: &mut Bench, equals: &mut Equals) -> Outcome<()> {
     let began = Instant::now();
     let expected = in_turn()?;
     let first = began.elapsed();
-    let (((turn, as_before), walls), reference) = bench.beside(|bench| {
+    let (((turn, as_before), mut walls), reference) = bench.beside(|bench| {
         let turns = timed(runs(bench), &expected, in_turn)?;
         let walls = on_each(bench, &fleets, &expected, |fleet| {
             fleet.map(&x, Cost::values(), distances)
         })?;
         Ok((turns, walls))
     })?;
-    let spec = Spec {
-        name,
-        data: format!(
-            "{} x {} series: recordings of an accelerometer, repeated; from host to host",
-            x.len(),
-            y.len()
-        ),
-        bytes: 0,
-        multiply_adds: 0,
-        first,
-        check: as_before.and(walls.check.clone()),
-    };
-    let row = walls.row(bench, spec, reference, None);
+    walls.check = as_before.and(walls.check);
+    let data = format!(
+        "{} x {} series: recordings of an accelerometer, repeated; from host to host",
+        x.len(),
+        y.len()
+    );
+    let row = walls.row(bench, (name, data), (first, reference), None);
     bench.push(row.note("ms in turn on 1", 1e3 * turn.as_secs_f64()));
     Ok(())
 }

@@ -6,7 +6,7 @@ use vsla::fleet::{Cost, Fleet, Sharded};
 use vsla::{Layout, Ragged, Result};
 
 use super::{Equals, Walls, all, same};
-use crate::harness::{Bench, Check, Outcome, PARTS, Spec, Summary, lengths, wait};
+use crate::harness::{Bench, Check, Outcome, PARTS, Summary, lengths, wait};
 
 pub fn rows(bench: &mut Bench, equals: &mut Equals) -> Outcome<()> {
     let name = "fleet/resident-conv";
@@ -34,18 +34,11 @@ pub fn rows(bench: &mut Bench, equals: &mut Equals) -> Outcome<()> {
             parts.each(|_, part| part.conv(part))
         })
     })?;
-    let spec = Spec {
-        name,
-        data: format!(
-            "{elements} signals of 16000 to 64000 values, uniform, with themselves, seeds 104 and 105, on {} devices",
-            all(&fleets).devices().len()
-        ),
-        bytes: 0,
-        multiply_adds: 0,
-        first,
-        check: walls.check.clone(),
-    };
-    let row = walls.row(bench, spec, reference, None);
+    let data = format!(
+        "{elements} signals of 16000 to 64000 values, uniform, with themselves, seeds 104 and 105, on {} devices",
+        all(&fleets).devices().len()
+    );
+    let row = walls.row(bench, (name, data), (first, reference), None);
     bench.push(walls.at_least(row, 0.95));
     Ok(())
 }
