@@ -356,12 +356,8 @@ impl Gpu {
 
     /// A buffer with these parts, each of whole words, one after the other.
     pub(super) fn upload_parts(&self, op: &'static str, parts: &[&[u8]]) -> Result<Arc<GpuBuffer>> {
-        self.recorder().traffic.uploads += 1;
         let bytes: usize = parts.iter().map(|p| p.len()).sum();
-        let buffer = self.allocate(op, bytes as u64 / 4)?;
-        if self.poison {
-            self.poison_buffer(op, &buffer)?;
-        }
+        let buffer = self.receiving(op, bytes as u64 / 4)?;
         let mut offset = 0;
         for part in parts {
             self.write(op, &buffer, offset, part)?;
@@ -370,8 +366,18 @@ impl Gpu {
         Ok(buffer)
     }
 
+    /// A buffer for words that are uploaded.
+    fn receiving(&self, op: &'static str, words: u64) -> Result<Arc<GpuBuffer>> {
+        self.recorder().traffic.uploads += 1;
+        let buffer = self.allocate(op, words)?;
+        if self.poison {
+            self.poison_buffer(op, &buffer)?;
+        }
+        Ok(buffer)
+    }
+
     /// Records the copy of `data` into `to` at byte `offset`, waiting for upload buffers if necessary.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         op: &'static str,
         to: &GpuBuffer,
@@ -488,8 +494,7 @@ impl Gpu {
         dtype: DType,
         values: &[u8],
     ) -> Result<Arc<GpuBuffer>> {
-        self.health.check(op)?;
-        self.check_size(op, layout, dtype)?;
+        self.check_upload(op, layout, dtype)?;
         // Copies consist of whole words.
         let (words, rest) = values.split_at(values.len() & !3);
         let mut last = [0; 4];
@@ -498,6 +503,22 @@ impl Gpu {
             [] => self.upload_parts(op, &[words]),
             _ => self.upload_parts(op, &[words, &last]),
         }
+    }
+
+    /// A buffer for the values of a batch, which the caller writes.
+    pub(crate) fn receive(
+        &self,
+        op: &'static str,
+        layout: &Layout,
+        dtype: DType,
+    ) -> Result<Arc<GpuBuffer>> {
+        self.check_upload(op, layout, dtype)?;
+        self.receiving(op, dtype.words(layout.total()) as u64)
+    }
+
+    fn check_upload(&self, op: &'static str, layout: &Layout, dtype: DType) -> Result<()> {
+        self.health.check(op)?;
+        self.check_size(op, layout, dtype)
     }
 
     /// Fills a buffer with NaN, including the slack that is not bound to kernels.

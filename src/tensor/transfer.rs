@@ -1,8 +1,13 @@
 //! Transfers between host and device: upload, download, and the application's own buffers.
 
+#[cfg(feature = "gpu")]
+use std::sync::Arc;
+
 use super::device::Backend;
 use super::{Device, Storage, Tensor};
 use crate::error::Named;
+#[cfg(feature = "gpu")]
+use crate::gpu::{Gpu, GpuBuffer};
 use crate::machine::Wait;
 #[cfg(feature = "gpu")]
 use crate::plan::largest;
@@ -183,6 +188,10 @@ impl Device {
     }
 }
 
+/// The bytes of a copy between GPUs that are on the host at a time.
+#[cfg(feature = "gpu")]
+const PIECE: usize = 32 << 20;
+
 /// Gives an error of a step the name `to_device`.
 fn moved(error: Error) -> Error {
     error.named("to_device")
@@ -237,8 +246,9 @@ impl<T: Scalar> Tensor<T> {
     /// Copies the batch to another device, after all work recorded on it. On the same device, returns a handle to the
     /// same values: there is nothing to copy between handles of the CPU, or of one open GPU.
     ///
-    /// Values pass through the host's memory, even between two GPUs. The layout is shared. Bit patterns are preserved.
-    /// Cost: each GPU involved moves the values over its bus once; nothing waits if they come from the CPU.
+    /// Values pass through the host's memory, even between two GPUs, in pieces of 32 MiB. The layout is shared. Bit
+    /// patterns are preserved. Cost: each GPU involved moves the values over its bus once; nothing waits if they come
+    /// from the CPU.
     ///
     /// ```
     /// # use vsla::{Device, Ragged};
@@ -258,12 +268,7 @@ impl<T: Scalar> Tensor<T> {
     /// [`TooLarge`](Error::TooLarge) above the binding limit of the other device; [`OutOfMemory`](Error::OutOfMemory),
     /// [`DeviceLost`](Error::DeviceLost).
     pub async fn to_device(&self, device: &Device) -> Result<Tensor<T>> {
-        if let Some(there) = self.there_already(device) {
-            return there;
-        }
-        let mut values = self.host_values()?;
-        self.download_into(&mut values).await.map_err(moved)?;
-        device.upload_parts(&self.layout, &values).map_err(moved)
+        self.moved_to(device, Wait::Elsewhere).await
     }
 
     /// The blocking form of [`to_device`](Self::to_device).
@@ -271,12 +276,52 @@ impl<T: Scalar> Tensor<T> {
     /// # Errors
     /// Those of [`to_device`](Self::to_device).
     pub fn to_device_blocking(&self, device: &Device) -> Result<Tensor<T>> {
+        pollster::block_on(self.moved_to(device, Wait::Here))
+    }
+
+    async fn moved_to(&self, device: &Device, wait: Wait) -> Result<Tensor<T>> {
         if let Some(there) = self.there_already(device) {
             return there;
         }
+        #[cfg(feature = "gpu")]
+        if let (Storage::Gpu(from), Backend::Gpu(gpu), Backend::Gpu(other)) =
+            (&self.storage, self.device.backend(), device.backend())
+        {
+            let to = self.piped((gpu, from), other, wait).await.map_err(moved)?;
+            let storage = Storage::Gpu(to);
+            return Ok(Tensor::new(device, storage, 0, self.layout.clone()));
+        }
         let mut values = self.host_values()?;
-        self.download_into_blocking(&mut values).map_err(moved)?;
-        device.upload_parts(&self.layout, &values).map_err(moved)
+        let bytes = bytemuck::cast_slice_mut(&mut values);
+        let read = self.read_bytes("to_device", bytes, wait).await;
+        read.and_then(|()| device.upload_parts(&self.layout, &values))
+            .map_err(moved)
+    }
+
+    /// Copies the values to another GPU, in pieces: one crosses the bus of that GPU while the next one is read.
+    #[cfg(feature = "gpu")]
+    async fn piped(
+        &self,
+        (gpu, from): (&Gpu, &GpuBuffer),
+        other: &Gpu,
+        wait: Wait,
+    ) -> Result<Arc<GpuBuffer>> {
+        const OP: &str = "to_device";
+        let bytes = self.layout.total() * T::DTYPE.size();
+        let to = other.receive(OP, &self.layout, T::DTYPE)?;
+        let mut words: Vec<u32> = host::zeroed(bytes.min(PIECE).div_ceil(4))?;
+        let piece: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        for at in (0..bytes).step_by(PIECE) {
+            let len = PIECE.min(bytes - at);
+            let begin = (self.begin() + at) as u64;
+            gpu.read_into(OP, from, begin, &mut piece[..len], wait)
+                .await?;
+            // Copies consist of whole words.
+            let whole = len.next_multiple_of(4);
+            piece[len..whole].fill(0);
+            other.write(OP, &to, at as u64, &piece[..whole])?;
+        }
+        Ok(to)
     }
 
     /// The batch on another device, if no download is needed.

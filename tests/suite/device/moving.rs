@@ -117,6 +117,17 @@ fn between_gpus(device: &Device) {
     assert_eq!(download(&sum), batch.cast(|value| 3.0 * value).unwrap());
     let back = sum.to_device_blocking(device).unwrap();
     assert!(back.add(&x).is_ok() && back.add(&y).is_err());
+    // More than one piece, of which the last word is incomplete, from within a word on.
+    let layout = Layout::from_lengths([3, (32 << 20) + 5, 1]).unwrap();
+    let bytes = Ragged::from_fn(&layout, |element, i| (element + i * 7 % 251) as u8).unwrap();
+    let x = upload(device, &bytes).elements(1..3).unwrap();
+    let expected = download(&x);
+    for y in [
+        x.to_device_blocking(&other),
+        pollster::block_on(x.to_device(&other)),
+    ] {
+        assert_eq!(download(&y.unwrap()), expected);
+    }
 }
 
 #[cfg(feature = "gpu")]
