@@ -15,6 +15,7 @@ pub fn tests(bench: &Bench) -> Vec<Trial> {
         bench.on_gpu("memory::above_a_binding", gpu, |_| above_a_binding()),
         bench.on_gpu("memory::large_results", gpu, |_| large_results()),
         bench.on_gpu("memory::above_a_limit", gpu, |_| above_a_limit()),
+        bench.on_gpu("memory::limits_of_each", gpu, |_| limits_of_each()),
         bench.on_gpu("memory::few_ranges_at_once", gpu, |_| few_ranges_at_once()),
         bench.on_gpu("memory::many_batches", gpu, many_batches),
     ]
@@ -83,6 +84,18 @@ fn above_a_limit() {
     doubled(&fleet, &numbers(&lengths([1_450_000; 8])));
     let memory = fleet.devices()[0].memory();
     assert!(memory.peak <= limit, "{memory:?}");
+}
+
+/// Each device of a fleet has a limit of its own.
+fn limits_of_each() {
+    let limits = [12 << 20, 24 << 20];
+    let devices = limits.map(|limit| own_gpu(move |options| options.memory_limit = Some(limit)));
+    let fleet = Fleet::of(devices).unwrap();
+    doubled(&fleet, &numbers(&lengths([100_000; 100])));
+    for (device, limit) in fleet.devices().iter().zip(limits) {
+        let memory = device.memory();
+        assert!(memory.peak <= limit, "{limit}: {memory:?}");
+    }
 }
 
 /// A device holds three ranges with their results at most, and one that is being computed.
