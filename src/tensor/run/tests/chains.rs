@@ -236,11 +236,7 @@ const SIZES: [usize; 10] = [2049, 0, 4099, 1, 2047, 3, 100_000, 4, 2048, 5];
 const KERNELS: [(&str, usize); 4] = [("chain", 0), ("chain", 1), ("chain", 2), ("chain_two", 0)];
 
 /// Compares a chain with its operations.
-fn check<T: Value>(
-    device: &Device,
-    (case, size): (&Case, usize),
-    rng: &mut fastrand::Rng,
-) {
+fn check<T: Value>(device: &Device, (case, size): (&Case, usize), rng: &mut fastrand::Rng) {
     let chain = case.chain(T::DTYPE).unwrap();
     let host: Vec<Vec<T>> = (0..case.inputs).map(|_| values(rng, size)).collect();
     let x: Vec<_> = host.iter().map(|x| placed(device, rng, x)).collect();
