@@ -23,6 +23,8 @@ pub enum Size {
     OfBytes,
     /// A few values along each axis, of so many elements where the batch may grow.
     Many(usize),
+    /// One or two requests, of elements of up to about so many values.
+    UpTo(usize),
 }
 
 /// Extents at the edges of quads, tiles, workgroups and tables.
@@ -57,7 +59,7 @@ impl Operation {
         for (number, request) in self.answered().into_iter().enumerate() {
             // Few examples suffice.
             let enough = match size {
-                Size::OfEachType => 1,
+                Size::OfEachType | Size::UpTo(_) => 1,
                 Size::OfBytes => 2,
                 Size::Small | Size::Large | Size::Many(_) => usize::MAX,
             };
@@ -72,9 +74,10 @@ impl Operation {
                 Size::Large => {
                     if self.takes_any_shape() && self.lists_nothing(&request) {
                         let ranks = (0..=3).filter(|rank| self.ranks_of(0).contains(rank.max(&1)));
-                        all.extend(ranks.map(|rank| self.at_edges(&request, rank, random)));
+                        all.extend(ranks.map(|rank| self.at_edges(&request, rank, MOST, random)));
                     }
-                    all.extend([true, false].map(|alike| self.longer(&request, alike, random)));
+                    let longer = |alike| self.longer(&request, alike, MOST, random);
+                    all.extend([true, false].map(longer));
                 }
                 Size::OfBytes => {
                     let mut typed = request;
@@ -82,10 +85,10 @@ impl Operation {
                     all.extend((0..2).map(|i| self.small(&typed, i, random)));
                     if self.takes_any_shape() && self.lists_nothing(&typed) {
                         let ranks = (0..=3).filter(|rank| self.ranks_of(0).contains(rank.max(&1)));
-                        all.extend(ranks.map(|rank| self.at_edges(&typed, rank, random)));
+                        all.extend(ranks.map(|rank| self.at_edges(&typed, rank, MOST, random)));
                     }
                     let longer = [true, false, false, false, false];
-                    all.extend(longer.map(|alike| self.longer(&typed, alike, random)));
+                    all.extend(longer.map(|alike| self.longer(&typed, alike, MOST, random)));
                 }
                 Size::Many(count) => {
                     let mut many = request;
@@ -95,12 +98,20 @@ impl Operation {
                     }
                     all.push(many);
                 }
+                Size::UpTo(most) => {
+                    if self.takes_any_shape() && self.lists_nothing(&request) {
+                        let ranks = (1..=2).filter(|rank| self.ranks_of(0).contains(rank));
+                        all.extend(ranks.map(|rank| self.at_edges(&request, rank, most, random)));
+                    } else {
+                        all.push(self.longer(&request, false, most, random));
+                    }
+                }
                 Size::OfEachType => {
                     if self.takes_any_shape() && self.lists_nothing(&request) {
                         let mut typed = request;
                         all.extend(self.types().iter().map(|dtype| {
                             typed["options"]["dtype"] = json!(dtype.name());
-                            self.at_edges(&typed, self.rank_near(2), random)
+                            self.at_edges(&typed, self.rank_near(2), MOST, random)
                         }));
                     }
                 }
@@ -198,17 +209,17 @@ impl Operation {
         drawn
     }
 
-    /// Twelve elements, whose extents are edges. Those of several arguments are the same for every second element, or
-    /// for all of them, which are vectors, for a rank of 0.
-    fn at_edges(&self, request: &Value, rank: usize, random: &mut Rng) -> Value {
+    /// Twelve elements of up to about `most` values, whose extents are edges. Those of several arguments are the same for
+    /// every second element, or for all of them, which are vectors, for a rank of 0.
+    fn at_edges(&self, request: &Value, rank: usize, most: usize, random: &mut Rng) -> Value {
         let dtype = self.dtype_of(request);
         let (are_alike, rank) = (rank == 0, rank.max(1));
-        let shapes: Vec<Vec<usize>> = (0..12).map(|_| at_edges(rank, MOST, random)).collect();
+        let shapes: Vec<Vec<usize>> = (0..12).map(|_| at_edges(rank, most, random)).collect();
         let mut drawn = request.clone();
         drawn["options"]["rank"] = json!(rank);
         for arg in drawn["args"].as_array_mut().into_iter().flatten() {
             let elements = shapes.iter().enumerate().map(|(i, shape)| {
-                let other = at_edges(rank, MOST, random);
+                let other = at_edges(rank, most, random);
                 let is_alike = are_alike || i % 2 == 0;
                 let extents = if is_alike { shape } else { &other };
                 filled(extents, &mut || number(&dtype, random))
@@ -220,7 +231,7 @@ impl Operation {
 
     /// The arguments with extents that are multiples of theirs: equal extents become equal ones, in all elements
     /// `alike` or in each.
-    fn longer(&self, request: &Value, alike: bool, random: &mut Rng) -> Value {
+    fn longer(&self, request: &Value, alike: bool, most: usize, random: &mut Rng) -> Value {
         let dtype = self.dtype_of(request);
         let args = request["args"].as_array().map_or(0, Vec::len);
         let ranks: Vec<usize> = (0..args).map(|arg| self.rank_of(request, arg)).collect();
@@ -229,8 +240,8 @@ impl Operation {
             self.repeat(&mut drawn, 6);
         }
         // The longer the extents may be, the more elements are too large.
-        let mut lengths = Lengths::new(alike, MOST);
-        while !lengths.suffice(&drawn, &ranks, random) {
+        let mut lengths = Lengths::new(alike, most);
+        while !lengths.suffice(&drawn, &ranks, most, random) {
             lengths = Lengths::new(alike, lengths.most / 2);
         }
         for (arg, &rank) in ranks.iter().enumerate() {
@@ -329,7 +340,7 @@ impl Lengths {
     }
 
     /// Whether no element of a request becomes too large.
-    fn suffice(&mut self, request: &Value, ranks: &[usize], random: &mut Rng) -> bool {
+    fn suffice(&mut self, request: &Value, ranks: &[usize], most: usize, random: &mut Rng) -> bool {
         if self.most <= 1 {
             return true;
         }
@@ -338,7 +349,7 @@ impl Lengths {
             elements.enumerate().all(|(i, element)| {
                 let extents = extents(element, rank).unwrap_or_default();
                 let longer = extents.iter().map(|&n| self.of(i, n, random).max(1));
-                longer.fold(1, usize::saturating_mul) <= MOST
+                longer.fold(1, usize::saturating_mul) <= most
             })
         })
     }

@@ -4,7 +4,7 @@ use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
-use vsla::program::Recording;
+use vsla::program::{Outputs, Recording};
 use vsla::{Complex32, Device, Layout, Ragged, Shape, Tensor, f16, scalar::DType, scalar::Scalar};
 
 use crate::batch::{Batch, Number, read};
@@ -241,20 +241,6 @@ pub enum Held {
     Read(Batch),
 }
 
-impl Held {
-    pub fn download(self) -> vsla::Result<Batch> {
-        Ok(match self {
-            Held::F32(tensor) => tensor.download_blocking()?.into(),
-            Held::I32(tensor) => tensor.download_blocking()?.into(),
-            Held::U32(tensor) => tensor.download_blocking()?.into(),
-            Held::C32(tensor) => tensor.download_blocking()?.into(),
-            Held::F16(tensor) => tensor.download_blocking()?.into(),
-            Held::U8(tensor) => tensor.download_blocking()?.into(),
-            Held::Read(batch) => batch,
-        })
-    }
-}
-
 macro_rules! held {
     ($($kind:ident $t:ty),*) => {
         $(
@@ -301,6 +287,21 @@ macro_rules! held {
                 }
             }
 
+            pub async fn download(self) -> vsla::Result<Batch> {
+                Ok(match self {
+                    $(Held::$kind(tensor) => tensor.download().await?.into(),)*
+                    Held::Read(batch) => batch,
+                })
+            }
+
+            /// The same; blocks the thread.
+            pub fn download_blocking(self) -> vsla::Result<Batch> {
+                Ok(match self {
+                    $(Held::$kind(tensor) => tensor.download_blocking()?.into(),)*
+                    Held::Read(batch) => batch,
+                })
+            }
+
             /// The tensor, as an input of a run.
             pub fn value(&self) -> Option<&dyn vsla::program::Value> {
                 match self {
@@ -313,6 +314,14 @@ macro_rules! held {
             pub fn input(dtype: DType, r: &mut Recording) -> vsla::Result<Held> {
                 Ok(match dtype {
                     $(DType::$kind => Held::$kind(r.input()?),)*
+                    other => unreachable!("tensors of {other}"),
+                })
+            }
+
+            /// Output `i` of a run, which is of this type.
+            pub fn output(dtype: DType, outputs: &Outputs, i: usize) -> vsla::Result<Held> {
+                Ok(match dtype {
+                    $(DType::$kind => Held::$kind(outputs.get(i)?),)*
                     other => unreachable!("tensors of {other}"),
                 })
             }

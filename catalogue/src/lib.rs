@@ -13,6 +13,7 @@ mod failure;
 mod files;
 mod fitted;
 mod held;
+mod near;
 mod operations;
 mod options;
 mod request;

@@ -234,7 +234,7 @@ def main():
     said = report["recorded"] + [line for line in printed.splitlines() if "CONSOLE" in line]
     for line in said:
         print(f"  console: {line}")
-    sys.exit(bool(failures or said or len(checks) - compiled < 100))
+    sys.exit(bool(failures or said or len(checks) - compiled < 200))
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ fn rows(device: &Device, kind: &str, part: usize) {
             let options = request["options"].to_string().len();
             let task = Prepared::new(Request::new(request).unwrap()).unwrap();
             let run = |device: &Device| {
-                let answer = task.run(device, 1 << 24)?;
+                let answer = task.run_blocking(device, 1 << 24)?;
                 let mut hash = DefaultHasher::new();
                 for batch in answer.batches() {
                     (0..batch.layout().len()).for_each(|i| hash.write(batch.bytes(i)));

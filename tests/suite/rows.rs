@@ -121,13 +121,6 @@ pub fn ask(device: &Device, request: &Value) -> Result<Answer<Batch>, Failure> {
     )
 }
 
-/// An answer as JSON.
-fn shown(answer: &Answer<Batch>) -> Value {
-    let mut text = Vec::new();
-    answer.write(&mut text).unwrap();
-    serde_json::from_slice::<Value>(&text).unwrap()["ok"].take()
-}
-
 fn examples(device: &Device, operation: &Operation) {
     operation
         .examples()
@@ -171,7 +164,7 @@ fn check_example(device: &Device, example: &catalogue::Example) {
     } = example;
     match (ask(device, request), outcome) {
         (Ok(answer), Outcome::Answer(expected)) => {
-            let answer = shown(&answer);
+            let answer = answer.json();
             assert!(
                 catalogue::is_same(&answer, expected, *within),
                 "{request}\n{answer}\n{expected}"
@@ -187,7 +180,7 @@ fn check_example(device: &Device, example: &catalogue::Example) {
             );
             assert!(!failure.message.is_empty(), "{request}");
         }
-        (Ok(answer), _) => panic!("{request}\nwas answered: {}", shown(&answer)),
+        (Ok(answer), _) => panic!("{request}\nwas answered: {}", answer.json()),
         (Err(failure), _) => panic!("{request}\n{}", failure.message),
     }
 }
@@ -208,7 +201,7 @@ fn recorded(device: &Device, operation: &Operation) {
             match catalogue::recorded(read, device, ran, MOST) {
                 Ok(got) => {
                     assert!(!operation.reads_values, "{request} was recorded");
-                    assert_eq!(shown(&got), shown(&expected), "{request}");
+                    assert_eq!(got.json(), expected.json(), "{request}");
                 }
                 Err(failure) => {
                     assert_eq!(failure.kind, "recording", "{request}: {}", failure.message);

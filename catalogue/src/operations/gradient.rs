@@ -33,10 +33,9 @@ fn gradient(call: &mut Call<'_>) -> Result<Answer> {
     let gradient = Gradient::read(&call.options, DEPTH)?;
     let args = gradient.task().args.clone();
     let (device, max_values) = (call.device()?, call.max_values);
-    let slopes = as_program(&args, &device, Passes::default(), move |r, args| {
+    as_program(&args, &device, Passes::default(), move |r, args| {
         Ok(Answer::Batches(gradient.record(r, args, max_values)?))
-    })?;
-    slopes.with(|slope| Ok(Held::Read(slope)))
+    })
 }
 
 /// A request for gradients.

@@ -495,6 +495,18 @@ impl<A> Answer<A> {
     }
 }
 
+impl Answer {
+    /// Reads its batches from the device.
+    async fn download(self) -> vsla::Result<Answer<Batch>> {
+        let mut read = Vec::new();
+        for held in self.clone().batches() {
+            read.push(held.download().await?);
+        }
+        let mut read = read.into_iter();
+        self.with(|_| Ok(read.next().expect("each batch was read")))
+    }
+}
+
 impl Answer<Batch> {
     /// The numbers and arrays needed to write it.
     fn size(&self) -> u64 {
@@ -525,6 +537,14 @@ impl Answer<Batch> {
             Answer::Json(value) | Answer::About(value) => write!(out, "{value}")?,
         }
         out.write_all(b"}")
+    }
+
+    /// What is written behind `ok`.
+    pub fn json(&self) -> Value {
+        let mut text = Vec::new();
+        self.write(&mut text).expect("memory can be written to");
+        let mut line: Value = serde_json::from_slice(&text).expect("what is written is JSON");
+        line["ok"].take()
     }
 }
 
@@ -557,7 +577,16 @@ impl Prepared {
         Ok(Prepared(Task { args, ..self.0 }))
     }
 
-    pub fn run(&self, device: &Device, max_values: u64) -> Result<Answer<Batch>> {
+    /// The answer. In a browser, whose GPU cannot be waited for, operations that read values are refused.
+    pub async fn run(&self, device: &Device, max_values: u64) -> Result<Answer<Batch>> {
+        let task = self.0.clone();
+        let operation = task.operation;
+        let answer = task.run(max_values, &mut || Ok(device.clone()))?;
+        read(operation, answer.download().await, max_values)
+    }
+
+    /// The same; blocks the thread.
+    pub fn run_blocking(&self, device: &Device, max_values: u64) -> Result<Answer<Batch>> {
         answer_task(self.0.clone(), &mut || Ok(device.clone()), max_values)
     }
 }
@@ -565,7 +594,15 @@ impl Prepared {
 fn answer_task(task: Task, open: Open<'_>, max_values: u64) -> Result<Answer<Batch>> {
     let operation = task.operation;
     let answer = task.run(max_values, open)?;
-    let answer = answer.with(Held::download);
+    read(operation, answer.with(Held::download_blocking), max_values)
+}
+
+/// An answer that was read, unless it is too large.
+fn read(
+    operation: &Operation,
+    answer: vsla::Result<Answer<Batch>>,
+    max_values: u64,
+) -> Result<Answer<Batch>> {
     let answer = answer.map_err(|error| Failure::from(error).named(operation))?;
     // Catches anything that the estimate missed, and answers that are as large as the line.
     within(max_values, &mut [answer.size()].into_iter())

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vsla::program::{Outputs, Passes, Program, Recording};
-use vsla::{Device, Error, Layout, Ragged, Tensor, scalar::Scalar};
+use vsla::program::{Passes, Program, Recording};
+use vsla::{Device, Error, Layout};
 
 use super::{Answer, Task};
 use crate::batch::Batch;
@@ -22,14 +22,15 @@ pub fn recorded(
 ) -> Result<Answer<Batch>> {
     let task = Task::new(request)?;
     let args = task.args.on_views(device, before)?;
-    as_program(&args, device, passes, move |r, args| {
+    let answer = as_program(&args, device, passes, move |r, args| {
         let task = Task {
             args: args.clone(),
             ..task.clone()
         };
         let device = r.device().clone();
         task.run(max_values, &mut || Ok(device.clone()))
-    })
+    })?;
+    Ok(answer.with(Held::download_blocking)?)
 }
 
 /// Records `body` as a program with the arguments as inputs, and runs it once.
@@ -38,7 +39,7 @@ pub(super) fn as_program(
     device: &Device,
     passes: Passes,
     body: impl Fn(&mut Recording, &Args) -> Result<Answer> + Send + Sync + 'static,
-) -> Result<Answer<Batch>> {
+) -> Result<Answer> {
     let recorded = Arc::new(Mutex::new(None::<Result<Answer>>));
     let program = {
         let (args, recorded) = (args.clone(), recorded.clone());
@@ -73,8 +74,12 @@ pub(super) fn as_program(
     };
     let args = args.on_device(device)?;
     let outputs = plan.run(&args.values())?;
-    let mut places = 0..;
-    answer.with(|held| read(held, &outputs, &mut places))
+    let mut places = 0..outputs.len();
+    // What is on the host is no output.
+    answer.with(|held| match held.value().and_then(|_| places.next()) {
+        Some(place) => Ok(Held::output(held.dtype(), &outputs, place)?),
+        None => Ok(held),
+    })
 }
 
 /// Makes a recorded value an output.
@@ -88,28 +93,4 @@ pub fn output(r: &mut Recording, held: &Held) -> vsla::Result<()> {
         Held::U8(tensor) => r.output(tensor),
         Held::Read(_) => Ok(()),
     }
-}
-
-/// What the program computed for a recorded value, the next of its outputs.
-fn read(held: Held, outputs: &Outputs, places: &mut impl Iterator<Item = usize>) -> Result<Batch> {
-    fn of<T: Scalar>(
-        _: Tensor<T>,
-        outputs: &Outputs,
-        places: &mut impl Iterator<Item = usize>,
-    ) -> Result<Batch>
-    where
-        Batch: From<Ragged<T>>,
-    {
-        let output: Tensor<T> = outputs.get(places.next().unwrap_or(usize::MAX))?;
-        Ok(output.download_blocking()?.into())
-    }
-    Ok(match held {
-        Held::F32(x) => of(x, outputs, places)?,
-        Held::I32(x) => of(x, outputs, places)?,
-        Held::U32(x) => of(x, outputs, places)?,
-        Held::C32(x) => of(x, outputs, places)?,
-        Held::F16(x) => of(x, outputs, places)?,
-        Held::U8(x) => of(x, outputs, places)?,
-        Held::Read(batch) => batch,
-    })
 }

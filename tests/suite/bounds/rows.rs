@@ -115,7 +115,7 @@ fn check_row(device: &Device, row: &Operation) {
         let before = random.usize(..10);
         let read = Request::new(request.clone()).unwrap();
         let prepared = Prepared::new(read).and_then(|task| task.on_views(device, before));
-        let answer = prepared.and_then(|task| task.run(device, MOST));
+        let answer = prepared.and_then(|task| task.run_blocking(device, MOST));
         let kind = answer.err().map(|failure| failure.kind);
         assert_ne!(kind, Some("gpu"), "{}", short(&request));
         assert_inside(device, &request);

@@ -121,7 +121,7 @@ fn every_call_says_so() {
     lost(x.download_blocking(), "download");
     all_lost(&device, &x, &y);
     for (row, prepared) in rows {
-        match prepared.run(&device, 1 << 20) {
+        match prepared.run_blocking(&device, 1 << 20) {
             Ok(_) => panic!("{} went on", row.name),
             Err(failure) => assert_eq!(failure.kind, "device_lost", "{}", failure.message),
         }

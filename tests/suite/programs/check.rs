@@ -20,7 +20,7 @@ pub fn on_host(
     let tensors = tensors.collect::<vsla::Result<Vec<Held>>>()?;
     let operands: Vec<_> = tensors.iter().zip(operands.iter().map(Some)).collect();
     let (made, other) = step.run(device, &operands)?;
-    let made = made.into_iter().map(Held::download);
+    let made = made.into_iter().map(Held::download_blocking);
     Ok((made.collect::<vsla::Result<_>>()?, other))
 }
 

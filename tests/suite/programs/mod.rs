@@ -170,7 +170,10 @@ impl Program {
                 }
             }
         }
-        let read = |held: Held| held.download().expect("what was computed can be read");
+        let read = |held: Held| {
+            held.download_blocking()
+                .expect("what was computed can be read")
+        };
         let batches = values.into_iter().map(read).collect();
         Program {
             steps,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use catalogue::{Batch, Held, Operation};
 use serde_json::{Map, Value};
 use vsla::program::{Outputs, Passes, Plan, Program, Recording, Value as Input};
-use vsla::{Device, Layout, Result, Tensor, scalar::DType};
+use vsla::{Device, Layout, Result, Tensor};
 
 use crate::programs::{Program as Calls, same};
 use crate::support::bench::{is_hurried, is_software};
@@ -77,7 +77,8 @@ impl Case {
     fn check(&self, outputs: &Outputs, plan: &Plan) {
         for (i, &at) in self.outputs.iter().enumerate() {
             let expected = &self.calls.batches[at];
-            let got = output(outputs, i, expected.dtype()).unwrap();
+            let got = Held::output(expected.dtype(), outputs, i).and_then(Held::download_blocking);
+            let got = got.unwrap();
             assert!(
                 same(&got, expected),
                 "output {i}, value {at} differs, the bytes {:?}: {:#?}\n{}",
@@ -87,19 +88,6 @@ impl Case {
             );
         }
     }
-}
-
-/// An output of this type.
-pub fn output(outputs: &Outputs, i: usize, dtype: DType) -> Result<Batch> {
-    let held: Held = match dtype {
-        DType::F32 => outputs.get::<f32>(i)?.into(),
-        DType::F16 => outputs.get::<vsla::f16>(i)?.into(),
-        DType::I32 => outputs.get::<i32>(i)?.into(),
-        DType::U32 => outputs.get::<u32>(i)?.into(),
-        DType::U8 => outputs.get::<u8>(i)?.into(),
-        _ => outputs.get::<vsla::Complex32>(i)?.into(),
-    };
-    held.download()
 }
 
 /// How many random programs a trial runs, unless `VSLA_PROGRAMS` says otherwise.

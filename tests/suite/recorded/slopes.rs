@@ -8,7 +8,7 @@ use catalogue::{Batch, Held};
 use vsla::program::{Passes, Program, Recording, Value as Input};
 use vsla::{Device, Error, Layout, Result, Tensor, scalar::DType, scalar::Scalar};
 
-use super::random::{Case, count, output};
+use super::random::{Case, count};
 use crate::programs::{Program as Calls, same};
 use crate::support::bench::is_software;
 use crate::support::corpus::rng;
@@ -57,9 +57,12 @@ fn gradients(device: &Device, case: &Arc<Case>, passes: Passes, again: bool) -> 
     let out = plan.run(&operands).unwrap();
     let value = |i: usize| {
         let any = [DType::F32, DType::F16, DType::C32].into_iter();
-        any.map(|dtype| output(&out, i, dtype)).find_map(Result::ok)
+        any.map(|dtype| Held::output(dtype, &out, i))
+            .find_map(Result::ok)
     };
-    (0..out.len()).map(|i| value(i).unwrap()).collect()
+    { 0..out.len() }
+        .map(|i| value(i).unwrap().download_blocking().unwrap())
+        .collect()
 }
 
 const NONE: &str = "no outputs";

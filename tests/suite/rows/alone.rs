@@ -4,7 +4,7 @@ use catalogue::{Answer, Batch, Operation, replace};
 use serde_json::{Value, json};
 use vsla::Device;
 
-use super::{accepted, ask, is_spread, large, of_each_type, short, shown, small};
+use super::{accepted, ask, is_spread, large, of_each_type, short, small};
 use crate::support::bench::{cpu, is_hurried};
 
 /// The bytes of each element of each batch of an answer.
@@ -27,7 +27,7 @@ fn elements(answer: &Answer<Batch>) -> Vec<Vec<Vec<u8>>> {
         Answer::Batches(all) => all.iter().map(of_batch).collect(),
         Answer::Fields([(_, a), (_, b)]) => vec![of_batch(a), of_batch(b)],
         other => {
-            let shown = shown(other);
+            let shown = other.json();
             let items = shown.as_array().into_iter().flatten();
             vec![items.map(|item| item.to_string().into_bytes()).collect()]
         }

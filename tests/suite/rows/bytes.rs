@@ -4,7 +4,7 @@ use catalogue::{Operation, Prepared, Request, Size};
 use serde_json::{Value, json};
 use vsla::{Device, scalar::DType};
 
-use super::{MOST, short, shown};
+use super::{MOST, short};
 use crate::support::corpus::rng;
 
 /// Each request of bytes, which begin at every byte of a word, and the same of words.
@@ -29,7 +29,7 @@ fn is_alike(device: &Device, row: &Operation) -> bool {
         let [bytes, words] = [(&request, i % 4), (&words, 0)].map(|(request, before)| {
             let read = Request::new(request.clone())?;
             let prepared = Prepared::new(read)?.on_views(device, before)?;
-            Ok::<_, catalogue::Failure>(shown(&prepared.run(device, MOST)?))
+            Ok::<_, catalogue::Failure>(prepared.run_blocking(device, MOST)?.json())
         });
         let Ok(bytes) = bytes else { continue };
         let words = words.unwrap_or_else(|failure| panic!("{}", failure.message));

@@ -4,7 +4,7 @@ use catalogue::{Answer, Batch, Law, Operation, extents, filled};
 use serde_json::{Value, json};
 use vsla::Device;
 
-use super::{accepted, is_spread, shown, small};
+use super::{accepted, is_spread, small};
 
 /// Every way to pad: for each argument an axis, or none, and for all of them one or two slices of zeros.
 fn paddings(args: usize, rank: usize) -> Vec<(Vec<Option<usize>>, usize)> {
@@ -49,7 +49,7 @@ fn push(value: &mut Value, axis: usize, slice: &Value) {
 /// Whether two answers differ at most in trailing zeros of their elements, and in rounding.
 fn is_equivalent(a: &Answer<Batch>, b: &Answer<Batch>, rounding: f64) -> bool {
     let batches = |answer: &Answer<Batch>| -> Vec<Value> {
-        let value = shown(answer);
+        let value = answer.json();
         match (answer, value) {
             (Answer::Batch(_), batch) => vec![batch],
             (Answer::Batches(_), Value::Array(all)) => all,
@@ -147,8 +147,8 @@ pub fn check(device: &Device, operation: &Operation) {
                 assert!(
                     is_kept,
                     "{request}: {}\n{longer}: {}",
-                    shown(&expected),
-                    shown(&got)
+                    expected.json(),
+                    got.json()
                 );
                 for (kept, _) in kept
                     .iter_mut()

@@ -4,7 +4,7 @@ use catalogue::{Answer, Batch, Gradient, Operation};
 use serde_json::{Value, json};
 use vsla::Device;
 
-use super::{accepted, ask, shown, small};
+use super::{accepted, ask, small};
 use crate::support::corpus::rng;
 
 /// Requests in floating point, and the operands with respect to which they are differentiated.
@@ -33,8 +33,8 @@ pub fn form(device: &Device, operation: &Operation) {
         let is_cached = of.pointer("/options/cached").is_some();
         match ask(device, &request) {
             Ok(answer) => {
-                assert!(has_gradient && !is_cached, "{request}: {}", shown(&answer));
-                let slopes = shown(&answer);
+                assert!(has_gradient && !is_cached, "{request}: {}", answer.json());
+                let slopes = answer.json();
                 let slopes = slopes.as_array().unwrap();
                 assert_eq!(slopes.len(), operands.len(), "{request}");
                 for (slope, i) in slopes.iter().zip(operands) {
@@ -88,7 +88,7 @@ fn floats(answer: &Answer<Batch>) -> Vec<Value> {
     };
     let floats = batches.into_iter().filter(|batch| batch.is_float());
     floats
-        .map(|batch| shown(&Answer::Batch(batch.clone())))
+        .map(|batch| Answer::Batch(batch.clone()).json())
         .collect()
 }
 

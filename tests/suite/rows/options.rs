@@ -3,7 +3,7 @@
 use catalogue::{Absent, Kind, Operation, Opt};
 use serde_json::{Value, json};
 
-use super::{ask, shown};
+use super::ask;
 use crate::support::bench::cpu;
 
 pub fn check(operation: &Operation) {
@@ -28,7 +28,7 @@ pub fn check(operation: &Operation) {
                 assert!(option.kind.fits(&default), "{}: {json}", option.name);
                 let request = without(request, option);
                 let [a, b] = [request.clone(), with(&request, option, default)]
-                    .map(|request| ask(cpu(), &request).map(|answer| shown(&answer)));
+                    .map(|request| ask(cpu(), &request).map(|answer| answer.json()));
                 assert_eq!(a, b, "{request}");
             }
             Absent::Means(_) => {}
