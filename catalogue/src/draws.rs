@@ -209,8 +209,8 @@ impl Operation {
         drawn
     }
 
-    /// Twelve elements of up to about `most` values, whose extents are edges. Those of several arguments are the same for
-    /// every second element, or for all of them, which are vectors, for a rank of 0.
+    /// Twelve elements of up to about `most` values, whose extents are edges. Those of several arguments are the same
+    /// for every second element, or for all of them, which are vectors, for a rank of 0.
     fn at_edges(&self, request: &Value, rank: usize, most: usize, random: &mut Rng) -> Value {
         let dtype = self.dtype_of(request);
         let (are_alike, rank) = (rank == 0, rank.max(1));

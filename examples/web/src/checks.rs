@@ -13,9 +13,9 @@ type Outcome = std::result::Result<(), String>;
 /// Rows whose kernels a GPU in software compiles for minutes: powers, remainders and angles.
 const SLOW: &[&str] = &["pow", "power", "fmod", "fmod_by", "arctan2"];
 
-/// Rows that are compared with values of all their types, and the others with those of their first example. Each type is
-/// another kernel, which a GPU in software compiles for up to seconds, and all kernels read and write a type in the same
-/// way.
+/// Rows that are compared with values of all their types; others are with those of their first example. Each type is
+/// another kernel, which a GPU in software compiles for up to seconds, and all kernels read and write a type in the
+/// same way.
 const OF_ALL_TYPES: &[&str] = &[
     "add", "copy", "matmul", "multiply", "sort", "sum", "to_f16", "to_f32", "to_i32", "to_u8",
     "to_u32",
