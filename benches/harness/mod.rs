@@ -13,6 +13,7 @@ pub mod text;
 
 use std::cell::Cell;
 use std::error::Error;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use report::{Report, Row};
@@ -211,6 +212,7 @@ impl Bench {
         time: Duration,
         mut run: impl FnMut() -> vsla::Result<R>,
     ) -> Outcome<Times> {
+        self.settle(&mut run)?;
         let mut once = || -> Outcome<Duration> {
             let began = Instant::now();
             let result = run()?;
@@ -237,6 +239,24 @@ impl Bench {
             in_row: Some(Summary::of(in_row)),
             peak: Some(peak),
         })
+    }
+
+    /// Calls until no kernel runs in parts, which are slower than the whole kernel that the driver still compiles.
+    fn settle<R>(&self, run: &mut impl FnMut() -> vsla::Result<R>) -> Outcome<()> {
+        const LONGEST: Duration = Duration::from_secs(60);
+        let began = Instant::now();
+        loop {
+            let (done, profile) = self.device.profile_blocking(|| run().map(drop))?;
+            done?;
+            let mut kernels = profile.kernels.iter();
+            let Some(parts) = kernels.find(|kernel| kernel.kernel.ends_with(".parts")) else {
+                return Ok(());
+            };
+            if began.elapsed() > LONGEST {
+                return Err(format!("{} after {LONGEST:?}", parts.kernel).into());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Times per call of parts of many calls, with a wait at the end of each part. The parts are long enough that this
