@@ -477,7 +477,11 @@ impl Pipelines {
         if self.parts == Parts::First {
             let (whole, cache) = (whole.clone(), self.cache().cloned());
             spawn(Box::new(move |health, pipeline| {
-                let compiled = whole.compiled(health, op, cache.as_ref())?;
+                let compiled = whole.compiled(health, op, cache.as_ref());
+                // Nobody sees it if the parts are there already.
+                let compiled = compiled.inspect_err(|error| {
+                    log::warn!("{} goes on in parts: {error}", whole.name);
+                })?;
                 let _ = pipeline.whole.set(compiled);
                 Ok(())
             }));
