@@ -1,6 +1,6 @@
 //! One line: `{"op": .., "args": [..], "options": {..}, "device": ..}`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use vsla::{
     Pairing, Ragged, Shape,
     batch::{MAX_RANK, PairList, Remainder, Side},
@@ -119,6 +119,16 @@ impl Pairs {
         }
     }
 
+    /// How many pairs batches of these sizes have, if they can be paired so.
+    pub fn count(&self, left: usize, right: usize) -> Option<usize> {
+        match self {
+            Pairs::OneToAll => (left == 1).then_some(right),
+            Pairs::AllToOne => (right == 1).then_some(left),
+            Pairs::AllToAll => left.checked_mul(right),
+            Pairs::List(pairs) => Some(pairs.as_slice().len()),
+        }
+    }
+
     /// The pairs that batches of these sizes have.
     pub fn of(&self, left: usize, right: usize) -> Vec<(usize, usize)> {
         match self {
@@ -181,6 +191,13 @@ impl Options {
             given: operation.picked(&self.given, order, count),
             taken: self.taken,
         }
+    }
+
+    /// With these pairs.
+    pub fn paired(mut self, pairs: &[(usize, usize)]) -> Options {
+        let pairs = pairs.iter().map(|&(i, j)| json!([i, j])).collect();
+        self.given.insert("pairing".to_owned(), Value::Array(pairs));
+        self
     }
 
     /// An option that is not of its kind.

@@ -45,8 +45,8 @@ Examples:
     {"ok":[[[12.0,12.0]],[[3.0,3.0,3.0]]]}
   echo '{"op": "info", "device": "gpu"}' | calc
 
-With --devices, each device computes some of the elements of a request, and the answer is that of one device. A request
-whose elements depend on each other is an error, unless it names a device.
+With --devices, each device computes some of the elements or pairs of a request, and the answer is that of one device. A
+request whose elements depend on each other runs on the first device.
 
 From the source tree, run calc as: cargo run --release -p calc --"#;
 

@@ -11,10 +11,11 @@ use crate::batch::Batch;
 use crate::failure::{Failure, Result};
 use crate::request::Request;
 
-/// Answers a request on several devices, each of which gets some of the elements. The answer is that of one device.
+/// Answers a request on several devices, each of which gets some of the elements or of the pairs. The answer is that of
+/// one device.
 ///
-/// A request about the machine or a file, or without elements, goes to the first device. So does one of which a part
-/// fails, so that errors are those of one device, too.
+/// A request that has one element, or whose elements depend on each other, goes to the first device. So does one of
+/// which a part fails, so that errors are those of one device, too.
 pub fn answer_divided(
     request: Request,
     devices: &[Device],
@@ -26,30 +27,18 @@ pub fn answer_divided(
         return Err(Failure::request("expected at least one device, got none"));
     };
     let on_first = |task: Task| answer_task(task, &mut || Ok(first.clone()), max_values);
-    if !operation.is_function {
+    let Some(division) = task.division(max_values) else {
         return on_first(task);
-    }
-    let elements = task.elements().map_err(|why| {
-        let what = format!(
-            "{}: --devices divides the elements of a request, but {why}",
-            operation.name
-        );
-        let failure = Failure::request(format!(
-            "{what}; name a device in the request to run it there"
-        ));
-        failure.named(operation)
-    })?;
-    if elements == 0 {
-        return on_first(task);
-    }
+    };
+    let count = division.count();
     let parts = thread::scope(|scope| {
         let shares = (0..devices.len()).map(|i| {
-            let of = |i: usize| elements * i / devices.len();
+            let of = |i: usize| count * i / devices.len();
             (of(i)..of(i + 1), &devices[i])
         });
         let shares = shares.filter(|(share, _)| !share.is_empty());
         let part = |(share, device): (Range<usize>, &Device)| {
-            let (part, device) = (task.part(share, elements), device.clone());
+            let (part, device) = (task.part(&division, share), device.clone());
             scope.spawn(move || answer_task(part?, &mut || Ok(device.clone()), max_values))
         };
         let threads: Vec<_> = shares.map(part).collect();
@@ -74,32 +63,57 @@ pub fn answer_divided(
     Ok(answer)
 }
 
-impl Task {
-    /// The number of elements that each argument has, or why they cannot be divided.
-    fn elements(&self) -> core::result::Result<usize, String> {
-        if !self.operation.is_local {
-            return Err("here a result depends on several of them".to_owned());
+/// What a request is divided into.
+enum Division {
+    /// So many elements of each argument.
+    Elements(usize),
+    Pairs(Vec<(usize, usize)>),
+}
+
+impl Division {
+    fn count(&self) -> usize {
+        match self {
+            Division::Elements(count) => *count,
+            Division::Pairs(pairs) => pairs.len(),
         }
-        if self.options.has("pairing") {
-            return Err("a pairing combines them".to_owned());
+    }
+}
+
+impl Task {
+    /// How the request divides, if it does, into at most so many elements or pairs: each of them is a value of the
+    /// answer at least.
+    fn division(&self, most: u64) -> Option<Division> {
+        if !self.operation.is_function || !self.operation.is_local {
+            return None;
         }
         let counts: Vec<usize> = (0..self.args.len())
             .map(|i| self.args.layout(i).len())
             .collect();
-        match counts[..] {
-            [] => Err("this one has no batch".to_owned()),
-            [first, ref others @ ..] if others.iter().all(|&count| count == first) => Ok(first),
-            _ => Err(format!("these batches have {counts:?}")),
-        }
+        let division = match (self.options.pairs().ok()?, &counts[..]) {
+            (Some(pairs), &[left, right]) => {
+                let count = pairs.count(left, right)?;
+                (count as u64 <= most).then(|| Division::Pairs(pairs.of(left, right)))?
+            }
+            (None, &[first, ref others @ ..]) if others.iter().all(|&count| count == first) => {
+                Division::Elements(first)
+            }
+            _ => return None,
+        };
+        Some(division).filter(|division| division.count() > 1)
     }
 
-    /// The same for some of the elements.
-    fn part(&self, elements: Range<usize>, count: usize) -> Result<Task> {
-        let order: Vec<usize> = elements.clone().collect();
+    /// The same for some of the elements or pairs.
+    fn part(&self, division: &Division, share: Range<usize>) -> Result<Task> {
+        let order: Vec<usize> = share.clone().collect();
+        let options = (self.options).picked(self.operation, &order, division.count());
+        let (args, options) = match division {
+            Division::Elements(_) => (self.args.part(share)?, options),
+            Division::Pairs(pairs) => (self.args.clone(), options.paired(&pairs[share])),
+        };
         Ok(Task {
             operation: self.operation,
-            args: self.args.part(elements)?,
-            options: self.options.picked(self.operation, &order, count),
+            args,
+            options,
         })
     }
 }

@@ -34,22 +34,25 @@ fn text(outcome: catalogue::Result<catalogue::Answer<catalogue::Batch>>) -> Stri
 #[test]
 fn the_answer_is_that_of_one_device() {
     for devices in pairs() {
-        let mut divided = 0;
+        let [mut elements, mut paired] = [0; 2];
         for (line, _) in answered() {
             let request = || Request::new(line.clone()).unwrap();
+            let plans = || devices[1].counters().plans;
+            let before = plans();
             let got = text(answer_divided(request(), &devices, MAX_VALUES));
-            if got.contains("--devices divides the elements") {
-                continue;
-            }
+            let divided = plans() > before;
             let expected = text(answer(
                 request(),
                 &mut || Ok(devices[0].clone()),
                 MAX_VALUES,
             ));
             assert_eq!(got, expected, "{line}");
-            divided += 1;
+            match line["options"].get("pairing") {
+                Some(_) => paired += usize::from(divided),
+                None => elements += usize::from(divided),
+            }
         }
-        assert!(divided > 200, "{divided}");
+        assert!(elements > 100 && paired > 10, "{elements}, {paired}");
     }
 }
 
@@ -74,46 +77,41 @@ fn errors_are_those_of_one_device() {
 }
 
 #[test]
-fn what_does_not_divide_is_named() {
+fn what_does_not_divide_runs_on_the_first() {
     let mut calculator = Calculator {
         on: on(Choice::Cpu, Some(Count::All)),
         ..calculator(Choice::Cpu)
     };
     let mut answer = |line: Value| text(calculator.answer(line.to_string().as_bytes()));
-    for (line, why) in [
+    for (line, expected) in [
         (
             json!({"op": "sum_batch", "args": [[[1], [2]]]}),
-            "here a result depends on several of them",
-        ),
-        (
-            json!({"op": "add", "args": [[[1]], [[2], [3]]], "options": {"pairing": "one_to_all"}}),
-            "a pairing combines them",
+            r#"{"ok":[[3.0]]}"#,
         ),
         (
             json!({"op": "hann_window", "options": {"size": 2}}),
-            "this one has no batch",
+            r#"{"ok":[[0.0,1.0]]}"#,
         ),
         (
-            json!({"op": "add", "args": [[[1]], [[2], [3]]]}),
-            "these batches have [1, 2]",
+            json!({"op": "add", "args": [[[1], [2]], [[3], [4]]]}),
+            r#"{"ok":[[4.0],[6.0]]}"#,
+        ),
+        (
+            json!({"op": "add", "args": [[[1], [2]], [[3], [4]]], "options": {"pairing": "all_to_all"}}),
+            r#"{"ok":[[4.0],[5.0],[5.0],[6.0]]}"#,
         ),
     ] {
-        let error: Value = serde_json::from_str(&answer(line.clone())).unwrap();
-        let message = error["error"]["message"].as_str().unwrap();
-        let expected = format!(
-            "{}: --devices divides the elements of a request, but {why}; name a device in the request to run it there",
-            line["op"].as_str().unwrap()
-        );
-        assert_eq!(
-            (message, &error["error"]["kind"]),
-            (&*expected, &json!("bad_request"))
-        );
+        assert_eq!(answer(line), expected);
     }
-    let named = answer(json!({"op": "sum_batch", "args": [[[1], [2]]], "device": "cpu"}));
-    assert_eq!(named, r#"{"ok":[[3.0]]}"#);
-    let whole = answer(json!({"op": "add", "args": [[[1], [2]], [[3], [4]]]}));
-    assert_eq!(whole, r#"{"ok":[[4.0],[6.0]]}"#);
     assert!(answer(json!({"op": "info"})).starts_with(r#"{"ok":"#));
+    for pairing in ["one_to_all", "all_to_one"] {
+        let refused = answer(json!({
+            "op": "add",
+            "args": [[[1], [2]], [[2], [3]]],
+            "options": {"pairing": pairing},
+        }));
+        assert!(refused.contains("error"), "{refused}");
+    }
     let mut two = Calculator {
         on: on(Choice::Cpu, Some(Count::Of(2))),
         ..super::calculator(Choice::Cpu)
