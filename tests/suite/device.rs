@@ -35,7 +35,10 @@ mod shared;
 mod views;
 
 #[cfg(feature = "gpu")]
-pub use adapters::{TWO as TWO_ADAPTERS, two as two_adapters, with_a_second_driver};
+pub use adapters::{
+    SECOND as SECOND_ADAPTER, TWO as TWO_ADAPTERS, second as second_adapter, two as two_adapters,
+    with_a_second_driver,
+};
 #[cfg(feature = "gpu")]
 pub use parts::{ENDS, ends_while_a_kernel_is_compiled};
 

@@ -99,6 +99,8 @@ pub fn run(task: &str) {
         #[cfg(feature = "gpu")]
         [crate::device::TWO_ADAPTERS] => crate::device::two_adapters(),
         #[cfg(feature = "gpu")]
+        [crate::device::SECOND_ADAPTER] => crate::device::second_adapter(),
+        #[cfg(feature = "gpu")]
         [crate::device::ENDS] => crate::device::ends_while_a_kernel_is_compiled(),
         #[cfg(feature = "gpu")]
         [crate::fleet::TWO] => crate::fleet::two(),

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use libtest_mimic::Trial;
 use vsla::device::GpuOptions;
+use vsla::fleet::{Fleet, FleetOptions};
 use vsla::{Device, Error};
 
 use super::{lengths, numbers};
@@ -15,6 +16,9 @@ use crate::support::operation::{download, upload};
 
 /// The task of a process that sees two equal adapters.
 pub const TWO: &str = "two_adapters";
+
+/// The task of a process whose environment names the second of them.
+pub const SECOND: &str = "second_adapter";
 
 pub fn tests(bench: &Bench) -> Vec<Trial> {
     vec![
@@ -116,6 +120,24 @@ pub fn two() {
     assert_eq!(devices[0].memory().live, before);
     let mixed = upload(&devices[0], &x).add(&held).unwrap_err();
     assert!(matches!(mixed, Error::DeviceMismatch { .. }), "{mixed}");
+    let named = Command::new(std::env::current_exe().unwrap())
+        .env(TASK, SECOND)
+        .env("WGPU_ADAPTER_NAME", format!("{part}#1"))
+        .output()
+        .unwrap();
+    let complained = String::from_utf8_lossy(&named.stderr);
+    assert!(named.status.success(), "{complained}");
     let refused = opened(&format!("{part}#2")).unwrap_err().to_string();
     assert!(refused.contains("#1 ("), "{refused}");
+}
+
+/// The environment names the adapter of devices and fleets whose options name none.
+pub fn second() {
+    let second = Some(1);
+    let device = Device::gpu_blocking(GpuOptions::default()).unwrap();
+    assert_eq!(device.info().ordinal, second);
+    assert_eq!(Device::auto().info().ordinal, second);
+    let fleet = Fleet::open(FleetOptions::default()).unwrap();
+    let ordinals = fleet.devices().iter().map(|device| device.info().ordinal);
+    assert_eq!(ordinals.collect::<Vec<_>>(), [second]);
 }
