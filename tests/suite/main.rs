@@ -4,9 +4,9 @@
 //! tests that need one are ignored, or fail with `VSLA_REQUIRE_GPU=1`. These variables change what runs:
 //!
 //! - `VSLA_LARGE=1` adds the largest batches.
-//! - `VSLA_LONG=1` runs every case instead of a representative selection, trials that take long on a software GPU, and
-//!   operations on one image as large as the device allows. `VSLA_QUARTER=0` to `3` runs a quarter of those trials,
-//!   and `VSLA_QUARTER=all` runs all of them (`tiers.rs`).
+//! - `VSLA_LONG=1` runs every case instead of a representative selection, trials that wait for another run without a
+//!   hardware GPU, and operations on one image as large as the device allows. `VSLA_QUARTER=0` to `3` runs a quarter of
+//!   those that wait, and `VSLA_QUARTER=all` runs all of them (`tiers.rs`).
 //! - `VSLA_EVERY_LENGTH=folder` writes the error of every transform length to this folder.
 //! - With `VSLA_INSTRUMENTED=1`, the kernels of all trials count their out-of-bounds buffer accesses, and there must be
 //!   none; if all trials or those of `gpu` run, every variant of every kernel must have taken part.
@@ -233,6 +233,11 @@ fn main() -> ExitCode {
     }
     trials.extend(table::tests(&Bench::new("table"), names));
     if !arguments.list {
+        let in_turn = |trial: Trial| {
+            let waits = tiers::waits(trial.name());
+            trial.with_ignored_flag(waits)
+        };
+        trials = trials.into_iter().map(in_turn).collect();
         trials.sort_by_cached_key(|trial| mixed(trial.name()));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);

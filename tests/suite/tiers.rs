@@ -1,10 +1,11 @@
-//! Trials that wait. A software GPU needs long for each, mostly to compile kernels, and others of its kind always run.
+//! Trials that wait, each for more than a second: on a software GPU, mostly to compile kernels. Others of their kind
+//! always run.
 //!
-//! On a software GPU, those of quarter i run only with `VSLA_QUARTER=i`, so that four runs of the checks cover all.
-//! `VSLA_QUARTER=all` and `VSLA_LONG=1` run all of them, as every hardware GPU does.
+//! Without a hardware GPU, those of quarter i run only with `VSLA_QUARTER=i`: four runs of the checks cover all.
+//! `VSLA_QUARTER=all` and `VSLA_LONG=1` run all of them.
 //!
-//! The trials were chosen by measurement: those that take longest, with the compilation of the kernels that only they
-//! need. The quarters take about the same time, and trials that need the same kernels are in the same quarter.
+//! The trials were chosen by measurement, with an empty cache of kernels. The quarters take about the same time, except
+//! for quarter 0, in which the checks open a page in a browser. Trials that need the same kernels share a quarter.
 
 use std::collections::BTreeMap;
 #[cfg(feature = "gpu")]
@@ -16,6 +17,7 @@ use libtest_mimic::Trial;
 
 #[cfg(feature = "gpu")]
 use crate::support::bench::{Bench, only_on_fast_gpus};
+use crate::support::bench::{gpu, is_selective, is_software};
 
 /// The quarter of each trial that waits. In the file, a line is `QUARTER KIND: NAME, NAME`: the kind is the path of the
 /// trials.
@@ -34,8 +36,11 @@ static WAITING: LazyLock<BTreeMap<String, u32>> = LazyLock::new(|| {
     lines.flat_map(of_line).collect()
 });
 
-/// Whether a software GPU leaves this trial to another run.
+/// Whether this trial is left to another run.
 pub fn waits(trial: &str) -> bool {
+    if !is_selective() || gpu().is_ok_and(|device| !is_software(device)) {
+        return false;
+    }
     let chosen = std::env::var("VSLA_QUARTER").unwrap_or_default();
     let is_due = |quarter: u32| match chosen.as_str() {
         "" => false,

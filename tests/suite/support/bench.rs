@@ -15,7 +15,6 @@ use libtest_mimic::{Completion, Failed, Trial};
 use vsla::{Device, device::DeviceKind, product::Tier};
 
 use super::lanes;
-use crate::tiers;
 
 /// A name, and a test to run on each device.
 pub type DeviceTest = (&'static str, fn(&Device));
@@ -176,10 +175,6 @@ impl Bench {
         let name = format!("{}::gpu::{name}", self.module);
         let module = self.module;
         Trial::ignorable_test(name.clone(), move || {
-            if gpu_is_software() && is_selective() && tiers::waits(&name) {
-                let why = "a software GPU takes long (VSLA_LONG=1 or its quarter runs this)";
-                return Ok(Completion::ignored_with(why));
-            }
             let _turn = lanes::of_gpu(module);
             match open() {
                 Ok(device) if has(device) => {
@@ -224,7 +219,8 @@ pub fn is_hurried(device: &Device) -> bool {
     is_software(device) && is_selective()
 }
 
-fn is_selective() -> bool {
+/// Whether neither `VSLA_LONG=1` nor `VSLA_INSTRUMENTED=1` asks for everything.
+pub fn is_selective() -> bool {
     !is_long() && !all_are_instrumented()
 }
 
