@@ -379,8 +379,9 @@ impl Gpu {
             .map(|path| Kept::open(&health, &info, path))
             .transpose()?;
         let parts = match info.device_type {
-            wgpu::DeviceType::Cpu => Parts::Never,
-            _ if cfg!(target_family = "wasm") || rayon::current_num_threads() == 1 => Parts::Never,
+            _ if cfg!(target_family = "wasm") => Parts::Never,
+            wgpu::DeviceType::Cpu => Parts::Always,
+            _ if rayon::current_num_threads() == 1 => Parts::Never,
             _ => Parts::First,
         };
         #[cfg(feature = "testing")]

@@ -3,7 +3,7 @@
 //! Drivers compile some kernels for seconds, because they have the code of many cases. Such a kernel has parts
 //! ([`Listed::parts`]), each with the code of one case, which together give the same bits. On a GPU, the kernel and its
 //! parts are compiled at the same time. The first call waits for whichever is there first; dispatches run the parts
-//! until the kernel is there, and then the kernel.
+//! until the kernel is there, and then the kernel. A software GPU compiles and runs the parts only.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -224,13 +224,12 @@ pub(crate) struct Pipelines {
 /// Whether kernels that have parts run in parts.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Parts {
-    /// Never: there are no threads, or their work would slow the device down.
+    /// Never, where there are no threads that compile.
     #[default]
     Never,
     /// Until the whole kernel is compiled.
     First,
-    /// Always, for this crate's tests.
-    #[cfg(feature = "testing")]
+    /// Always, on software GPUs: the time that LLVM takes for a kernel grows with the square of its length.
     Always,
 }
 
@@ -433,7 +432,8 @@ impl Pipelines {
         })
     }
 
-    /// Compiles a kernel and its parts at the same time, and waits until one or the other is there.
+    /// Compiles a kernel and its parts at the same time, and waits until one or the other is there. A software GPU gets
+    /// the parts only.
     fn in_parts(
         &self,
         health: &Arc<Health>,
@@ -455,6 +455,10 @@ impl Pipelines {
         let parts: Vec<Ready> = parts.collect::<Result<_>>()?;
         let (whole, pipeline) = self.ready(health, limits, op, text)?;
         let pipeline = Arc::new(pipeline);
+        if self.parts == Parts::Always {
+            let _ = pipeline.parts.set(each_compiled(&parts, health, op)?);
+            return Ok(pipeline);
+        }
         let (sender, arrived) = mpsc::channel();
         let whole = Arc::new(whole);
         let spawn = |compile: Box<Compile>| {
@@ -474,18 +478,16 @@ impl Pipelines {
                 compiling.push(thread);
             }
         };
-        if self.parts == Parts::First {
-            let (whole, cache) = (whole.clone(), self.cache().cloned());
-            spawn(Box::new(move |health, pipeline| {
-                let compiled = whole.compiled(health, op, cache.as_ref());
-                // Nobody sees it if the parts are there already.
-                let compiled = compiled.inspect_err(|error| {
-                    log::warn!("{} goes on in parts: {error}", whole.name);
-                })?;
-                let _ = pipeline.whole.set(compiled);
-                Ok(())
-            }));
-        }
+        let (in_thread, cache) = (whole.clone(), self.cache().cloned());
+        spawn(Box::new(move |health, pipeline| {
+            let compiled = in_thread.compiled(health, op, cache.as_ref());
+            // Nobody sees it if the parts are there already.
+            let compiled = compiled.inspect_err(|error| {
+                log::warn!("{} goes on in parts: {error}", in_thread.name);
+            })?;
+            let _ = pipeline.whole.set(compiled);
+            Ok(())
+        }));
         spawn(Box::new(move |health, pipeline| {
             let _ = pipeline.parts.set(each_compiled(&parts, health, op)?);
             Ok(())

@@ -313,6 +313,7 @@ fn opened(
         let mut options = vsla::device::GpuOptions {
             poison: true,
             instrumented: all_are_instrumented(),
+            parts: in_parts(),
             ..Default::default()
         };
         adjust(&mut options);
@@ -397,6 +398,12 @@ pub fn all_are_instrumented() -> bool {
     std::env::var("VSLA_INSTRUMENTED").is_ok_and(|value| value == "1")
 }
 
+/// Whether kernels run in parts, if a device does not decide: whole ones run if every variant must.
+#[cfg(feature = "gpu")]
+fn in_parts() -> Option<vsla::testing::Parts> {
+    all_are_instrumented().then_some(vsla::testing::Parts::Never)
+}
+
 /// Runs `test`, then checks that no kernel accessed memory out of bounds, if the device counts such accesses.
 fn within(device: &Device, test: impl FnOnce(&Device)) -> Result<(), Failed> {
     guarded(|| {
@@ -447,6 +454,7 @@ thread_local! {
 pub fn opened_for_one(adjust: impl FnOnce(&mut vsla::device::GpuOptions)) -> Device {
     let mut options = vsla::device::GpuOptions {
         instrumented: all_are_instrumented(),
+        parts: in_parts(),
         ..Default::default()
     };
     adjust(&mut options);
