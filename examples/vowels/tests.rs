@@ -97,7 +97,7 @@ fn a_seed_gives_the_same_bits_and_the_loss_falls() {
     );
 }
 
-/// On a GPU that is opened twice, which is two devices.
+/// In 108 steps, on a GPU that is opened twice, which is two devices.
 #[cfg(feature = "gpu")]
 #[test]
 fn devices_do_not_change_a_bit() {
@@ -111,7 +111,7 @@ fn devices_do_not_change_a_bit() {
     let learn = |devices: &[Device]| {
         let fleet = Fleet::of(devices.iter().cloned()).unwrap();
         let bar = indicatif::ProgressBar::hidden();
-        train::train(On::Fleet(&fleet), (&train, &scale), (2, 7), &bar).unwrap()
+        train::train(On::Fleet(&fleet), (&train, &scale), (12, 7), &bar).unwrap()
     };
     let alone = learn(std::slice::from_ref(&one));
     let both = learn(&[one, two]);
