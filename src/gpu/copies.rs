@@ -106,7 +106,8 @@ impl Copies {
             let all = self.lock();
             all.places.iter().filter_map(Weak::upgrade).collect()
         };
-        all.sort_by_key(|place| place.used.load(Ordering::Relaxed));
+        // Read once for each, because other threads use copies meanwhile, and a sort panics if its order changes.
+        all.sort_by_cached_key(|place| place.used.load(Ordering::Relaxed));
         let mut any = false;
         for place in all {
             if enough() {
@@ -139,5 +140,35 @@ impl Keeper for Copies {
         let gone = self.lock().by_identity.remove(&id);
         // Dropped outside this lock because the drop takes the pool's lock.
         drop(gone);
+    }
+}
+
+#[cfg(feature = "testing")]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    /// Copies are released while other threads use them, which changes the order in which they were used.
+    #[apply(unit_test)]
+    fn released_while_they_are_used() {
+        let copies = Copies::default();
+        let places: Vec<_> = (0..1000).map(|_| copies.place()).collect();
+        std::thread::scope(|scope| {
+            let users = (0..2).map(|seed| {
+                let places = &places;
+                scope.spawn(move || {
+                    let mut rng = fastrand::Rng::with_seed(seed);
+                    for _ in 0..300_000 {
+                        let place = &places[rng.usize(..places.len())];
+                        let none = || Err(Error::unsupported("no copy").named("test"));
+                        assert!(place.get(rng.u64(..), |_| true, none).is_err());
+                    }
+                })
+            });
+            let users: Vec<_> = users.collect();
+            while users.iter().any(|user| !user.is_finished()) {
+                assert!(!copies.give_up(|| false));
+            }
+        });
     }
 }
