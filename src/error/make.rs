@@ -51,6 +51,10 @@ constructors! {
 #[cfg(any(feature = "gpu", feature = "testing"))]
 constructors! {
     no_device = NoDevice { reason: Text }
+}
+
+#[cfg(feature = "gpu")]
+constructors! {
     device_lost = DeviceLost { op: Op, reason: Text }
 }
 

@@ -86,7 +86,7 @@ pub(crate) struct Traits<'a> {
 }
 
 /// The largest number of words of all scratch buffers together: 512 MiB.
-#[cfg(feature = "gpu")]
+#[cfg(any(feature = "gpu", feature = "testing"))]
 pub(super) const SCRATCH: u64 = 1 << 27;
 
 /// The limits of a GPU for transforms.
@@ -102,7 +102,7 @@ pub(crate) struct FftLimits {
 
 impl FftLimits {
     /// The limits for these sizes of workgroup memory and of a binding, in bytes.
-    #[cfg(feature = "gpu")]
+    #[cfg(any(feature = "gpu", feature = "testing"))]
     pub(crate) fn new(workgroup: u32, binding: u64) -> FftLimits {
         FftLimits {
             workgroup,

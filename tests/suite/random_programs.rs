@@ -9,7 +9,9 @@ use catalogue::{Batch, Operation};
 use libtest_mimic::Trial;
 use vsla::{Device, Ragged, scalar::Scalar};
 
-use crate::programs::{Program, STEPS, check_against, check_alone, rows, same};
+#[cfg(feature = "gpu")]
+use crate::programs::same;
+use crate::programs::{Program, STEPS, check_against, check_alone, rows};
 use crate::support::bench::{Bench, cpu, is_software};
 #[cfg(feature = "gpu")]
 use crate::support::bench::{gpu, is_hurried, opened_for_one};

@@ -67,7 +67,7 @@ impl Tile {
     }
 
     /// Whether no slot extends beyond its part of a stage, unless the part has fewer units than there are invocations.
-    #[cfg(feature = "testing")]
+    #[cfg(all(feature = "gpu", feature = "testing"))]
     pub fn is_whole(&self) -> bool {
         self.parts().iter().all(|part| {
             let units = part.rows * part.units;
