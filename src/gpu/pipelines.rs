@@ -229,7 +229,7 @@ pub enum Parts {
     Never,
     /// Until the whole kernel is compiled.
     First,
-    /// Always, on software GPUs: the time that LLVM takes for a kernel grows with the square of its length.
+    /// Always: on software GPUs, whose compiler takes a time that grows with the square of a kernel's length.
     Always,
 }
 

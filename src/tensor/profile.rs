@@ -15,8 +15,8 @@ use crate::machine::Wait;
 pub struct KernelTime {
     /// The operation that it belongs to.
     pub op: &'static str,
-    /// The kernel: its stem, element type and flags. `.parts` follows if its parts ran, one after the other, because
-    /// the driver was still compiling the whole kernel.
+    /// The kernel: its stem, element type and flags. `.parts` follows if its parts ran, one after the other: while the
+    /// driver still compiles the whole kernel, and always on a software GPU.
     pub kernel: String,
     /// When it began, relative to the start of the first dispatch.
     pub start: Duration,

@@ -4,8 +4,8 @@
 //! Without a hardware GPU, those of quarter i run only with `VSLA_QUARTER=i`: four runs of the checks cover all.
 //! `VSLA_QUARTER=all` and `VSLA_LONG=1` run all of them.
 //!
-//! The trials were chosen by measurement, with an empty cache of kernels. The quarters take about the same time, except
-//! for quarter 0, in which the checks open a page in a browser. Trials that need the same kernels share a quarter.
+//! The trials were chosen by measurement, with an empty cache of kernels. Quarter 0 has none, because the checks open a
+//! page in a browser then. Trials that need the same kernels share a quarter.
 
 use std::collections::BTreeMap;
 #[cfg(feature = "gpu")]

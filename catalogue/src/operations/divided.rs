@@ -80,8 +80,8 @@ impl Division {
 }
 
 impl Task {
-    /// How the request divides, if it does, into at most so many elements or pairs: each of them is a value of the
-    /// answer at least.
+    /// How the request divides. `None` if it does not, or if it has more than `most` pairs: its answer, with at least
+    /// one value for each, would be too large.
     fn division(&self, most: u64) -> Option<Division> {
         if !self.operation.is_function || !self.operation.is_local {
             return None;
