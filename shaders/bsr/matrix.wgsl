@@ -259,6 +259,9 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
 #if SAMPLED
             #use store_all put_whole
 #else
+#if QUICK
+            #use store_all put_whole
+#else
 #for i A_MATRICES; j B_MATRICES
             {
                 let row_of = row_in + $(i * SIDE)u;
@@ -266,6 +269,7 @@ fn make_tiles(t: Tile, lid: u32, s: Subgroup) {
                 #use store put_whole
             }
 #endfor
+#endif
 #endif
         } else {
             #use store_all put_edge

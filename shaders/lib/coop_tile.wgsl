@@ -111,33 +111,49 @@ sh_$(x)[0u + $(x)_row$(i) * $($(X)_PITCH)u + 2u * $(x)_unit$(i) + $(half)u] = ha
 ## Multiplies a staged stage. The loads for the next stage come after the loads of the first matrices, because those are
 ## needed first.
 #block multiply meanwhile
+#if QUICK
+#use $(meanwhile)
+// Compilers cannot know the number of steps, so they do not unroll this.
+for (var step = 0u; step < $(DEPTH / SIDE)u * min(p.groups, 1u); step += 1u) {
+    #use multiply_step step, nothing
+}
+#else
 #for step DEPTH / SIDE
+{
+#if step == 0
+    #use multiply_step 0u, $(meanwhile)
+#else
+    #use multiply_step $(step)u, nothing
+#endif
+}
+#endfor
+#endif
+#endblock
+
+#block multiply_step at meanwhile
 #for x X matrix origin stored other in a A MA row_in coopLoadT coopLoad, b B MB column_in coopLoad coopLoadT
 #for i $(X)_MATRICES
 #if $(X)_INNER == 1
-#use load_matrix $(stored), ($(origin) + $(i * SIDE)u) * $($(X)_PITCH)u + $(step * SIDE / PER)u
+#use load_matrix $(stored), ($(origin) + $(i * SIDE)u) * $($(X)_PITCH)u + $(at) * $(SIDE / PER)u
 #else
-#use load_matrix $(other), $(step * SIDE * $(X)_PITCH)u + ($(origin) + $(i * SIDE)u) / $(PER)u
+#use load_matrix $(other), $(at) * $(SIDE * $(X)_PITCH)u + ($(origin) + $(i * SIDE)u) / $(PER)u
 #endif
 #endfor
 #endfor
-#if step == 0
 #use $(meanwhile)
-#endif
 #for i A_MATRICES; j B_MATRICES
 #if i % 2 == 0
-s$(i)_$(j) = coopMultiplyAdd(m_a$(step)_$(i), m_b$(step)_$(j), s$(i)_$(j));
+s$(i)_$(j) = coopMultiplyAdd(m_a_$(i), m_b_$(j), s$(i)_$(j));
 #else
 #for back in $(B_MATRICES - 1 - j)
-s$(i)_$(back) = coopMultiplyAdd(m_a$(step)_$(i), m_b$(step)_$(back), s$(i)_$(back));
+s$(i)_$(back) = coopMultiplyAdd(m_a_$(i), m_b_$(back), s$(i)_$(back));
 #endfor
 #endif
-#endfor
 #endfor
 #endblock
 
-#block load_matrix load at
-let m_$(x)$(step)_$(i) = $(load)<$(matrix)>(&sh_$(x)[0u + $(at)], $($(X)_PITCH)u);
+#block load_matrix load from
+let m_$(x)_$(i) = $(load)<$(matrix)>(&sh_$(x)[0u + $(from)], $($(X)_PITCH)u);
 #endblock
 
 #block nothing

@@ -65,15 +65,26 @@ sh_$(x)[at$(s) + $(d * $(X)_PITCH)u][$(x)$(s)_side & 3u] = $(x)$(s).$(part);
 
 #block multiply
 // Adds the products of the staged columns of a and the staged rows of b.
+#if QUICK
+// Compilers cannot know the number of steps, so they do not unroll this.
+for (var d = 0u; d < $(DEPTH)u * min(p.groups, 1u); d += 1u) {
+    #use multiply_step d
+}
+#else
 #for d DEPTH
 {
-#for x X at in a A ty, b B tx; q $(X)_PART
-    let $(x)q$(q) = sh_$(x)[$(d * $(X)_PITCH + q * $(X)_APART / 4)u + ($(at) ^ $(d / 4 % 4 * 2)u)];
+    #use multiply_step $(d)u
+}
+#endfor
+#endif
+#endblock
+
+#block multiply_step at
+#for x X place in a A ty, b B tx; q $(X)_PART
+let $(x)q$(q) = sh_$(x)[$(at) * $($(X)_PITCH)u + $(q * $(X)_APART / 4)u + ($(place) ^ ($(at) / 4u % 4u * 2u))];
 #endfor
 #for h A_PART; l part in 0 x, 1 y, 2 z, 3 w; q B_PART
-    s$(4 * h + l)_$(q) = mul_add(aq$(h).$(part), bq$(q), s$(4 * h + l)_$(q));
-#endfor
-}
+s$(4 * h + l)_$(q) = mul_add(aq$(h).$(part), bq$(q), s$(4 * h + l)_$(q));
 #endfor
 #endblock
 

@@ -297,7 +297,7 @@ fn make_tile(o: Product, lid: u32) {
     #use squares
 #if 2 < A_PART * B_PART
     // One loop for each way to load, so that only one of them needs registers.
-#if PART
+#if QUICK
 #if QUADS
     if !o.quads {
         return;

@@ -1,9 +1,10 @@
 //! The closed set of pipelines: compiled on first use, outside every lock, and cached.
 //!
-//! Drivers compile some kernels for seconds, because they have the code of many cases. Such a kernel has parts
-//! ([`Listed::parts`]), each with the code of one case, which together give the same bits. On a GPU, the kernel and its
-//! parts are compiled at the same time. The first call waits for whichever is there first; dispatches run the parts
-//! until the kernel is there, and then the kernel. A software GPU compiles and runs the parts only.
+//! Drivers compile some kernels for seconds, because they have the code of many cases or long unrolled loops. Such a
+//! kernel has parts ([`Listed::parts`]): one for each case, or one that is not unrolled, which together give the same
+//! bits. On a GPU, the kernel and its parts are compiled at the same time. The first call waits for whichever is there
+//! first; dispatches run the parts until the kernel is there, and then the kernel. A software GPU compiles and runs the
+//! parts only.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -64,6 +64,35 @@ pub(crate) trait Listed: fmt::Debug + Sync {
     }
 }
 
+/// A variant whose longest loops are not unrolled (`QUICK`), which drivers compile in about half the time. It is a part
+/// that does everything, with the same bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quick<V>(pub V);
+
+impl<V: Listed> Listed for Quick<V> {
+    fn dtype(&self) -> DType {
+        self.0.dtype()
+    }
+
+    fn flags(&self) -> Cow<'static, [&'static str]> {
+        let mut all = self.0.flags().into_owned();
+        all.push("QUICK");
+        all.into()
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        self.0.numbers()
+    }
+
+    fn texts(&self) -> Vec<(String, String)> {
+        self.0.texts()
+    }
+
+    fn generate(&self, part: &str) -> Option<String> {
+        self.0.generate(part)
+    }
+}
+
 /// The variants of a kernel: an array of what it lists.
 pub(crate) trait Listing: fmt::Debug + Sync {
     fn len(&self) -> usize;

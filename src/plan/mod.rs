@@ -18,7 +18,7 @@ pub(crate) use dispatch::{
     Dispatch, Param, Params, PlanBuffer, Slot, Slots, Table, Words, cost_of, number, params, slots,
 };
 pub(crate) use kernel::{
-    Access, Chosen, Constants, Field, Interface, Kernel, Listed, Matrices, Shader, Variant,
+    Access, Chosen, Constants, Field, Interface, Kernel, Listed, Matrices, Quick, Shader, Variant,
     constants, for_each_type, named, place_of, shader, stem_length, stem_of, variants,
 };
 pub(crate) use launch::{

@@ -9,8 +9,8 @@ use super::{Request, groups, ordered, rounded};
 use crate::ops::bsr::tiles::{NARROW, SPARSE, SPARSE_NATIVE, SparseTile, WIDE};
 use crate::ops::kit::product_tile;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Slot, named, params, place_of, shader,
-    slots,
+    Dispatch, Interface, Kernel, Listed, Param, PlanBuffer, Quick, Slot, named, params, place_of,
+    shader, slots,
 };
 use crate::ragged::{DType, Topology};
 use crate::{Result, host};
@@ -69,6 +69,15 @@ impl Listed for Build {
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         let tile = &self.tile;
         product_tile::numbers([tile.rows, tile.columns], tile.part, tile.depth, tile.sets)
+    }
+
+    // Small and native tiles have short loops.
+    fn parts(&self) -> Vec<Box<dyn Listed + Send>> {
+        let [rows, columns] = self.tile.part;
+        match self.tile.native || rows * columns <= 16 {
+            true => Vec::new(),
+            false => vec![Box::new(Quick(*self))],
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::ops::bsr::tiles::{SparseTile, WIDE};
 use crate::ops::kit::coop_tile::Tile;
 use crate::ops::matmul::Epilogue;
 use crate::plan::{
-    Dispatch, Interface, Kernel, Listed, Matrices, Param, PlanBuffer, Slot, named, params,
+    Dispatch, Interface, Kernel, Listed, Matrices, Param, PlanBuffer, Quick, Slot, named, params,
     place_of, shader, slots,
 };
 use crate::ragged::{DType, Topology};
@@ -113,6 +113,13 @@ impl Listed for Build {
         ]);
         numbers.extend(self.segments(&tile));
         numbers
+    }
+
+    fn parts(&self) -> Vec<Box<dyn Listed + Send>> {
+        match self.matrices {
+            Matrices::Eight => Vec::new(),
+            Matrices::Sixteen => vec![Box::new(Quick(*self))],
+        }
     }
 }
 

@@ -116,7 +116,7 @@ impl Listed for Build {
             (self.tile.native, "NATIVE"),
             (true, self.tile.flag),
             (self.values == DType::F16, "HALVES"),
-            (self.part.is_some(), "PART"),
+            (self.part.is_some(), "QUICK"),
             (self.part.is_some(), self.part.unwrap_or_default()),
         ])
     }
@@ -126,7 +126,7 @@ impl Listed for Build {
         product_tile::numbers([tile.rows, tile.columns], tile.part, tile.depth, tile.sets)
     }
 
-    // Large tiles have a loop for each way to load.
+    // Large tiles have a long loop for each way to load.
     fn parts(&self) -> Vec<Box<dyn Listed + Send>> {
         let [rows, columns] = self.tile.part;
         if self.part.is_some() || rows * columns <= 32 {

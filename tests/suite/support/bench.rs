@@ -285,10 +285,15 @@ pub fn instrumented_gpu() -> Result<&'static Device, &'static str> {
 pub fn emulating_gpu(side: u32) -> Result<&'static Device, &'static str> {
     static OF_8: Opened = [const { OnceLock::new() }; DEVICES];
     static OF_16: Opened = [const { OnceLock::new() }; DEVICES];
-    match side {
-        8 => opened(&OF_8, |options| options.emulated_matrices = Some(8)),
-        _ => opened(&OF_16, |options| options.emulated_matrices = Some(16)),
-    }
+    let (slots, adjust): (_, fn(&mut vsla::device::GpuOptions)) = match side {
+        8 => (&OF_8, |options| options.emulated_matrices = Some(8)),
+        _ => (&OF_16, |options| {
+            options.emulated_matrices = Some(16);
+            // The kernels that hardware runs, not those that run until they are compiled.
+            options.parts = Some(vsla::testing::Parts::Never);
+        }),
+    };
+    opened(slots, adjust)
 }
 
 /// How many times the GPU is opened, to run as many trials at once. A software GPU runs all work from one device on a
