@@ -34,12 +34,13 @@ mod rows;
 ///
 /// Rows: peaks (bandwidth and arithmetic of the device), copies (changes of shape), map (functions of each value),
 /// functions (of two operands, of one layout or spread), lines (reductions and maps along an axis), histogram, add,
-/// hadamard, concat, correlate_max, conv (conv/causal: kernels with cached spectra; conv/images), eval, chain, fresh
-/// (new layouts in every call), layout (host time for layouts), plan (host time to plan new lengths), created
-/// (sequences, random values, dropout and labels), pooling (windows of images), images (of colours), label (components
-/// of images), fft and rfft, matmul, bsr (block-sparse products), attention, program (recorded programs: runs, plans,
-/// gradients and memory), cpu (the CPU device against plain loops), fleet (batches divided among all GPUs of a model),
-/// and interop (what it costs to bring data in and out, for the rows in benches/readme.txt).
+/// hadamard, concat, gather, scatter, take and select (by indices), correlate_max, conv (conv/causal: kernels with
+/// cached spectra; conv/images), eval, chain, fresh (new layouts in every call), layout (host time for layouts), plan
+/// (host time to plan new lengths), created (sequences, random values, dropout and labels), pooling (windows of
+/// images), images (of colours), label (components of images), fft and rfft, matmul, bsr (block-sparse products),
+/// attention, program (recorded programs: runs, plans, gradients and memory), cpu (the CPU device against plain loops),
+/// fleet (batches divided among all GPUs of a model), and interop (what it costs to bring data in and out, for the rows
+/// in benches/readme.txt).
 #[derive(Parser)]
 #[command(name = "cargo bench --")]
 struct Args {

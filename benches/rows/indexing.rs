@@ -1,4 +1,5 @@
-//! Rows by index (`gather`, `scatter_add`) and whole elements (`select`, `join`); on the CPU compared with plain loops.
+//! Rows by index (`gather`, `scatter_add`), values by indices on the device (`take`), and whole elements (`select`,
+//! `join`); on the CPU compared with plain loops.
 
 use rayon::prelude::*;
 use vsla::batch::Permutation;
@@ -48,6 +49,7 @@ pub fn rows(bench: &mut Bench) -> Outcome<()> {
     for (width, names, targets) in WIDTHS {
         by_width(bench, width, names, targets)?;
     }
+    take(bench)?;
     if bench.device.is_gpu() && bench.wants("gather/embedding") {
         embedding(bench)?;
     }
@@ -220,6 +222,45 @@ fn by_width(
         &mut out,
         &mut by_hand,
     )
+}
+
+/// Values of vectors by as many random indices on the device: the lengths and indices of `gather/1`.
+fn take(bench: &mut Bench) -> Outcome<()> {
+    let names = ["take/zipf", "cpu/take-zipf"];
+    if !names.iter().any(|name| bench.wants(name)) {
+        return Ok(());
+    }
+    let mut zipf = Zipf::new(1, 1.2, 4096);
+    let layout = Layout::from_lengths(until(bench.size.values, || zipf.draw()))?;
+    let mut rng = fastrand::Rng::with_seed(2);
+    let index = Ragged::from_fn(&layout, |e, _| rng.u32(..layout.length(e) as u32))?;
+    let x = Ragged::random(&layout, 3)?;
+    let (tensor, on_device) = (bench.device.upload(&x)?, bench.device.upload(&index)?);
+    let mut out = vec![0.0f32; layout.total()];
+    let mut by_hand = |out: &mut Vec<f32>| {
+        let mut slices = cut(out, layout.lengths());
+        slices.par_iter_mut().enumerate().for_each(|(e, c)| {
+            for (c, &i) in c.iter_mut().zip(&index[e]) {
+                *c = x[e][i as usize];
+            }
+        });
+    };
+    by_hand(&mut out);
+    let spec = Spec {
+        name: names[0],
+        data: format!(
+            "{} elements, Zipf s = 1.2 on 1..=4096, {} values; as many indices at random; seeds 1 to 3",
+            layout.len(),
+            layout.total()
+        ),
+        // Offsets of the indices, and of the values.
+        bytes: 4 * (3 * layout.total() + 2 * layout.len()) as u64,
+        multiply_adds: 0,
+        first: Default::default(),
+        check: Ok(String::new()),
+    };
+    let ours = || tensor.take_along_axis(&on_device, 0);
+    row(bench, names, spec, 60.0, &ours, &mut out, &mut by_hand)
 }
 
 /// Compared with a copy on a GPU, and with the loop on the CPU. `right` is the correct result.

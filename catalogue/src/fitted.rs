@@ -650,6 +650,19 @@ impl Fit<'_> {
                     (0..length).map(|_| json!(fit.below(3))).collect()
                 })
             }
+            "index" => {
+                let axis = self.size("axis", 0);
+                self.each(|fit, extents| {
+                    let mut shape = extents.to_vec();
+                    let length = extents.get(axis).copied().unwrap_or(0);
+                    if let Some(extent) = shape.get_mut(axis) {
+                        *extent = fit.random.usize(..6);
+                    }
+                    filled(&shape, &mut || {
+                        json!(fit.random.usize(..length + 1 + beyond))
+                    })
+                })
+            }
             "targets" => self.each(|fit, extents| {
                 let (classes, rows) = extents
                     .split_last()

@@ -392,6 +392,12 @@ options! {
         "the index of the right score of each row",
     )
     .listing(Lists::AsLong);
+    INDEX = Opt::new(
+        "index",
+        Kind::Read("a batch of indices"),
+        "the index of each value in its line, from 0; a batch of the rank of the argument",
+    )
+    .listing(Lists::Items);
     RANGES = Opt::new(
         "ranges",
         Kind::List("", &Kind::Tuple(&[("start", PLACE), ("end", PLACE), ("step", Kind::Integer)])),

@@ -6,7 +6,7 @@
 
 use super::lines::{check_axis, place_of_axis};
 use super::{linear, strided};
-use crate::ops::kit::{Tiles, par_runs, par_tiles};
+use crate::ops::kit::{Tiles, bits_of, par_runs, par_tiles};
 use crate::ops::operation::{OnBytes, Operation, PlanRequest};
 use crate::plan::{
     CpuArgs, Dispatch, Interface, Kernel, Launch, OutputLayout, Param, Plan, Slot, Twin, cost_of,
@@ -23,19 +23,29 @@ params! {
     struct Params { tiles: Tiles, x_base, index_base, rank, axis }
 }
 
-/// Copies the bits of values, so one variant serves all types of 32 bits.
+/// Copies the bits of values, so one variant serves all types of a size.
 static KERNEL: Kernel = Kernel {
     shader: shader!("take"),
     interface: Interface::of::<Slots, Params>(),
     constants: &[],
-    variants: variants![U32, U32 "PUT", U32 "ONE"],
+    variants: variants![U32, C32, F16, U8, U32 "PLACES", U32 "PUT", U32 "ONE"],
 };
 
-/// Values of 32 bits, by indices along an axis, or into whole elements if there is none. Operand 1 holds the indices.
+/// What is done with the indices.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum How {
+    /// Values are taken. Whether no index may occur twice in a line.
+    Values { distinct: bool },
+    /// The places in the batch of the values that would be taken, as u32; `u32::MAX` where there is none.
+    Places,
+    /// Values of 32 bits are put, into zeros of the layout of operand 2. No index occurs twice in a line.
+    Put,
+}
+
+/// Values by indices along an axis, or of whole elements if there is none. Operand 1 holds the indices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Take {
-    /// Whether values are put instead, into zeros of the layout of operand 2. No index occurs twice in a line.
-    pub put: bool,
+    pub how: How,
     pub dtype: DType,
     pub axis: Option<usize>,
 }
@@ -44,16 +54,25 @@ impl Operation for Take {
     const KERNELS: &[&Kernel] = &[&KERNEL];
 
     fn name(&self) -> &'static str {
-        if self.put { "put" } else { "take" }
+        match self.how {
+            How::Values { distinct: true } => "take",
+            How::Values { distinct: false } => "take_along_axis",
+            How::Places => "places",
+            How::Put => "put",
+        }
     }
 
     fn on_bytes(&mut self) -> OnBytes<'_> {
-        OnBytes::InWords(Some(&mut self.dtype))
+        match self.how {
+            How::Put => OnBytes::InWords(Some(&mut self.dtype)),
+            _ => OnBytes::Direct,
+        }
     }
 
     fn plan(&self, request: &PlanRequest<'_>) -> Result<Plan> {
         let inputs = request.inputs;
-        let Take { put, dtype, axis } = *self;
+        let Take { how, dtype, axis } = *self;
+        let put = how == How::Put;
         // The layout of the indices, and that of the lines that they point into.
         let (c, lines) = match put {
             true => (inputs[1], inputs[2]),
@@ -75,17 +94,23 @@ impl Operation for Take {
             None => c.length(element) as u64,
         };
         let one = put && (0..c.len()).all(|element| indices(element) <= 1);
-        let (flags, each, other): (&[&str], _, _) = match (put, one) {
-            (false, _) => (&[], 1, 0),
-            (true, false) => (&["PUT"], 1, 2),
-            (true, true) => (&["ONE"], 2, 1),
+        let (flags, each, other): (&[&str], _, _) = match (how, one) {
+            (How::Values { .. }, _) => (&[], 1, 0),
+            (How::Places, _) => (&["PLACES"], 1, 0),
+            (How::Put, false) => (&["PUT"], 1, 2),
+            (How::Put, true) => (&["ONE"], 2, 1),
+        };
+        let kernel_type = match (how, dtype) {
+            (How::Values { .. }, DType::F16 | DType::C32 | DType::U8) => dtype,
+            _ => DType::U32,
         };
         let total = inputs[each].total();
         let (tiles, groups) = Tiles::of(inputs[each]);
         let dispatch = Dispatch::new(
-            KERNEL.variant(DType::U32, flags),
+            KERNEL.variant(kernel_type, flags),
             Slots {
-                x: Slot::Input(0),
+                // The values of a batch are not read for places in it.
+                x: Slot::Input(usize::from(how == How::Places)),
                 index: Slot::Input(1),
                 c: Slot::Output(0),
                 c_meta: Slot::InputMeta(each),
@@ -101,9 +126,18 @@ impl Operation for Take {
             groups,
             total as u64,
         );
-        if !put {
-            let twin = Twin::new(move |args| taken(args, along));
-            return Ok(Launch::new(dtype, OutputLayout::Input(1), dispatch, twin).into());
+        let result =
+            |dtype, twin| Launch::new(dtype, OutputLayout::Input(1), dispatch.clone(), twin);
+        match how {
+            How::Values { .. } => {
+                let twin = Twin::new(move |args| bits_of!(dtype, taken)(args, along));
+                return Ok(result(dtype, twin).into());
+            }
+            How::Places => {
+                let twin = Twin::new(move |args| places(args, along));
+                return Ok(result(DType::U32, twin).into());
+            }
+            How::Put => {}
         }
         let dispatches = match one {
             true => vec![dispatch],
@@ -155,24 +189,79 @@ impl Lines {
         }
     }
 
-    /// The place in the element of the value that index number `v` refers to, if its line has that value.
-    fn place(&self, v: usize, index: u32) -> Option<usize> {
-        let (before, inner) = (v / self.step, v % self.step);
-        let index = Some(index as usize).filter(|&index| index < self.values)?;
-        Some((before / self.indices * self.values + index) * self.step + inner)
+    /// The position of index number `v` of the element.
+    fn position(&self, v: usize) -> Position {
+        let before = v / self.step.max(1);
+        let number = before % self.indices.max(1);
+        Position {
+            line: before / self.indices.max(1) * self.values,
+            number,
+            inner: v % self.step.max(1),
+        }
     }
 }
 
-fn taken(args: &mut CpuArgs<'_>, axis: Option<usize>) {
-    let (x, x_layout) = args.input::<u32>(0);
+/// Where an index is: counted up from index to index, because divisions take longer than what is done with it.
+struct Position {
+    /// The number of values of the lines before.
+    line: usize,
+    /// The number of the index in its line, and that of the line among its neighbours.
+    number: usize,
+    inner: usize,
+}
+
+impl Position {
+    /// The place in the element of the value that this index refers to, if its line has that value. Goes on to the next
+    /// index.
+    fn place(&mut self, lines: &Lines, index: u32) -> Option<usize> {
+        let index = index as usize;
+        let place = (index < lines.values).then(|| (self.line + index) * lines.step + self.inner);
+        self.inner += 1;
+        if self.inner == lines.step {
+            self.inner = 0;
+            self.number += 1;
+            if self.number == lines.indices {
+                self.number = 0;
+                self.line += lines.values;
+            }
+        }
+        place
+    }
+}
+
+fn taken<T: bytemuck::Pod + Send + Sync>(args: &mut CpuArgs<'_>, axis: Option<usize>) {
+    let (x, _) = args.input::<T>(0);
+    by_place(args, axis, |at| at.map_or(T::zeroed(), |at| x[at]));
+}
+
+fn places(args: &mut CpuArgs<'_>, axis: Option<usize>) {
+    by_place(args, axis, |at| at.map_or(u32::MAX, |at| at as u32));
+}
+
+/// Makes each value of the result of the place in operand 0 that its index refers to.
+fn by_place<T: bytemuck::Pod + Send + Sync>(
+    args: &mut CpuArgs<'_>,
+    axis: Option<usize>,
+    value: impl Fn(Option<usize>) -> T + Sync,
+) {
+    let (_, x_layout) = args.input::<u8>(0);
     let (index, _) = args.input::<u32>(1);
-    let (c, layout) = args.output::<u32>(0);
+    let (c, layout) = args.output::<T>(0);
     par_tiles(layout.offsets(), c, |element, within, out| {
         let lines = Lines::of(layout, x_layout, element, axis);
-        let x = &x[x_layout.offsets().range(element)];
-        let index = &index[layout.offsets().range(element)];
-        for (v, out) in within.zip(out) {
-            *out = lines.place(v, index[v]).map_or(0, |at| x[at]);
+        let begin = x_layout.offsets().range(element).start;
+        let mut position = lines.position(within.start);
+        let index = &index[layout.offsets().range(element)][within];
+        let each = out.iter_mut().zip(index);
+        match lines.indices == layout.length(element) {
+            // One line.
+            true => each.for_each(|(out, &index)| {
+                let is_there = (index as usize) < lines.values;
+                *out = value(is_there.then(|| begin + index as usize));
+            }),
+            false => each.for_each(|(out, &index)| {
+                *out = value(position.place(&lines, index).map(|at| begin + at));
+            }),
         }
     });
 }
@@ -188,8 +277,9 @@ fn placed(args: &mut CpuArgs<'_>, axis: Option<usize>) -> Result<()> {
             own.fill(0);
             let lines = Lines::of(x_layout, layout, element, axis);
             let range = x_layout.offsets().range(element);
-            for (v, (&value, &index)) in x[range.clone()].iter().zip(&index[range]).enumerate() {
-                if let Some(at) = lines.place(v, index) {
+            let mut position = lines.position(0);
+            for (&value, &index) in x[range.clone()].iter().zip(&index[range]) {
+                if let Some(at) = position.place(&lines, index) {
                     own[at] = value;
                 }
             }

@@ -7,6 +7,7 @@ use super::run::Call;
 use crate::error::Named;
 use crate::ops::gather::Gather;
 use crate::ops::scatter::{Add, Set};
+use crate::ops::take::How;
 use crate::plan::check_work;
 use crate::ragged::{Factor, Indices, Layout, Pairing, Pairs, Scalar};
 use crate::{Error, Result};
@@ -35,11 +36,43 @@ impl<T: Scalar> Tensor<T> {
     /// [`BatchSize`](crate::Error::BatchSize) unless there are as many lists as elements;
     /// [`SizeOverflow`](crate::Error::SizeOverflow), [`TooLarge`](crate::Error::TooLarge) above 32-bit sizes or the
     /// device's; [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
-    #[doc(alias("take_along_axis", "take", "index_select"))]
+    #[doc(alias("take", "index_select"))]
     pub fn gather(&self, indices: &Indices) -> Result<Tensor<T>> {
         self.gathered(indices, Pairing::Elementwise)
             .named("gather")
             .map_err(Error::without_pairing)
+    }
+
+    /// Takes values of each line along an axis by indices on the device, in any order and with repetition:
+    /// c\[.., i, ..\] = x\[.., index\[.., i, ..\], ..\].
+    ///
+    /// Indices have the rank and, but for the axis, the extents of this batch; the result has their layout. Along the
+    /// axis, each element has its own number of indices, also 0. So [`argsort`](Tensor::argsort) orders a second batch,
+    /// and the places of [`top_k`](Tensor::top_k) select from it. As NumPy's `take_along_axis`, but an index beyond the
+    /// end of a line gives 0 and no error, as for [`gather`](Self::gather). Bit patterns are preserved, including those
+    /// of NaNs. Respects equivalence along the axis: zeros after the last value of a line change nothing. Cost: the
+    /// indices read once, one value read for each, and the result written once. In a program, the cotangents of values
+    /// that are taken several times are added in an order that depends on the indices only.
+    ///
+    /// ```
+    /// # use vsla::{Device, Ragged};
+    /// # let device = Device::cpu();
+    /// let time = device.upload(&Ragged::from_rows([vec![3.0f32, 1.0, 2.0], vec![], vec![5.0]])?)?;
+    /// let value = device.upload(&Ragged::from_rows([vec![30, 10, 20], vec![], vec![50]])?)?;
+    /// let by_time = value.take_along_axis(&time.argsort(0)?, 0)?;
+    /// assert_eq!(by_time.download_blocking()?.to_vecs()?, [vec![10, 20, 30], vec![], vec![50]]);
+    /// # Ok::<(), vsla::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BatchSize`](crate::Error::BatchSize), [`Rank`](crate::Error::Rank) or [`Shape`](crate::Error::Shape), with the
+    /// element, unless the indices fit; [`Argument`](crate::Error::Argument) for an axis that is not below the rank;
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), [`TooLarge`](crate::Error::TooLarge),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost).
+    #[doc(alias("take", "gather", "index_select"))]
+    pub fn take_along_axis(&self, indices: &Tensor<u32>, axis: usize) -> Result<Tensor<T>> {
+        self.check_device(indices).named("take_along_axis")?;
+        self.taken(indices, How::Values { distinct: false }, Some(axis))
     }
 
     /// [`gather`](Self::gather) for every pair of an element and a list.

@@ -3,10 +3,10 @@
 
 use super::Tensor;
 use super::run::Call;
-use crate::Result;
 use crate::ops::strided::{Begin, Cut, How};
-use crate::ops::take::Take;
-use crate::ragged::{Layout, Ordered, Scalar};
+use crate::ops::take::{How as Taking, Take};
+use crate::ragged::{DType, Float, Layout, Ordered, Scalar, Shape};
+use crate::{Complex32, Result};
 
 impl<T: Scalar> Tensor<T> {
     /// Zeros of these shapes, with this batch at the first positions of these cuts: the adjoint of a
@@ -24,15 +24,27 @@ impl<T: Scalar> Tensor<T> {
     }
 }
 
-impl<T: Ordered> Tensor<T> {
+impl<T: Scalar> Tensor<T> {
     /// The values at these indices of each line along an axis, or of each element; zeros for indices beyond the end of
-    /// a line. For types of 32 bits, and bytes.
+    /// a line, whose other indices are distinct.
     pub(crate) fn take(&self, indices: &Tensor<u32>, axis: Option<usize>) -> Result<Tensor<T>> {
-        let (put, dtype) = (false, T::DTYPE);
-        let op = Take { put, dtype, axis };
-        Call::new(&self.device, op, &[self.operand(), indices.operand()]).one()
+        self.taken(indices, Taking::Values { distinct: true }, axis)
     }
 
+    /// Operand 0 of this operation is this batch, and operand 1 the indices.
+    pub(super) fn taken(
+        &self,
+        indices: &Tensor<u32>,
+        how: Taking,
+        axis: Option<usize>,
+    ) -> Result<Tensor<T>> {
+        let dtype = T::DTYPE;
+        let op = Take { how, dtype, axis };
+        Call::new(&self.device, op, &[self.operand(), indices.operand()]).one()
+    }
+}
+
+impl<T: Ordered> Tensor<T> {
     /// Zeros of this layout, with the values at these indices of each line; values whose index is beyond the end are
     /// dropped. The indices of a line must be distinct. The adjoint of [`take`](Self::take).
     pub(crate) fn put(
@@ -41,19 +53,69 @@ impl<T: Ordered> Tensor<T> {
         axis: Option<usize>,
         layout: &Layout,
     ) -> Result<Tensor<T>> {
-        let (put, dtype) = (true, T::DTYPE);
-        let op = Take { put, dtype, axis };
+        let (how, dtype) = (Taking::Put, T::DTYPE);
+        let op = Take { how, dtype, axis };
         let operands = [self.operand(), indices.operand(), self.shapes(layout)];
         Call::new(&self.device, op, &operands).one()
     }
 }
 
+impl<T: Float> Tensor<T> {
+    /// For each value of a batch of this layout, the sum of the values of this batch whose index refers to it: the
+    /// adjoint of [`take_along_axis`](Self::take_along_axis).
+    pub(crate) fn take_slopes(
+        &self,
+        indices: &Tensor<u32>,
+        axis: Option<usize>,
+        layout: &Layout,
+    ) -> Result<Tensor<T>> {
+        let rows = self.view_as(&matrix(self.layout.total(), 1)?)?;
+        rows.rows_by_place(indices, axis, layout)?.view_as(layout)
+    }
+
+    /// For each value of a batch of this layout, the sum of the rows of this matrix whose index refers to it.
+    fn rows_by_place(
+        &self,
+        indices: &Tensor<u32>,
+        axis: Option<usize>,
+        layout: &Layout,
+    ) -> Result<Tensor<T>> {
+        let (how, dtype) = (Taking::Places, DType::U32);
+        let op = Take { how, dtype, axis };
+        let operands = [self.shapes(layout), indices.operand()];
+        let places: Tensor<u32> = Call::new(&self.device, op, &operands).one()?;
+        let places = places.view_as(&Layout::from_lengths([indices.layout.total()])?)?;
+        let width = self.layout.extents()[1] as usize;
+        self.embedding_slopes(&places, &matrix(layout.total(), width)?)
+    }
+}
+
+impl Tensor<Complex32> {
+    /// The same for complex values.
+    pub(crate) fn complex_take_slopes(
+        &self,
+        indices: &Tensor<u32>,
+        axis: Option<usize>,
+        layout: &Layout,
+    ) -> Result<Tensor<Complex32>> {
+        let line = Layout::from_lengths([self.layout.total()])?;
+        let rows = self.view_as(&line)?.view_as_real()?;
+        let sums = rows.rows_by_place(indices, axis, layout)?;
+        sums.view_as_complex()?.view_as(layout)
+    }
+}
+
+/// The layout of one matrix.
+fn matrix(rows: usize, width: usize) -> Result<Layout> {
+    Layout::from_shapes(2, [Shape::new(&[rows, width])?])
+}
+
 #[cfg(feature = "testing")]
 mod tests {
     use super::*;
+    use crate::f16;
     use crate::ragged::{Ragged, Shape};
     use crate::tensor::run::tests::devices;
-    use crate::{Complex32, f16};
     use crate::{Device, Error};
 
     /// Extents from 0 on, of one value and of many.

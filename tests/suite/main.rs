@@ -99,6 +99,7 @@ mod stft;
 mod sums;
 mod support;
 mod table;
+mod take;
 mod tiers;
 mod unit;
 mod work;
@@ -194,6 +195,7 @@ const MODULES: &[Module] = &[
     ("shaders", shaders::tests),
     ("shapes", shapes::tests),
     ("sort", sort::tests),
+    ("take", take::tests),
     ("stacking", stacking::tests),
     ("stft", stft::tests),
     ("sums", sums::tests),

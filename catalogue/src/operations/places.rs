@@ -117,6 +117,29 @@ pub const ROWS: &[Operation] = &[
         ..EXACT
     },
     Operation {
+        name: "take_along_axis",
+        options: &[opt::DTYPE, opt::RANK, opt::AXIS, opt::INDEX],
+        results: all(
+            "(s, n, t), and indices (s, k, t), where n and k are extents along the axis",
+            "(s, k, t)",
+            |options, x| {
+                let index = options.required_batch::<u32>("index", x[0].rank()).ok()?;
+                let shapes: Vec<_> = index.layout().shapes().map(|s| extents(&s)).collect();
+                Some(vec![Box::new(shapes.into_iter().map(Some))])
+            },
+        ),
+        about: "the values at these indices of each line along an axis; 0 beyond its end",
+        run: every!(|call, device, args| {
+            let index = call
+                .options
+                .required_batch::<u32>("index", call.layout(0).rank())?;
+            let (index, axis) = (device.upload(&index)?, call.options.axis()?);
+            batch(args[0].on(&device)?.take_along_axis(&index, axis)?)
+        }),
+        work: Work::Answer,
+        ..EXACT
+    },
+    Operation {
         name: "scatter_add",
         options: &[
             opt::DTYPE,

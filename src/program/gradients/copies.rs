@@ -15,7 +15,7 @@ use crate::ops::scatter::{Add, Set};
 use crate::ops::select::{Join, Reorder, Select, SortByLength};
 use crate::ops::shape_matmul::Transpose;
 use crate::ops::strided::{Begin, Groups, How, Strided, View};
-use crate::ops::take::Take;
+use crate::ops::take::{How as Taking, Take};
 use crate::plan::Attachment;
 use crate::ragged::{DType, Layout, Number, Pairs, Permutation};
 use crate::tensor::Tensor;
@@ -114,11 +114,18 @@ impl Rule for Set {
 
 impl Rule for Take {
     fn of_result(&self, applied: &Applied<'_>, g: &Cotangent) -> Result<Cotangents> {
-        let (g, indices) = (applied.floats(g)?, applied.operand::<u32>(1)?);
-        one(match self.put {
-            true => g.take(&indices, self.axis)?,
-            false => g.put(&indices, self.axis, applied.layout(0))?,
-        })
+        let (indices, axis, x) = (applied.operand::<u32>(1)?, self.axis, applied.layout(0));
+        match self.how {
+            Taking::Values { distinct: true } => one(applied.floats(g)?.put(&indices, axis, x)?),
+            Taking::Values { distinct: false } => match g {
+                Cotangent::F32(g) => one(g.take_slopes(&indices, axis, x)?),
+                Cotangent::F16(g) => one(g.take_slopes(&indices, axis, x)?),
+                Cotangent::C32(g) => one(g.complex_take_slopes(&indices, axis, x)?),
+            },
+            Taking::Put => one(applied.floats(g)?.take(&indices, axis)?),
+            // Places depend on shapes and indices only.
+            Taking::Places => Err(applied.refused()),
+        }
     }
 }
 

@@ -140,6 +140,7 @@ fn request(
             "targets" if rank == 1 => of_each(json!([1])),
             "targets" => of_each(filled(&vec![2; rank - 1], &mut || json!(1))),
             "indices" => of_each(json!([0, 1])),
+            "index" => of_each(filled(&vec![2; rank], &mut || json!(1))),
             "flags" => of_each(json!([0, 1])),
             // Two frames, or two values of a transform.
             "lengths" if operation.name == "istft" => json!(vec![4; count]),
