@@ -44,7 +44,7 @@ const STORAGE_BUFFERS: usize = 8;
 const PARAMETERS: u32 = 128;
 /// The maximum number of variants, so that all can be compiled and reviewed. Many of them are tiles of cooperative
 /// matrices.
-const KERNELS: usize = 1_600;
+const KERNELS: usize = 1_800;
 /// Of these, the variants of transforms and of convolutions by transforms, and their parts.
 const ENGINE: usize = 86;
 

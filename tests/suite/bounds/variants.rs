@@ -17,7 +17,8 @@ use crate::rows::MOST;
 use crate::support::bench::{all_are_instrumented, assert_within, compared, gpu};
 use crate::support::corpus::rng;
 
-/// Variants that no program here reaches, each with the reason: on lines `name reason`, or `stem.* reason`.
+/// Variants that no program here reaches, each with the reason: on lines `name reason`, `stem.* reason` or
+/// `*.flag reason`.
 const UNREACHED: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/suite/bounds/unreached.txt"
@@ -26,9 +27,10 @@ const UNREACHED: &str = concat!(
 /// Whether a line of the list names a variant.
 fn names(line: &str, variant: &str) -> bool {
     let listed = line.split(' ').next().unwrap_or_default();
-    match listed.strip_suffix(".*") {
-        Some(stem) => variant.split('.').next() == Some(stem),
-        None => listed == variant,
+    match (listed.strip_suffix(".*"), listed.strip_prefix("*.")) {
+        (Some(stem), _) => variant.split('.').next() == Some(stem),
+        (_, Some(flag)) => variant.split('.').next_back() == Some(flag),
+        _ => listed == variant,
     }
 }
 
