@@ -343,6 +343,7 @@ fn request(operation: &Operation) -> Value {
         ("depth", json!(3)),
         ("targets", json!([])),
         ("ids", json!([])),
+        ("index", json!([])),
         ("ranges", json!([[null, null, -1]])),
         ("hop", json!(1)),
         ("k", json!(0)),
