@@ -34,8 +34,11 @@ static KERNEL: Kernel = Kernel {
 /// What is done with the indices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum How {
-    /// Values are taken. Whether no index may occur twice in a line.
-    Values { distinct: bool },
+    /// Values are taken.
+    Values {
+        /// Whether no index below the length of a line occurs twice in it, so that the adjoint is [`How::Put`].
+        distinct: bool,
+    },
     /// The places in the batch of the values that would be taken, as u32; `u32::MAX` where there is none.
     Places,
     /// Values of 32 bits are put, into zeros of the layout of operand 2. No index occurs twice in a line.
@@ -201,12 +204,13 @@ impl Lines {
     }
 }
 
-/// Where an index is: counted up from index to index, because divisions take longer than what is done with it.
+/// The place of an index in its element, counted up from index to index to avoid divisions.
 struct Position {
     /// The number of values of the lines before.
     line: usize,
-    /// The number of the index in its line, and that of the line among its neighbours.
+    /// The number of the index in its line.
     number: usize,
+    /// The number of the line among those whose values lie between two neighbours of a line.
     inner: usize,
 }
 
@@ -238,7 +242,7 @@ fn places(args: &mut CpuArgs<'_>, axis: Option<usize>) {
     by_place(args, axis, |at| at.map_or(u32::MAX, |at| at as u32));
 }
 
-/// Makes each value of the result of the place in operand 0 that its index refers to.
+/// Computes each value of the result from the place in operand 0 that its index refers to.
 fn by_place<T: bytemuck::Pod + Send + Sync>(
     args: &mut CpuArgs<'_>,
     axis: Option<usize>,

@@ -58,7 +58,8 @@ pub(crate) trait Listed: fmt::Debug + Sync {
         None
     }
     /// Kernels that, one after the other over the same workgroups, store what this one stores; none if it is compiled
-    /// fast enough. Each does what some workgroups have to do, with the same code, and the others end at once.
+    /// fast enough. Each does what some workgroups have to do, and the others end at once; or there is a single one, a
+    /// [`Quick`], that does everything.
     fn parts(&self) -> Vec<Box<dyn Listed + Send>> {
         Vec::new()
     }

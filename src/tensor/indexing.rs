@@ -18,8 +18,9 @@ impl<T: Scalar> Tensor<T> {
     ///
     /// An element of shape (n, s) and a list of k indices give an element of shape (k, s). An index of n or more gives
     /// a row of zeros. Bit patterns are preserved, including those of NaNs; empty elements and empty lists are valid.
-    /// To gather along another axis, transpose before and after. Respects equivalence with regard to rows: zero rows
-    /// after the last one change nothing. Cost: the rows and the indices read once, the result written once.
+    /// To gather along another axis, transpose before and after. [`take_along_axis`](Self::take_along_axis) takes
+    /// values by indices on the device. Respects equivalence with regard to rows: zero rows after the last one change
+    /// nothing. Cost: the rows and the indices read once, the result written once.
     ///
     /// ```
     /// # use vsla::{Device, Indices, Ragged, Shape};

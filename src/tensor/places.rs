@@ -25,13 +25,13 @@ impl<T: Scalar> Tensor<T> {
 }
 
 impl<T: Scalar> Tensor<T> {
-    /// The values at these indices of each line along an axis, or of each element; zeros for indices beyond the end of
-    /// a line, whose other indices are distinct.
+    /// The values at these indices of each line along an axis, or of each element; zero for an index beyond the end.
+    /// All other indices of a line must be distinct.
     pub(crate) fn take(&self, indices: &Tensor<u32>, axis: Option<usize>) -> Result<Tensor<T>> {
         self.taken(indices, Taking::Values { distinct: true }, axis)
     }
 
-    /// Operand 0 of this operation is this batch, and operand 1 the indices.
+    /// Runs [`Take`] on this batch and these indices.
     pub(super) fn taken(
         &self,
         indices: &Tensor<u32>,
@@ -73,7 +73,7 @@ impl<T: Float> Tensor<T> {
         rows.rows_by_place(indices, axis, layout)?.view_as(layout)
     }
 
-    /// For each value of a batch of this layout, the sum of the rows of this matrix whose index refers to it.
+    /// The same for rows of a matrix, one for each index: the sums are the rows of another matrix.
     fn rows_by_place(
         &self,
         indices: &Tensor<u32>,

@@ -27,7 +27,7 @@ fn layout<const R: usize>(all: &[[usize; R]]) -> Layout {
     Layout::from_shapes(R, all.iter().map(|shape| Shape::new(shape).unwrap())).unwrap()
 }
 
-/// NumPy 2.1: `np.take_along_axis(x, index, axis)`.
+/// NumPy 2.4: `np.take_along_axis(x, index, axis)`.
 fn goldens(device: &Device) {
     let x = Ragged::from_parts(layout(&[[2, 3]]), vec![10, 20, 30, 40, 50, 60]).unwrap();
     let x = upload(device, &x);

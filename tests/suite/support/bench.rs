@@ -289,7 +289,7 @@ pub fn emulating_gpu(side: u32) -> Result<&'static Device, &'static str> {
         8 => (&OF_8, |options| options.emulated_matrices = Some(8)),
         _ => (&OF_16, |options| {
             options.emulated_matrices = Some(16);
-            // The kernels that hardware runs, not those that run until they are compiled.
+            // Software GPUs run parts, but whole kernels are what hardware runs in the end.
             options.parts = Some(vsla::testing::Parts::Never);
         }),
     };
